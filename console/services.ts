@@ -210,8 +210,8 @@ export interface Services {
     lately(agentId: string): Promise<readonly PendingRequest[]>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
     assign(id: string, to: string): Promise<PendingRequest>;
-    /** Notes what came of a decided call, under the person's name. Throws `still_pending`. */
-    note(id: string, summary: string): Promise<PendingRequest>;
+    /** Notes what came of a decided call, under the person's name, in the place of `expected`. Throws `still_pending`, `note_conflict`. */
+    note(id: string, summary: string, expected: string | null): Promise<PendingRequest>;
     /** What was done with the reviews of the person's tenant when it came or left. */
     tenant(): Promise<TenantReviews>;
     /** The person's own passkeys, the oldest first. */

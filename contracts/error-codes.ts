@@ -646,6 +646,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The row is under another legal hold, or under none; nothing was changed.',
   },
+  note_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Somebody else noted something on the row meanwhile; nothing was saved. Read it, then send yours with it.',
+  },
   pending_conflict: { status: 409, retry: 'no', meaning: 'This correlation id is bound to another payload.' },
   tenant_offboarded: {
     status: 409,

@@ -259,7 +259,12 @@ export const policyRow = z.object({
 export type PolicyRow = z.infer<typeof policyRow>;
 
 /** The answer of `GET /policies/{name}`: a file with its text. */
-export const policyFile = policyRow.extend({ current_body: z.string(), current_body_sha256: z.string() });
+export const policyFile = policyRow.extend({
+  current_body: z.string(),
+  current_body_sha256: z.string(),
+  /** As in `policyList`: what is stored as in force judges no call where it is not null. */
+  not_in_force: z.string().nullable().default(null),
+});
 export type PolicyFileShown = z.infer<typeof policyFile>;
 
 /** The answer of `GET /policies`: what this process has loaded and judges with. */

@@ -312,8 +312,11 @@ export const assignRequest = z.strictObject({
 });
 export type AssignRequest = z.infer<typeof assignRequest>;
 
-/** The body of `PATCH /pending/{id}/incident`. */
-export const incidentRequest = z.strictObject({ incident_summary: z.string().min(1).max(240) });
+/** The body of `PATCH /pending/{id}/incident`. With `expected_summary` it is refused where the row has another note by then; null for none. */
+export const incidentRequest = z.strictObject({
+  incident_summary: z.string().min(1).max(240),
+  expected_summary: z.string().max(240).nullable().optional(),
+});
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
 /** `decided_by`, `tenant` and `approver_assertion` are used only when authentication is disabled. */

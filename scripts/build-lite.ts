@@ -10,8 +10,9 @@ import { inject } from 'postject';
 import { MANUAL_PAGE } from '../api/proxy/routes/manual.js';
 import { errorText } from '../domain/errors.js';
 import { SQL_PARSER_WASM } from '../adapters/sql/parser.js';
+import { PROGRAM_FOLDER } from '../adapters/threads/program-folder.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
-import { INDEX_ASSET, NATIVE_LIBRARY, PROGRAM_FOLDER, THREADS } from './single-file/layout.js';
+import { INDEX_ASSET, NATIVE_LIBRARY, THREADS } from './single-file/layout.js';
 
 const run = promisify(execFile);
 const COMPILED = fileURLToPath(new URL('..', import.meta.url));

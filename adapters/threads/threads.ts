@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { createFairQueue } from '../../domain/fair-queue.js';
+import { PROGRAM_FOLDER } from './program-folder.js';
 
 /**
  * The time from asking to the answer, including waiting and starting a thread. Shorter than the time that a workflow gives the step. A thread
@@ -85,9 +86,6 @@ interface Asked<Question, Answer> {
   readonly settle: (answer: ThreadAnswer<Answer>) => void;
 }
 
-/** The folder that the single executable unpacks its programs into. */
-const UNPACKED = 'program';
-
 /**
  * The program of a thread, by the module it begins with. The build makes one file of each; without it the compiled module itself is started.
  * Tests run from the sources and start what was built from them.
@@ -95,7 +93,7 @@ const UNPACKED = 'program';
 export function compiledScript(beside: URL): URL {
   const at = Math.max(beside.href.lastIndexOf('/adapters/'), beside.href.lastIndexOf('/workers/'));
   // In the single executable, each thread is one file already, in a folder of the machine that may have any name.
-  if (at === -1 || beside.href.split('/').at(-2) === UNPACKED) return beside;
+  if (at === -1 || beside.href.split('/').at(-2) === PROGRAM_FOLDER) return beside;
   const root = beside.href.slice(0, at).replace(/\/dist$/, '');
   const oneFile = new URL(`${root}/dist/threads/${beside.href.slice(beside.href.lastIndexOf('/') + 1)}`);
   return existsSync(oneFile) ? oneFile : new URL(`${root}/dist${beside.href.slice(at)}`);

@@ -250,11 +250,11 @@ export function servicesFor(
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
-      note: (id, summary) =>
+      note: (id, summary, expected) =>
         askHil(pendingRequest, {
           method: 'PATCH',
           path: `/pending/${encodeURIComponent(id)}/incident`,
-          body: { incident_summary: summary },
+          body: { incident_summary: summary, expected_summary: expected },
         }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,

@@ -1,7 +1,5 @@
 /** The asset that lists the others: the paths they are written to, below the folder of a start. */
 export const INDEX_ASSET = 'index.json';
-/** Where the bundled modules seem to lie, with what belongs beside them. */
-export const PROGRAM_FOLDER = 'program';
 /** The native library of the database, in that folder. */
 export const NATIVE_LIBRARY = 'sqlite.node';
 /** The threads of large requests and of reports, in that folder: a thread starts from a file. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { getAsset, getRawAsset } from 'node:sea';
 import { pathToFileURL } from 'node:url';
-import { INDEX_ASSET, PROGRAM_FOLDER } from './layout.js';
+import { PROGRAM_FOLDER } from '../../adapters/threads/program-folder.js';
+import { INDEX_ASSET } from './layout.js';
 
 /**
  * Runs before everything else in the executable. Programs want files: the rules and personas are read, the database is a native library.

@@ -116,6 +116,28 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
       });
     });
 
+    it('takes the place of the note that was expected alone, where one is said; null is none', async () => {
+      const row = await hil.park(1);
+      await hil.settle(row);
+      const noted = (incident_summary: string, expected_summary: string | null) =>
+        incident(row.id, { incident_summary, expected_summary });
+      expect(await noted('first', 'something')).toMatchObject({ status: 409, body: { error: 'note_conflict' } });
+      expect((await noted('first', null)).status).toBe(200);
+      const first = await rowOf(row.id);
+      expect(await noted('second', null)).toMatchObject({ status: 409, body: { error: 'note_conflict' } });
+      expect(await rowOf(row.id)).toEqual(first);
+      expect((await noted('second', 'first')).status).toBe(200);
+    });
+
+    it('of two at once who expect the same, one is saved', async () => {
+      const row = await hil.park(1);
+      await hil.settle(row);
+      const both = await Promise.all(
+        ['one', 'other'].map((said) => incident(row.id, { incident_summary: said, expected_summary: null })),
+      );
+      expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    });
+
     it('is refused while the row waits', async () => {
       const row = await hil.park(1);
       expect(await incident(row.id)).toMatchObject({ status: 409, body: { error: 'still_pending' } });

@@ -95,6 +95,8 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     throw new GateError('not_found', `${name} has no version ${version}`);
   }
 
+  const notInForce = (tenant: string): string | null => management?.live.notInForce(tenant) ?? null;
+
   app.get(
     '/policies',
     {
@@ -127,7 +129,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         bundle: management?.live.bundleFor(tenant) ?? set.bundle,
         origin: { ...set.origin, entrypoints: [...set.origin.entrypoints] },
         policies: all,
-        not_in_force: management?.live.notInForce(tenant) ?? null,
+        not_in_force: notInForce(tenant),
       };
     },
   );
@@ -137,7 +139,13 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     async ({ params: { name }, query: { tenant = EVERYBODY } }) => {
       const row = (await shipped()).find((policy) => policy.name === name);
       const file = row && (await floorFile(tenant, name));
-      if (row && file) return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
+      if (row && file)
+        return {
+          ...row,
+          current_body: file.body,
+          current_body_sha256: file.body_sha256,
+          not_in_force: notInForce(tenant),
+        };
       const { tampered, ...policy } = await stored(tenant, name);
       if (tampered !== null) throw new GateError('policy_tampered', tampered);
       const version = await (management as PolicyManagement).store.version(policy.tenant, name, policy.current_version);
@@ -147,6 +155,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         ...(await storedRow(policy, { body, tampered: null })),
         current_body: body,
         current_body_sha256: body_sha256,
+        not_in_force: notInForce(tenant),
       };
     },
   );

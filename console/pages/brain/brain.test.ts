@@ -126,10 +126,24 @@ describe('the page of Brain', () => {
     now = Date.parse((await gate.ledger.get(row?.id ?? ''))?.timestamp ?? '');
     const words = await told();
     expect(words).toMatch(/pay-bot \$0\.001234 1 /);
-    for (const other of ['else-bot', '$2.00']) expect(words).not.toContain(other);
+    for (const other of ['else-bot', '$2.00', 'cost most']) expect(words).not.toContain(other);
     expect(await told('globex')).toMatch(/else-bot \$2\.00 0 /);
     now += 32 * 86_400_000;
     expect(await told()).toContain('Nothing was asked this month.');
+  });
+
+  it('says that it has only those that cost most where there are more', async () => {
+    const inspected = { method: 'brain.inspection', event_kind: 'brain.inspection' as const, cost_micros: 5 };
+    const agents = Array.from({ length: 20 }, (_, index) => testRow({ ...inspected, agent_id: `bot-${index}` }));
+    const [row] = await gate.ledger.append(agents);
+    now = Date.parse((await gate.ledger.get(row?.id ?? ''))?.timestamp ?? '');
+    expect(await told()).not.toContain('that cost most');
+    await gate.ledger.append([testRow({ ...inspected, agent_id: 'bot-20', cost_micros: 4 })]);
+    // What was summed is kept for a while.
+    now += 600_000;
+    const words = await told();
+    expect(words).toContain('Only the 20 that cost most.');
+    expect([words.includes('bot-19 '), words.includes('bot-20 ')]).toEqual([true, false]);
   });
 
   it('asks Brain for the tenant of the person, and for no other', async () => {

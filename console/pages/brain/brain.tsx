@@ -17,7 +17,7 @@ export const BRAIN: Page = {
     const month = new Date(nowMs).toISOString().slice(0, 7);
     const [snapshot, spend] = await Promise.all([
       settled('Brain', services.brain.snapshot()),
-      settled('The ledger', services.ledger.spend(month, MOST_AGENTS)),
+      settled('The ledger', services.ledger.spend(month, MOST_AGENTS + 1)),
     ]);
     return {
       title: 'Brain',
@@ -274,7 +274,7 @@ const Spent = ({ of, month, nowMs }: { readonly of: Spend; readonly month: strin
       <Empty>Nothing was asked this month.</Empty>
     ) : (
       <Table label="Spend by agent" heads={['Agent', { number: 'Cost' }, { number: 'Requests' }, 'Last']}>
-        {of.agents.map((agent) => (
+        {of.agents.slice(0, MOST_AGENTS).map((agent) => (
           <tr key={agent.agent_id}>
             <th scope="row">
               <a href={agentAddress(agent.agent_id)}>
@@ -290,6 +290,6 @@ const Spent = ({ of, month, nowMs }: { readonly of: Spend; readonly month: strin
         ))}
       </Table>
     )}
-    {of.returned === MOST_AGENTS && <p class="dim">Only the {MOST_AGENTS} that cost most.</p>}
+    {of.returned > MOST_AGENTS && <p class="dim">Only the {MOST_AGENTS} that cost most.</p>}
   </>
 );

@@ -17,7 +17,7 @@ import type { Page } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
-import { type Signal, signalsOf, SignalsIn, suspicionsIn } from './evidence.js';
+import { signalsOf, SignalsIn, suspicionsIn } from './evidence.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
 const MOST_ROWS = 200;
@@ -48,7 +48,7 @@ export const CALL: Page = {
     const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
     const [request, facts, policies] = await Promise.all([
       asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
-      judged ? services.ledger.facts(id).catch(() => null) : null,
+      judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
       // Without the policy engine the words stand there without a way to their rules.
       spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
     ]);
@@ -71,7 +71,7 @@ export const CALL: Page = {
               found.length === 0 ? (
                 <Empty>The ledger has no row of this call in your tenant.</Empty>
               ) : (
-                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} suspicions={suspicionsIn(facts)} />
+                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} facts={facts} />
               )
             }
           </OrAway>
@@ -80,7 +80,7 @@ export const CALL: Page = {
               <OrAway of={review}>
                 {(row) => row && <Review row={row} nowMs={nowMs} mayNote={isAtLeast(person.role, 'approver')} />}
               </OrAway>
-              {request && <Request of={request} signals={signalsOf(all, facts)} />}
+              {request && <Request of={request} rows={all} facts={facts} />}
               {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
               {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
               {all.length > 0 && has('cases') && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
@@ -114,12 +114,11 @@ function Call({
   rows,
   nowMs,
   rulesOf,
-  suspicions,
+  facts,
 }: {
   readonly rows: readonly LedgerEntry[];
   readonly nowMs: number;
-  /** What inspection suspected, below what denies: classes, and no words of the request. */
-  readonly suspicions: readonly string[];
+  readonly facts: Settled<Json>;
   readonly rulesOf: (said: string) => readonly RulePlace[];
 }) {
   const verdict = newest(rows, 'proxy.verdict');
@@ -192,11 +191,7 @@ function Call({
           />
         )}
         {inspection && <Scores row={inspection} />}
-        {suspicions.length > 0 && (
-          <p>
-            Suspected, which a person has to judge: <Foreign text={suspicions.join(', ')} />.
-          </p>
-        )}
+        <OrAway of={facts}>{(told) => <Suspected of={suspicionsIn(told)} />}</OrAway>
       </section>
       <section aria-labelledby="result">
         <h2 id="result">Result</h2>
@@ -237,6 +232,14 @@ function Call({
     </>
   );
 }
+
+/** What inspection suspected, below what denies: classes, and no words of the request. */
+const Suspected = ({ of }: { readonly of: readonly string[] }) =>
+  of.length === 0 ? null : (
+    <p>
+      Suspected, which a person has to judge: <Foreign text={of.join(', ')} />.
+    </p>
+  );
 
 /** What is known of a call without an outcome; `undefined` where it may still end. `word` is none where the verdict says it already. */
 function knownOf(rows: readonly LedgerEntry[]): { readonly word?: string; readonly result: string } | undefined {
@@ -403,9 +406,11 @@ const Review = ({
 
 const Request = ({
   of,
-  signals,
+  rows,
+  facts,
 }: {
-  readonly signals: readonly Signal[];
+  readonly rows: readonly LedgerEntry[];
+  readonly facts: Settled<Json>;
   readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }>;
 }) => (
   <section aria-labelledby="request">
@@ -416,7 +421,18 @@ const Request = ({
         const { isWhole } = shownJson(params, MOST_CHARACTERS);
         return (
           <>
-            <SignalsIn of={params} most={MOST_CHARACTERS} signals={signals} label="The request, secrets masked" />
+            {!facts.ok && (
+              <p class="notice bad">
+                Values that another tool's answer brought in are not marked: what policy was told of the call cannot be
+                read, as said above.
+              </p>
+            )}
+            <SignalsIn
+              of={params}
+              most={MOST_CHARACTERS}
+              signals={signalsOf(rows, facts.ok ? facts.value : null)}
+              label="The request, secrets masked"
+            />
             {!isWhole && (
               <p class="notice bad">Only the beginning: the request has more than {MOST_CHARACTERS} characters.</p>
             )}

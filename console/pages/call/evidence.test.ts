@@ -87,7 +87,7 @@ describe('the evidence of a signal on the page of a call', () => {
     );
     const html = await text();
     expect(marks(html)).toEqual([['evidence-1', '[evidence of 1, 2: ', '"eve-corp"', ' end of evidence]']]);
-    expect(wordsOf(html)).toContain('not told by the user: not in the text that is shown here');
+    expect(wordsOf(html)).toContain('not told by the user: not marked in the text that is shown here');
     expect(html.match(/not told by the user/g)).toHaveLength(3);
   });
 
@@ -158,6 +158,39 @@ describe('the evidence of a signal on the page of a call', () => {
     const html = await text();
     for (const tag of ['<script>', '<img', '<svg', '<b>']) expect(html).not.toContain(tag);
     expect(wordsOf(html)).toContain('Suspected, which a person has to judge: &lt;b>, drop_table.');
+  });
+
+  it('of many is marked of the first of each kind, and how many are not is said', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `to${index}`);
+    await called(
+      { name: 'run-shel', arguments: Object.fromEntries(names.map((name) => [name, `${name}-corp`])) },
+      { taint: names.map((name) => flow(`/${name}`)) },
+      [],
+      { lookalikes: [{ called: 'run-shel', nearest: 'run-shell' }] },
+    );
+    const html = await text();
+    expect(marks(html)).toHaveLength(20);
+    expect(wordsOf(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
+    expect(wordsOf(html)).toContain('And 11 more of its values, which are not marked and not named here.');
+  });
+
+  it('that cannot be read is told as that, and what rows alone say is marked', async () => {
+    await called(
+      { name: 'run-shel', arguments: { to: 'eve-corp' } },
+      { taint: [flow('/to')], injection_suspicions: ['override'] },
+      [],
+      { lookalikes: [{ called: 'run-shel', nearest: 'run-shell' }] },
+    );
+    expect(wordsOf(await text())).toContain('Suspected, which a person has to judge: override.');
+    await gate.place.unlock();
+    await gate.place.sql(
+      "update entry_payloads set sealed = ? where entry_seq = (select seq from ledger_entries where event_kind = 'policy.evaluated') returning 1",
+      [Buffer.from('written past Gate')],
+    );
+    const words = wordsOf(await text());
+    expect(words).not.toContain('Suspected');
+    expect(words).toMatch(/Verdict.*(?:is away|past Gate).*Result.*brought in are not marked:.*cannot be read/);
+    expect(words).toContain('the tool run-shel looks like run-shell: marked in the request');
   });
 
   it('of another tenant is not told', async () => {

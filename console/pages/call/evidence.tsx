@@ -27,9 +27,12 @@ export const suspicionsIn = (told: Json): readonly string[] => [
   ...new Set(['/injection_suspicions', '/intent_suspicions'].flatMap((pointer) => texts(at(told, pointer)))),
 ];
 
-/** The signals of a call that state their evidence, from its rows and from what policy was told of it. */
-export const signalsOf = (rows: readonly LedgerEntry[], told: Json): readonly Signal[] =>
-  [...flowsIn(told), ...packagesIn(rows), ...lookalikesIn(rows)].slice(0, MOST_SIGNALS);
+/** The signals of a call that state their evidence, from its rows and from what policy was told of it; the fewest of a kind first. */
+export const signalsOf = (rows: readonly LedgerEntry[], told: Json): readonly Signal[] => [
+  ...packagesIn(rows),
+  ...lookalikesIn(rows),
+  ...flowsIn(told),
+];
 
 /** Values that an answer brought in; one that was not kept says no place. */
 const flowsIn = (told: Json): readonly Signal[] =>
@@ -179,7 +182,7 @@ function partsOf(text: string, marks: readonly Mark[]) {
 export function SignalsIn({
   of,
   most,
-  signals,
+  signals: all,
   label,
 }: {
   readonly of: Json;
@@ -187,6 +190,7 @@ export function SignalsIn({
   readonly signals: readonly Signal[];
   readonly label: string;
 }) {
+  const signals = all.slice(0, MOST_SIGNALS);
   const { text, ranges } = rangesOf(of, most, signals);
   const parts = partsOf(text, marksOf(ranges));
   const marked = new Set(parts?.flatMap(({ mark }) => mark?.of ?? []));
@@ -202,11 +206,16 @@ export function SignalsIn({
                 {marked.has(index + 1) ? (
                   <InText signal={index + 1} parts={parts ?? []} />
                 ) : (
-                  'not in the text that is shown here'
+                  'not marked in the text that is shown here'
                 )}
               </li>
             ))}
           </ol>
+          {all.length > signals.length && (
+            <p class="notice">
+              And {all.length - signals.length} more of its values, which are not marked and not named here.
+            </p>
+          )}
         </>
       )}
       <pre class="foreign" tabIndex={0} aria-label={oneLine(label)}>

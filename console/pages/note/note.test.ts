@@ -82,6 +82,21 @@ describe('a note about a call', () => {
     },
   );
 
+  it('takes the place of no note that somebody saved meanwhile: it is shown, and what was typed stays', async () => {
+    await decided();
+    const second = await fixture.browser();
+    const field = (text: string) => /name="shown" value(?:="([^"]*)")?/.exec(text)?.[1] ?? '';
+    const shown = field((await second.get(`/hil/${row.id}/note`)).text);
+    expect((await browser.post(`/hil/${row.id}/note`, { note: 'Refunded in full.', shown: '' })).status).toBe(303);
+    const late = await second.post(`/hil/${row.id}/note`, { note: 'Paid by hand.', shown });
+    expect(late.status).toBe(409);
+    for (const told of ['note_conflict', 'Refunded in full.', 'value="Paid by hand."'])
+      expect(late.text).toContain(told);
+    expect(await noted()).toBe('Refunded in full.');
+    const again = await second.post(`/hil/${row.id}/note`, { note: 'Paid by hand.', shown: field(late.text) });
+    expect([again.status, await noted()]).toEqual([303, 'Paid by hand.']);
+  });
+
   it('is for who may decide, about calls of the own tenant', async () => {
     await decided();
     const viewer = await fixture.browser({ role: 'viewer' });
@@ -134,6 +149,14 @@ describe('a model’s suggestion of one', () => {
     ]);
     expect(JSON.stringify(asked)).not.toContain(row.agent_id);
     expect(JSON.stringify(asked)).not.toContain(row.correlation_id);
+  });
+
+  it('stands beside what was typed, which is not lost', async () => {
+    await decided();
+    brainSays(200, said);
+    const { text } = await browser.post(`/hil/${row.id}/note/suggest`, { note: 'My own words' });
+    expect(text).toContain('value="A transfer was denied."');
+    expect(text).toMatch(/You had typed: <bdi class="foreign">My own words/);
   });
 
   it('is inert, whatever the model wrote', async () => {

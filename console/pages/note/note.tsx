@@ -29,7 +29,7 @@ export const SAVE_NOTE: Action = {
     const note = form.get('note').trim();
     if (note === '' || note.length > LONGEST)
       throw new GateError('invalid_request', `a note has 1 to ${LONGEST} characters. Nothing was saved`);
-    const row = await visit.services.hil.note(idOf(visit), note);
+    const row = await visit.services.hil.note(idOf(visit), note, form.get('shown') || null);
     return `/audit/correlation/${row.correlation_id}`;
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
@@ -41,12 +41,12 @@ export const SUGGEST_NOTE: Action = {
   of: 'models',
   role: 'approver',
   does: 'have a model suggest a note',
-  async act(visit) {
+  async act(visit, form) {
     const row = await rowOf(visit);
     const question = row && questionOf(row);
     if (!question) throw new GateError('still_pending');
-    const { incident_summary: typed, model } = await visit.services.brain.narrate(question);
-    return noteShown(visit, { typed, model });
+    const { incident_summary: suggested, model } = await visit.services.brain.narrate(question);
+    return noteShown(visit, { typed: form.get('note').trim(), suggested: { text: suggested, model } });
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
 };
@@ -67,7 +67,10 @@ function questionOf(row: PendingRequest): NarrateDecision | null {
 
 async function noteShown(
   visit: Visit,
-  { typed, model }: { readonly typed?: string; readonly model?: string } = {},
+  {
+    typed = '',
+    suggested,
+  }: { readonly typed?: string; readonly suggested?: { readonly text: string; readonly model: string } } = {},
 ): Promise<Shown> {
   const [row, mayWrite] = await Promise.all([rowOf(visit), hasWriter(visit)]);
   if (row === null)
@@ -106,13 +109,20 @@ async function noteShown(
         ) : (
           <form method="post" action={`/hil/${row.id}/note`} class="sheet">
             <Csrf token={csrf} />
+            <input type="hidden" name="shown" value={row.incident_summary ?? ''} />
             <label>
               One line under your name, for whoever looks at the call later
-              <input name="note" required maxLength={LONGEST} value={typed ?? ''} />
+              <input name="note" required maxLength={LONGEST} value={suggested?.text ?? typed} />
             </label>
-            {model !== undefined && (
+            {suggested && (
               <p class="standing">
-                A model wrote this, <Foreign text={model} />. Read it: what you save is your word.
+                A model wrote this, <Foreign text={suggested.model} />. Read it: what you save is your word.
+                {typed !== '' && (
+                  <>
+                    {' '}
+                    You had typed: <Foreign text={typed} />
+                  </>
+                )}
               </p>
             )}
             <p>

@@ -401,8 +401,16 @@ describe('a policy whose text somebody edited in the store', () => {
     // The list says it for as long as it is so, and not only the answer to the change.
     const standing = jest.spyOn(engine.management.live, 'notInForce').mockReturnValue('what is stored is not in force');
     expect(await told('/policies')).toMatch(/judges by other policies than are stored.*what is stored is not in force/);
+    // So do the policy's own page and its editor, of what is stored as in force.
+    const late = await told(`/policies/${name}?came=2`);
+    expect(late).toMatch(/Done: version 2, changed\. .*State stored as in force .*what is stored is not in force \./);
+    expect(await told(`/policies/${name}/edit`)).toMatch(
+      /judges by other policies than are stored.*judges calls once the engine does by what is stored/,
+    );
     standing.mockRestore();
     expect(await told('/policies')).not.toContain('judges by other policies');
+    expect(await told(`/policies/${name}`)).toMatch(/State in force /);
+    expect(await told(`/policies/${name}/edit`)).toContain('what you save judges calls at once');
     await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
     const again = await page.post(`/policies/${name}/edit`, { version: '2', body: denies('no_such'), reason: 'ours' });
     expect(again.headers['location']).toBe(`/policies/${name}?came=3`);
@@ -748,6 +756,27 @@ describe('a template', () => {
     expect((await versionsOf(`${name}.rego`, 'globex'))[0]).toMatchObject({ version: 5, active: true });
     const [document] = await versionsOf(`${name}.json`, 'globex');
     expect([document?.version, JSON.parse(document?.body ?? '')]).toEqual([4, { review_above: 12 }]);
+  }, 60_000);
+
+  it('whose document is deleted while it is tried says so, and what was typed stays', async () => {
+    const name = 'order_refund_limits';
+    const at = `/policies/templates/${name}.rego`;
+    const field = (html: string, of: string) => new RegExp(`name="${of}"[^>]* value="([^"]*)"`).exec(html)?.[1] ?? '';
+    const typed = { 'parameter.deny_above': '12' };
+    expect((await forGlobex(`${at}/install`, { ...typed, version: '', reason: 'twelve' })).status).toBe(303);
+    const version = field((await page.get(at, { as: 'globex' })).text, 'version');
+    const [own] = await versionsOf(`${name}.json`, 'globex');
+    expect(version).toBe(String(own?.version));
+    await forGlobex(`/policies/${name}.json/deactivate`, { version, reason: 'off' });
+    await forGlobex(`/policies/${name}.json/delete`, { version: String(Number(version) + 1), reason: 'off', back: '' });
+    const tried = await forGlobex(`${at}/try`, { 'parameter.deny_above': '13', version });
+    expect(words(tried.text)).toMatch(
+      new RegExp(
+        `${name}\\.json, of whose version ${version} this was made, was deleted meanwhile\\..*makes the document anew`,
+      ),
+    );
+    expect(field(tried.text, 'parameter.deny_above')).toBe('13');
+    expect(words((await forGlobex(`${at}/try`, { ...typed, version: '' })).text)).not.toContain('deleted meanwhile');
   }, 60_000);
 
   it('that is switched off for everybody, with another text, is installed beside it as a copy of the tenant', async () => {

@@ -7,7 +7,7 @@ import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { policyAddress } from './address.js';
-import { State } from './policy.js';
+import { NotInForce, State } from './policy.js';
 import { timesSpoken } from './spoken.js';
 
 const DAY_MS = 86_400_000;
@@ -64,13 +64,7 @@ export const POLICIES: Page = {
               <Foreign text={engine.words} />
             </p>
           )}
-          {list.ok && list.value.not_in_force !== null && (
-            <p class="notice bad" role="alert">
-              The policy engine judges by other policies than are stored, or takes no change:{' '}
-              <Foreign text={list.value.not_in_force} />. Health of the service and its log say which row; what is
-              edited is mended by <code>gate policy rollback</code> or a new text.
-            </p>
-          )}
+          {list.ok && list.value.not_in_force !== null && <NotInForce why={list.value.not_in_force} />}
           {!verdicts.ok && <OrAway of={verdicts}>{() => null}</OrAway>}
           <OrAway of={list}>
             {(found) => (
@@ -130,7 +124,7 @@ const Kept = ({ of, nowMs }: { readonly of: PolicyList; readonly nowMs: number }
                 </a>
               </th>
               <td>
-                <State of={policy} />
+                <State of={policy} isLate={of.not_in_force !== null} />
                 {policy.tampered !== undefined && <span class="tag risky">edited in the store</span>}
               </td>
               <td>{policy.tenant === null ? 'everybody' : 'your tenant'}</td>

@@ -79,7 +79,7 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
     isKept && file.value && versions?.ok
       ? doneOf(query['came'], file.value, versions.value ?? [], {
           tenant: person.tenant,
-          isLate,
+          isLate: isLate || file.value.not_in_force !== null,
           hadCopy: await hasHadCopy(visit, file.value),
         })
       : null;
@@ -134,7 +134,7 @@ const File = ({
     )}
     <Facts
       of={[
-        ['State', <State of={of} />],
+        ['State', <State of={of} isLate={of.not_in_force !== null} />],
         ['Version', String(of.current_version)],
         ...(of.protected ? ([['As shipped', of.as_shipped ? 'yes' : 'no: changed here']] as const) : []),
         ...(of.updated_at ? ([['Changed', <Time iso={of.updated_at} nowMs={visit.nowMs} />]] as const) : []),
@@ -147,6 +147,7 @@ const File = ({
         ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
+    {of.not_in_force !== null && <NotInForce why={of.not_in_force} />}
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.current_body === null && (
       <Edited why={of.tampered ?? ''}>
@@ -174,11 +175,26 @@ const File = ({
 const told = (name: string, text: string | null): readonly (readonly [string, preact.JSX.Element])[] =>
   text === null || text === '' ? [] : [[name, <Foreign text={text} />]];
 
-export const State = ({ of }: { readonly of: Pick<PolicyFileShown, 'protected' | 'active' | 'deleted_at'> }) => {
+/** `isLate`: the engine that answers does not judge by what is stored. */
+export const State = ({
+  of,
+  isLate = false,
+}: {
+  readonly of: Pick<PolicyFileShown, 'protected' | 'active' | 'deleted_at'>;
+  readonly isLate?: boolean;
+}) => {
   if (of.deleted_at !== null) return <span class="tag deny">deleted</span>;
+  if (isLate && of.active) return <span class="tag park">stored as in force</span>;
   if (of.protected) return <span class="tag allow">in force, ships with Gate</span>;
   return of.active ? <span class="tag allow">in force</span> : <span class="tag none">not in force</span>;
 };
+
+export const NotInForce = ({ why }: { readonly why: string }) => (
+  <p class="notice bad" role="alert">
+    The policy engine judges by other policies than are stored, or takes no change: <Foreign text={why} />. Health of
+    the service and its log say which row; what is edited is mended by <code>gate policy rollback</code> or a new text.
+  </p>
+);
 
 /** For whom it holds, and what a change of it means. */
 export const Whose = ({ tenant, person }: { readonly tenant: string | null; readonly person: string | null }) => (
@@ -337,7 +353,7 @@ const Versions = ({
       {(versions) => (
         <Table
           label="Versions"
-          heads={[{ number: 'Version' }, 'What', 'When', 'Who', 'Why', 'In force', 'Ledger', 'Look']}
+          heads={[{ number: 'Version' }, 'What', 'When', 'Who', 'Why', 'Switched on', 'Ledger', 'Look']}
         >
           {(versions ?? []).map((kept) => (
             <Version key={kept.version} of={kept} name={name} isOwn={isOwn} nowMs={nowMs} />

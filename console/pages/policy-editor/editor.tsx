@@ -8,7 +8,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
-import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
+import { isMendedForAll, MendedForAll, NotInForce, Whose } from '../policies/policy.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -164,6 +164,7 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
           </>
         ) : (
           <>
+            {stored && stored.not_in_force !== null && <NotInForce why={stored.not_in_force} />}
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
             {stored?.current_body === null && (
               <Edited why={stored.tampered ?? ''}>
@@ -190,6 +191,13 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
     ),
   };
 }
+
+const whenSaved = ({ active, not_in_force: late }: KeptFile): string => {
+  if (!active) return 'It stays switched off.';
+  return late === null
+    ? 'It is in force: what you save judges calls at once.'
+    : 'It is stored as in force: what you save judges calls once the engine does by what is stored.';
+};
 
 const fileOf = ({ name, content_type, body }: Draft) => ({ name, content_type, body });
 const draftOf = ({
@@ -300,11 +308,7 @@ const Editing = ({
         <button class="act" type="submit">
           {stored ? 'Save as a new version' : 'Save'}
         </button>{' '}
-        {stored && (
-          <span class="dim">
-            {stored.active ? 'It is in force: what you save judges calls at once.' : 'It stays switched off.'}
-          </span>
-        )}
+        {stored && <span class="dim">{whenSaved(stored)}</span>}
       </p>
     </form>
   );

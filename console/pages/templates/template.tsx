@@ -198,6 +198,8 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
     asked !== null && set.ok && set.value.version !== null
       ? await between(visit, documentOf(name), { on: versionAsked(asked.form), now: set.value.version })
       : null;
+  const seen = asked === null ? null : versionAsked(asked.form);
+  const gone = set.ok && set.value.version === null && set.value.off === null ? seen : null;
   return {
     title: name.replace(/\.rego$/, ''),
     ...(template.ok && template.value === null && { status: 404 }),
@@ -221,6 +223,12 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
                     What you typed stands below. Take over what you want of that:{' '}
                     {one.installed ? 'setting' : 'installing'} it puts yours on top of version {overtaken.now}.
                   </Overtaken>
+                )}
+                {gone !== null && (
+                  <p class="notice bad" role="alert">
+                    {documentOf(name)}, of whose version {gone} this was made, was deleted meanwhile. What you typed
+                    stands below: {one.installed ? 'setting' : 'installing'} it makes the document anew.
+                  </p>
                 )}
                 {isAtLeast(person.role, 'admin') ? (
                   <Acts of={one} set={set} overtaken={overtaken} visit={visit} asked={asked} />

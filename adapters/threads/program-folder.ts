@@ -1,0 +1,2 @@
+/** The folder that the single executable unpacks its programs into. */
+export const PROGRAM_FOLDER = 'program';
