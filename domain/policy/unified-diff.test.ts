@@ -36,9 +36,13 @@ describe('a unified diff', () => {
     try {
       const lines = (seed: number, most: number): string[] =>
         Array.from({ length: (seed * 7) % most }, (_, at) => String((seed * 31 + at * at * seed) % 5));
-      for (let seed = 1; seed < 25; seed += 1) {
-        const before = text(...lines(seed, 40));
-        const after = `${text(...lines(seed + 3, 45))}${seed % 3 === 0 ? 'no newline' : ''}`;
+      // Those of the last ones have too much in between for the fewest changes to be looked for.
+      for (let seed = 1; seed < 31; seed += 1) {
+        const between = (side: string): string[] =>
+          seed < 25 ? [] : Array.from({ length: 450 }, (_, at) => `${side}${at}`);
+        const before = text(...lines(seed, 40), ...between('x'), '1', '2', '3', '4');
+        const same = seed < 25 ? lines(seed + 3, 45) : lines(seed, 40);
+        const after = `${text(...same, ...between('y'), '1', '2', '3', '4')}${seed % 3 === 0 ? 'no newline' : ''}`;
         writeFileSync(join(folder, 'a'), before);
         const patch = unifiedDiff(before, after, { from: 'a', to: 'a' });
         if (patch === '') continue;
