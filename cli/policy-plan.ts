@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AppliedChange, AppliedPolicies, ShownTemplate } from '../contracts/policy-library.js';
 import type { PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
+import { MINED_DOMAIN } from '../domain/policy/mining/fence.js';
 import { unifiedDiff } from '../domain/policy/unified-diff.js';
 import type { FolderPolicy } from './policy-folder.js';
 
@@ -123,7 +124,7 @@ async function installedOrMined(ask: AskPolicies, named: ReadonlySet<string>, sc
   const theirs = templates.map(({ name }) => name).filter((name) => !named.has(name));
   const spared = new Set(theirs.flatMap((name) => [name, `${name.slice(0, -'.rego'.length)}.json`]));
   return ({ name, domain }: PolicyList['policies'][number]): boolean =>
-    spared.has(name) || (domain === 'mined' && name.startsWith('mined_'));
+    spared.has(name) || (domain === MINED_DOMAIN && name.startsWith('mined_'));
 }
 
 const comparedWith = ({

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { MutatedPolicy } from '../contracts/policy-library.js';
 import type { PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
+import { withoutFence } from '../domain/policy/mining/fence.js';
 import { unifiedDiff } from '../domain/policy/unified-diff.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
@@ -47,7 +48,7 @@ export function registerPolicyState(policy: Command, { engine }: Pick<PolicyComm
 
 /**
  * Does it to the version that Gate has now; refused where somebody changes it in between, or what holds for everybody and comes back where a tenant's
- * copy is deleted. A rule may be named without its ending. `tell` is given what comes back, line by line.
+ * copy is deleted. A rule may be named without its ending. `tell` is given what follows and what comes back, line by line.
  */
 export async function policyStateSet(
   ask: AskPolicies,
@@ -70,6 +71,8 @@ export async function policyStateSet(
     );
   if (act !== 'delete' && now.active === (act === 'on'))
     throw new CliError(`${oneLine(now.name)} ${ACTS[act].done} already`, 4);
+  const opened = act === 'on' ? null : withoutFence(now);
+  if (opened !== null) tell(oneLine(opened));
   const path = `/policies/${encodeURIComponent(now.name)}`;
   const [method, what] = act === 'delete' ? ['DELETE', ''] : ['POST', act === 'on' ? '/activate' : '/deactivate'];
   return ask(method, `${path}${what}${scope}`, {

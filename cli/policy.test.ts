@@ -400,6 +400,18 @@ describe('one policy at the command line', () => {
     expect(told.join('\n')).not.toContain('\u001b');
   });
 
+  it.each(['off', 'delete'] as const)('that was mined says what follows, by %s while it is in force', async (act) => {
+    const mined = { ...row, domain: 'mined', tool_surface: ['create\u001b_issue'] };
+    policies = [mined];
+    await policyStateSet(ask, act, 'a.rego', { reason: 'ticket 3' }, tell);
+    expect(told).toEqual([
+      expect.stringMatching(/^Without this rule the class of create\\u\{1b\}_issue alone counts: .*runs/),
+    ]);
+    policies = [{ ...mined, active: false }];
+    await policyStateSet(ask, act === 'off' ? 'on' : act, 'a.rego', { reason: 'ticket 3' }, tell);
+    expect(told).toHaveLength(1);
+  });
+
   it('is the one of an operator, also where one of the rules that ship has its name', async () => {
     policies = [{ ...row, protected: true, current_version: 1 }, row];
     await policyStateSet(ask, 'off', 'a.rego', { reason: 'ticket 3' }, tell);

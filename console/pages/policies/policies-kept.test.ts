@@ -290,6 +290,16 @@ describe('a policy on its pages', () => {
     expect(again.text).toContain('Switch it off');
   }, 60_000);
 
+  it('that was mined says what follows where it is switched off or deleted, while it is in force', async () => {
+    const opens = 'Without this rule the class of create_issue alone counts: classed "change", every call of it runs.';
+    const body = `# Summary: as approved\n# Domain: mined\n# Tool surface: create_issue\n\n${denies('create_issue')}`;
+    const name = 'mined_create_issue.rego';
+    await page.post('/policies/new', { policy_name: name, body, reason: 'mined', active: 'yes' });
+    expect((await told(`/policies/${name}`)).replaceAll('&quot;', '"')).toContain(opens);
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
+    expect(await told(`/policies/${name}`)).not.toContain('Without this rule');
+  });
+
   it('that ships is read alone, whoever asks', async () => {
     const shown = await text('/policies/budget.rego');
     for (const form of ['/activate"', '/deactivate"', '/edit"', '/lab"', '/versions/'])

@@ -1,5 +1,6 @@
 import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
 import { isIntact, type KeptVersion } from '../../../contracts/policy-library.js';
+import { withoutFence } from '../../../domain/policy/mining/fence.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { isAtLeast } from '../../roles.js';
@@ -244,6 +245,7 @@ const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'na
 
 /** What an administrator does with it. */
 const Acts = ({
+  of,
   of: { name, active, current_version: version, current_body_sha256: digest, current_body: body, tenant },
   behind,
   visit: { csrf },
@@ -277,6 +279,11 @@ const Acts = ({
           <input type="hidden" name="version" value={version} />
           <input type="hidden" name="digest" value={digest} />
           <input type="hidden" name="act" value={act} />
+          {withoutFence(of) && (
+            <p class="notice">
+              <Foreign text={withoutFence(of) ?? ''} />
+            </p>
+          )}
           <label>
             Reason, which is recorded
             <input name="reason" required maxLength={1_024} value={form?.get('reason') ?? ''} />

@@ -15,6 +15,22 @@ const MOST_OF_A_NAME = 40;
 const PLAIN_NAME = /^[!-~]{1,128}$/;
 export const canBeFenced = (tool: string): boolean => PLAIN_NAME.test(tool);
 
+export const MINED_DOMAIN = 'mined';
+
+/** What follows where a mined rule that is in force is switched off or deleted; `null` of another policy. */
+export const withoutFence = ({
+  domain,
+  active,
+  tool_surface: tools,
+}: {
+  readonly domain: string | null;
+  readonly active: boolean;
+  readonly tool_surface: readonly string[];
+}): string | null =>
+  active && domain === MINED_DOMAIN
+    ? `Without this rule the class of ${tools.join(', ')} alone counts: classed "change", every call of it runs. Take back the class first.`
+    : null;
+
 /** The same tool and parts of a tenant have the same name and text. It only ever asks: what it does not name waits as it would without it. */
 export function fenceOf(tenant: string, tool: string, parts: readonly ApprovedPart[]): Fence {
   const bare = tool
@@ -27,7 +43,7 @@ export function fenceOf(tenant: string, tool: string, parts: readonly ApprovedPa
   const lines = [
     `# Summary: ${tool} as people approved it; every other call of it waits.`,
     '# Tier: review',
-    '# Domain: mined',
+    `# Domain: ${MINED_DOMAIN}`,
     '# Severity: medium',
     '# Tags: mined',
     `# Tool surface: ${tool}`,
