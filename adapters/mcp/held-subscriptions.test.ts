@@ -41,7 +41,9 @@ describe.each(STORES)('what is stored of subscriptions on %s', (kind) => {
       [],
     ]);
     now = 2_000;
-    expect(await over().over(9)).toMatchObject([{ holder: 'four', uri: 'test://d', caller: able }]);
+    expect(await over().over(9, [])).toMatchObject([{ holder: 'four', uri: 'test://d', caller: able }]);
+    expect(await over().over(9, [ALICE])).toHaveLength(1);
+    expect(await over().over(9, [ALICE, able])).toEqual([]);
   });
 
   it('stays after it counts no more until it is removed, and is removed only then', async () => {
@@ -53,10 +55,10 @@ describe.each(STORES)('what is stored of subscriptions on %s', (kind) => {
     expect(await held()).toEqual(expect.arrayContaining(['two test://a', 'three test://a']));
     now = 1_500;
     expect(await held()).toEqual(['two test://a']);
-    expect((await over().over(9)).map(({ holder }) => holder)).toEqual(['one', 'three']);
-    expect(await over().over(1)).toHaveLength(1);
+    expect((await over().over(9, [])).map(({ holder }) => holder)).toEqual(['one', 'three']);
+    expect(await over().over(1, [])).toHaveLength(1);
     await over().remove(all);
-    expect([await held(), await over().over(9)]).toEqual([['two test://a'], []]);
+    expect([await held(), await over().over(9, [])]).toEqual([['two test://a'], []]);
     for (const none of [over().letGo([]), over().remove([])]) await none;
   });
 

@@ -71,9 +71,7 @@ export const heldSubscriptionsOver = (
       const rows = await db
         .selectFrom('mcp_subscriptions')
         .select(COLUMNS)
-        .where('tenant', '=', caller.tenant)
-        .where('agent', '=', caller.agent)
-        .where('client_can', '=', abilitiesText(caller))
+        .where(({ and }) => and(columnsOf(caller)))
         .where('until_ms', '>', now())
         .orderBy('since_ms')
         .orderBy('id')
@@ -81,8 +79,7 @@ export const heldSubscriptionsOver = (
       return (await opened(rows)).map(({ id, holder, uri }) => ({ id, holder, uri }));
     },
     async add(caller, { holder, uri, untilMs }) {
-      const { tenant, agent } = caller;
-      const row = { id: randomUUID(), holder, tenant, agent, client_can: abilitiesText(caller) };
+      const row = { id: randomUUID(), holder, ...columnsOf(caller) };
       const sealed = keys.seal(uri, context(row));
       await db
         .insertInto('mcp_subscriptions')
@@ -101,11 +98,12 @@ export const heldSubscriptionsOver = (
         .where('until_ms', '>', GIVEN_UP)
         .execute();
     },
-    async over(limit) {
+    async over(limit, without) {
       const rows = await db
         .selectFrom('mcp_subscriptions')
         .select(COLUMNS)
         .where('until_ms', '<=', now())
+        .where(({ and, not }) => and(without.map((caller) => not(and(columnsOf(caller))))))
         .orderBy('until_ms')
         .limit(limit)
         .execute();
@@ -116,6 +114,12 @@ export const heldSubscriptionsOver = (
 };
 
 const abilitiesText = ({ client_can: can = [] }: UpstreamCaller): string => can.join('+');
+
+const columnsOf = (caller: UpstreamCaller) => ({
+  tenant: caller.tenant,
+  agent: caller.agent,
+  client_can: abilitiesText(caller),
+});
 
 function callerOf({ tenant, agent, client_can }: Pick<Row, 'tenant' | 'agent' | 'client_can'>): UpstreamCaller {
   const said = client_can.split('+');

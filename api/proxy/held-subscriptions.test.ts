@@ -111,6 +111,32 @@ describe.each(STORES)('subscriptions of sessions over one store on %s', (kind) =
     expect([[...watched], await held()]).toEqual([[A], [`two ${A}`]]);
   });
 
+  it('of an agent whose upstream does not answer hold up those of no other agent', async () => {
+    const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };
+    const ended: string[] = [];
+    let answers: (reply: null) => void = () => undefined;
+    const never = new Promise<null>((resolve) => (answers = resolve));
+    const here = heldSubscriptions({
+      store,
+      tell: (caller, _method, uri) => {
+        ended.push(`${caller.agent} ${uri}`);
+        return caller.agent === 'alice' ? never : Promise.resolve(emptyReply(1));
+      },
+      now: () => now,
+    });
+    for (let at = 0; at < 60; at += 1)
+      await store.add(ALICE, { holder: 'slow', uri: `test://${at}`, untilMs: 100_000 });
+    await store.add(BOB, { holder: 'quick', uri: A, untilMs: 100_000 });
+    await here.giveUp(ALICE, 'slow');
+    await eventually('one of hers is told', () => ended.length === 1);
+    await here.giveUp(BOB, 'quick');
+    await eventually('his is told', () => ended.includes(`bob ${A}`));
+    expect(ended.filter((said) => said.startsWith('alice'))).toHaveLength(1);
+    answers(null);
+    await eventually('nothing of either is left', async () => (await rows()) === 0);
+    expect(ended).toHaveLength(61);
+  });
+
   it('end with the age of their session, when anything is written next', async () => {
     const here = replica();
     await here.on(session('one', { untilMs: 2_000 }));

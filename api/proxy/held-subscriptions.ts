@@ -33,6 +33,8 @@ export interface HeldSubscriptionsOptions {
 /** What the upstream was told last and what is held agree after one correction, unless somebody changed his mind meanwhile. */
 const MOST_CORRECTIONS = 5;
 const SWEPT_AT_ONCE = 50;
+/** Agents whose upstreams are being told. */
+const MOST_SWEEPING = 100;
 /** So long after a change at one replica, the others may still tell by what was held before. */
 const READ_MS = 1_000;
 const MOST_AGENTS = 1_000;
@@ -98,28 +100,38 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
     }
   }
 
-  let sweeping = false;
+  const sweeping = new Map<string, UpstreamCaller>();
+  let reading = false;
   let askedAgain = false;
-  /** Tells the upstreams what is held no more, whoever gave it up or died before it told. In the background: who gives up waits for nobody. */
+  /**
+   * Tells the upstreams what is held no more, whoever gave it up or died before it told. In the background: who gives up waits for nobody, and no
+   * agent for another one's upstream.
+   */
   async function sweep(): Promise<void> {
     askedAgain = true;
-    if (sweeping) return;
-    sweeping = true;
+    if (reading) return;
+    reading = true;
     try {
-      while (askedAgain) {
+      while (askedAgain && sweeping.size < MOST_SWEEPING) {
         askedAgain = false;
-        const over = await store.over(SWEPT_AT_ONCE);
+        const over = await store.over(SWEPT_AT_ONCE, [...sweeping.values()]);
         // What is just being told is removed by who tells it.
         const left = over.filter(({ caller, uri }) => !turns.has(turnOf(caller, uri)));
-        const agents = new Set(left.map(({ caller }) => agentOf(caller)));
-        await Promise.all([...agents].map((agent) => sweptOf(left.filter(({ caller }) => agentOf(caller) === agent))));
+        const callers = new Map(left.map(({ caller }) => [agentOf(caller), caller]));
+        for (const [agent, caller] of callers) {
+          sweeping.set(agent, caller);
+          sweptOf(left.filter((one) => agentOf(one.caller) === agent)).then(
+            () => (sweeping.delete(agent), swept()),
+            () => sweeping.delete(agent),
+          );
+        }
         askedAgain ||= left.length > 0 && over.length === SWEPT_AT_ONCE;
       }
     } finally {
-      sweeping = false;
+      reading = false;
     }
   }
-  /** One after another of one agent; agents do not wait for each other's upstreams. */
+  /** One after another of one agent. */
   async function sweptOf(over: Awaited<ReturnType<SubscriptionStore['over']>>): Promise<void> {
     for (const { id, caller, uri } of over)
       await inTurn(caller, uri, async () => {
@@ -240,7 +252,8 @@ const HOLD_CHARACTERS = 100;
 function isHeardBy(holder: string, holds: readonly Hold[], params: string): boolean {
   const uri = membersOf(params)?.get('uri');
   const updated: unknown = uri === undefined ? undefined : JSON.parse(uri);
-  return typeof updated === 'string' && holds.some((hold) => hold.holder === holder && concerns(updated, hold.uri));
+  const own = holds.filter((hold) => hold.holder === holder).map((hold) => hold.uri);
+  return typeof updated === 'string' && concerns(updated, own);
 }
 
 const tooLong = (id: Json): ControlReply => ({

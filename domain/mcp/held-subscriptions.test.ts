@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
-import { beyond, concerns, type Hold, MOST_HOLDS, MOST_PER_AGENT } from './held-subscriptions.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { beyond, concerns, type Hold, LONGEST_URI, MOST_HOLDS, MOST_PER_AGENT } from './held-subscriptions.js';
 
 const hold = (at: number, uri = `test://${at}`): Hold => ({ id: `${at}`, holder: `holder-${at}`, uri });
 const many = (count: number, uri: (at: number) => string) =>
@@ -31,7 +31,7 @@ describe('what an upstream says of a resource', () => {
     ['http://example.com/a', 'http://example.com:80/a'],
     ['no uri', 'no uri'],
   ])('%s concerns who subscribed to %s', (updated, subscribed) => {
-    expect(concerns(updated, subscribed)).toBe(true);
+    expect(concerns(updated, ['test://other', subscribed])).toBe(true);
   });
 
   it.each([
@@ -40,6 +40,26 @@ describe('what an upstream says of a resource', () => {
     ['test://b', 'test://a'],
     ['file:///home/a', 'file:///homes/'],
   ])('%s does not concern who subscribed to %s', (updated, subscribed) => {
-    expect(concerns(updated, subscribed)).toBe(false);
+    expect(concerns(updated, ['test://other', subscribed])).toBe(false);
+  });
+
+  it('is none where its address is longer than any that is held', () => {
+    const held = `test://${'a'.repeat(LONGEST_URI - 7)}`;
+    expect([concerns(held, [held]), concerns(`${held}/`, [held])]).toEqual([true, false]);
+  });
+
+  it('is read once, and each address that is held once, however often it is said', () => {
+    const held = Array.from({ length: 100 }, (_, at) => `http://held-${at}.example/`);
+    const read = jest.spyOn(URL, 'canParse');
+    try {
+      for (let said = 0; said < 50; said += 1) {
+        expect(concerns('http://said.example/a', held)).toBe(false);
+        // No host has such a name: it is compared as it is.
+        expect(concerns(`http://${'\u00e9'.repeat(2_000)}/`, held)).toBe(false);
+      }
+      expect(read).toHaveBeenCalledTimes(101);
+    } finally {
+      read.mockRestore();
+    }
   });
 });

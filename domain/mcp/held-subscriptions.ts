@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { UpstreamCaller } from '../pipeline/upstream.js';
 
 /** Who is subscribed to a resource: a session of an agent, or a stream that one of its clients listens to. */
@@ -21,8 +22,11 @@ export interface SubscriptionStore {
   letGoOf(holder: string): Promise<void>;
   /** What it holds and still counts does so until then. */
   renew(holder: string, untilMs: number): Promise<void>;
-  /** Some of those that count no more, of whatever agent. */
-  over(limit: number): Promise<readonly (Hold & { readonly caller: UpstreamCaller })[]>;
+  /** Some of those that count no more, of whatever agent but these. */
+  over(
+    limit: number,
+    without: readonly UpstreamCaller[],
+  ): Promise<readonly (Hold & { readonly caller: UpstreamCaller })[]>;
   /** Removes those of them that count no more. */
   remove(ids: readonly string[]): Promise<void>;
 }
@@ -42,14 +46,34 @@ export function beyond(holds: readonly Hold[]): Hold[] {
   return [...spare, ...holds.slice(spare.length).filter(({ uri }) => oldest.has(uri))];
 }
 
-const formOf = (uri: string): string => (URL.canParse(uri) ? new URL(uri).href : uri);
+/** A longer name of a host is none (RFC 1035, section 2.3.4); what reading one costs grows with it. */
+const LONGEST_AUTHORITY = 512;
+const AUTHORITY = /^[a-z][a-z0-9+.-]*:[/\\]*([^/\\?#]*)/i;
+/** The forms of addresses that were read lately: of one that is held, and of one that many listeners are told of. */
+const forms = new LRUCache<string, string>({
+  maxSize: 4_000_000,
+  sizeCalculation: (form, uri) => 1 + form.length + uri.length,
+});
+function formOf(uri: string): string {
+  const known = forms.get(uri);
+  if (known !== undefined) return known;
+  const isReadable = (AUTHORITY.exec(uri)?.[1]?.length ?? 0) <= LONGEST_AUTHORITY && URL.canParse(uri);
+  const form = isReadable ? new URL(uri).href : uri;
+  forms.set(uri, form);
+  return form;
+}
 
 /**
- * Whether what an upstream says of one resource is of the one that was subscribed to: the same, in whatever form of RFC 3986 the upstream
- * writes it, or a part of it, as the protocol allows ("a sub-resource of the one that the client actually subscribed to").
+ * Whether what an upstream says of one resource is of one of those that were subscribed to: the same, in whatever form of RFC 3986 the upstream
+ * writes it, or a part of it, as the protocol allows ("a sub-resource of the one that the client actually subscribed to"). One whose address is
+ * longer than any that is held is of none.
  */
-export function concerns(updated: string, subscribed: string): boolean {
-  const [one, other] = [updated, subscribed].map(formOf) as [string, string];
-  if (updated === subscribed || one === other) return true;
-  return one.startsWith(other) && (other.endsWith('/') || '/?#'.includes(one.charAt(other.length)));
+export function concerns(updated: string, subscribed: readonly string[]): boolean {
+  if (updated.length > LONGEST_URI || subscribed.length === 0) return false;
+  if (subscribed.includes(updated)) return true;
+  const one = formOf(updated);
+  return subscribed.some((uri) => {
+    const other = formOf(uri);
+    return one.startsWith(other) && (other.endsWith('/') || '/?#'.includes(one.charAt(other.length)));
+  });
 }

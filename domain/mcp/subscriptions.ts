@@ -81,7 +81,7 @@ export function isWanted(filter: SubscriptionFilter, method: string, params: str
   if (method !== UPDATED || !filter.resourceSubscriptions) return false;
   const uri = membersOf(params)?.get('uri');
   const updated: unknown = uri === undefined ? undefined : JSON.parse(uri);
-  return typeof updated === 'string' && filter.resourceSubscriptions.some((one) => concerns(updated, one));
+  return typeof updated === 'string' && concerns(updated, filter.resourceSubscriptions);
 }
 
 /** Whether it hears of anything from the upstream. */
