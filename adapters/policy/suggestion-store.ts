@@ -106,9 +106,8 @@ export function suggestionStore(
         for (const { facts: said, ...one } of found) {
           const facts = JSON.stringify(said);
           await changeRow(tenant, one.id, (row, isGates) => {
-            // Whoever edited one that was withdrawn has it compared with all that people decided.
-            if (row === null || !isGates)
-              return { ...one, facts, ...((row?.withdrawn_why ?? null) !== null && { checked_seq: 0 }) };
+            // Whoever edited one has it compared with all that people decided: it may have been withdrawn.
+            if (row === null || !isGates) return { ...one, facts, ...(row !== null && { checked_seq: 0 }) };
             return row.withdrawn_why === null ? { ...row, facts, checked_seq: one.checked_seq } : null;
           });
         }

@@ -21,6 +21,7 @@ describe('masking of what people read', () => {
     ['a private key cut off', `x ${key.slice(0, 40)}`, 'x [PEM_PRIVATE_KEY]'],
     ['an access key', 'id AKIAIOSFODNN7EXAMPLE!', 'id [AWS_ACCESS_KEY_ID]!'],
     ['a web token', 'got eyJhbGciOi.eyJzdWIi.c2ln', 'got [JWT]'],
+    ['a web token behind a name', 'got session_eyJhbGciOi.eyJzdWIi.c2ln', 'got session_[JWT]'],
     ['a bearer token', 'Authorization: Bearer abcdef123456', 'Authorization: Bearer [TOKEN]'],
     ['a token of a service', 'use ghp_0123456789abcdefghijklmnopqrstuvwxyz.', 'use [API_TOKEN].'],
     ['an address with a password', 'at postgres://ann:pw@db.example/x now', 'at [DB_URI] now'],

@@ -10,7 +10,7 @@ const OF_TOKEN = /[\w.~+/=-]/;
 /** `Basic training` is none: a token has digits, or capitals behind small letters. */
 const DRAWN = /\d|[a-z][A-Z]/;
 const RUN = /[\w.-]{1,65536}/g;
-const BEGINS_JWT = /\beyJ[\w-]{4}/;
+const BEGINS_JWT = /(?<![A-Za-z0-9])eyJ[\w-]{4}/;
 const PART = 4;
 
 /** Web tokens (RFC 7519), and what stands behind `Bearer` and `Basic`. In order of each kind, in time linear in the text. */

@@ -12,14 +12,14 @@ const MAX_DEPTH = 64;
  * surrogates, and more than 64 levels. It also refuses the key `__proto__`, and `prototype` inside `constructor`: programs may treat them
  * as more than data, so one step could drop what the next step keeps, and something unjudged would run. Throws StrictJsonError.
  */
-export function parseStrictJson(text: string): Json {
+export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): Json {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
   } catch {
     throw new StrictJsonError('not JSON');
   }
-  scan(text);
+  scan(text, maxDepth);
   return value;
 }
 
@@ -34,7 +34,7 @@ const COMMA = 0x2c;
 const MINUS = 0x2d;
 
 /** One pass over text that JSON.parse accepted; only what parsing loses has to be checked. */
-function scan(text: string): void {
+function scan(text: string, maxDepth: number): void {
   // Keys of the open objects, and the key that each object is under; `null` for an open array.
   const open: ({ readonly keys: Set<string>; readonly under: string | null } | null)[] = [];
   let expectsKey = false;
@@ -59,7 +59,7 @@ function scan(text: string): void {
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (open.length >= MAX_DEPTH) throw new StrictJsonError(`more than ${MAX_DEPTH} levels deep`);
+      if (open.length >= maxDepth) throw new StrictJsonError(`more than ${maxDepth} levels deep`);
       open.push(code === OPEN_BRACE ? { keys: new Set(), under: lastKey } : null);
       expectsKey = code === OPEN_BRACE;
       lastKey = null;

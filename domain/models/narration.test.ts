@@ -113,6 +113,12 @@ describe('words of a model for people', () => {
     ['leads somewhere', saying({ incident_summary: 'Denied, see https://evil.example' })],
     ['names somebody', saying({ incident_summary: 'Denied, write to eve@evil.example' })],
     ['has markup', saying({ incident_summary: '<b>Denied</b>' })],
+    ['leads to a name of a host', saying({ incident_summary: 'Visit evil.example/pay to approve.' })],
+    ['leads to a script', saying({ incident_summary: 'Denied (javascript:alert(1))' })],
+    ['is a link', saying({ incident_summary: 'Denied, [why](#x)' })],
+    ['has nothing to see', saying({ incident_summary: '\u3164\u3164' })],
+    ['hides its letters', saying({ incident_summary: `Denied${'\u0301'.repeat(9)}` })],
+    ['has no letter', saying({ incident_summary: '12.5' })],
     ['is too long', saying({ incident_summary: 'x'.repeat(241) })],
     ['is empty', saying({ incident_summary: ' ' })],
     ['may have been steered', saying({ ...SUMMARY, instructs_judge: true })],
@@ -145,11 +151,16 @@ describe('words of a model for people', () => {
     });
   });
 
-  it('are 60 of decisions and 20 of rules in a minute', async () => {
+  it('are 60 of decisions and 20 of rules in a minute, of which one tenant has 20 and 10', async () => {
     let nowMs = CLOCK;
     const one = await narrator({}, { now: () => nowMs });
-    for (let n = 0; n < 20; n += 1) await one.explainPattern(PATTERN);
-    expect(await refusal(one.explainPattern(PATTERN))).toMatchObject({ code: 'rate_limited' });
+    for (const tenant of ['acme', 'globex']) {
+      for (let n = 0; n < 10; n += 1) await one.explainPattern({ ...PATTERN, tenant });
+      expect(await refusal(one.explainPattern({ ...PATTERN, tenant }))).toMatchObject({ code: 'rate_limited' });
+    }
+    expect(await refusal(one.explainPattern({ ...PATTERN, tenant: 'umbrella' }))).toMatchObject({
+      code: 'rate_limited',
+    });
     await one.narrateDecision(DECISION);
     nowMs += 61_000;
     await one.explainPattern(PATTERN);

@@ -8,8 +8,9 @@ import { type Narrating, type Narrator, noModel } from './narrator.js';
 import { type Completion, ModelFailure, type Models } from './port.js';
 import { aboutTheData } from './prompts.js';
 
-/** Questions in one minute, of everybody together: people read what comes of them. */
+/** Questions in one minute, of everybody together, and of one tenant: people read what comes of them. */
 const A_MINUTE: Readonly<Record<Narrating, number>> = { explainPattern: 20, narrateDecision: 60 };
+const A_MINUTE_OF_ONE: Readonly<Record<Narrating, number>> = { explainPattern: 10, narrateDecision: 20 };
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 5_000;
@@ -25,14 +26,15 @@ document does not say.
 Fields: "incident_summary".`,
 };
 
-/** What nobody sees, line breaks, markup, and whatever leads somewhere. */
-const NOT_PLAIN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029<>{}\\`|]|:\/\/|www\.|@/iu;
+/** What nobody sees, line breaks, letters under heaps of marks, markup, and whatever leads somewhere. */
+const NOT_PLAIN =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2028\u2029<>{}\\`|@]|\p{M}{4}|:\/\/|\]\(|(?:javascript|mailto|tel|data):|\p{L}\.\p{L}{2}/iu;
 const plain = (most: number) =>
   z
     .string()
     .min(1)
     .max(most)
-    .refine((text) => !NOT_PLAIN.test(text) && text.trim() !== '');
+    .refine((text) => !NOT_PLAIN.test(text) && /\p{L}/u.test(text));
 
 const asked = { nonce: z.string().max(128), instructs_judge: z.boolean() };
 const explained = z.strictObject({ ...asked, one_liner: plain(240), rationale: plain(1_000) });
@@ -48,8 +50,8 @@ export function createNarrator(
   { now = Date.now, deadlineMs = DEADLINE_MS }: { readonly now?: () => number; readonly deadlineMs?: number } = {},
 ): Narrator {
   const limits = {
-    explainPattern: slidingBudget(A_MINUTE.explainPattern, MINUTE_MS),
-    narrateDecision: slidingBudget(A_MINUTE.narrateDecision, MINUTE_MS),
+    explainPattern: limitsOf('explainPattern'),
+    narrateDecision: limitsOf('narrateDecision'),
   };
 
   async function ask<Value extends { readonly nonce: string; readonly instructs_judge: boolean }>(
@@ -59,7 +61,8 @@ export function createNarrator(
     params: JsonObject,
   ): Promise<Completion<Value>> {
     if (!writes.has(workload)) throw noModel(workload);
-    const wait = limits[workload].take('', 1, now());
+    const { ofOne, ofAll } = limits[workload];
+    const wait = ofAll.look('', now()) || ofOne.take(tenant ?? '', 1, now()) || ofAll.take('', 1, now());
     if (wait > 0) throw tooMany(wait);
     try {
       const said = await askBound(models, {
@@ -96,6 +99,11 @@ export function createNarrator(
     },
   };
 }
+
+const limitsOf = (workload: Narrating) => ({
+  ofOne: slidingBudget(A_MINUTE_OF_ONE[workload], MINUTE_MS),
+  ofAll: slidingBudget(A_MINUTE[workload], MINUTE_MS),
+});
 
 const tooMany = (seconds: number): GateError =>
   new GateError('rate_limited', `models wrote as much as they may for now; wait ${seconds} s`, {

@@ -109,6 +109,13 @@ describe('a provider that several tenants ask', () => {
     });
   });
 
+  it('keeps the rest of its budget from questions that may take a share of it', () => {
+    const guard = guardAt({ ms: 0 }, { microsPerHour: 1_000, microsPerTenantAndHour: 100 });
+    guard.reserve('a', 90, 0.9).ended('answers');
+    expect(() => guard.reserve('a', 1, 0.9)).toThrow(OVER_BUDGET);
+    guard.reserve('a', 10).ended('answers');
+  });
+
   it('gives no tenant a new budget within the hour, however many others asked meanwhile', () => {
     const clock = { ms: 0 };
     const guard = guardAt(clock, { microsPerHour: 1_000_000_000, microsPerTenantAndHour: 100 });

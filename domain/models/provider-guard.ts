@@ -113,7 +113,8 @@ export function createProviderGuard({ budget, now }: { budget?: Budget | undefin
     circuit.againMs = now() + PAUSE_MS;
   };
   return {
-    reserve(tenant: string | null, mostMicros: number): Reservation {
+    /** `share`: of the budget that such a question may take, so that others find the rest of it. */
+    reserve(tenant: string | null, mostMicros: number, share = 1): Reservation {
       const who = tenant ?? '';
       const own = open.get(who) ?? 0;
       const free = IN_FLIGHT - inFlight;
@@ -123,7 +124,8 @@ export function createProviderGuard({ budget, now }: { budget?: Budget | undefin
       const began = atHour();
       if (
         budget &&
-        (spent + mostMicros > budget.microsPerHour || spentBy(who) + mostMicros > budget.microsPerTenantAndHour)
+        (spent + mostMicros > share * budget.microsPerHour ||
+          spentBy(who) + mostMicros > share * budget.microsPerTenantAndHour)
       )
         throw new ModelFailure('over_budget', { transient: true });
       // The request that tries again may hang: until it is over, or another pause has passed, nobody else is let through.

@@ -7,6 +7,7 @@ import {
   ModelFailure,
   type ModelReply,
   type Models,
+  NARRATING,
   type Question,
   type Workload,
 } from './port.js';
@@ -54,6 +55,10 @@ interface Tally {
   open: number;
 }
 
+/** What judges no call leaves a tenth of a provider's budget to what does. */
+const SHARE_OF_WORDS = 0.9;
+const WRITES: ReadonlySet<Workload> = new Set(NARRATING);
+
 /**
  * Asks the model that the file names for a workload and, where the rules allow it, those that stand in for it, each once
  * (docs/architecture/models.md#another-model).
@@ -92,7 +97,7 @@ export function createModels({
     });
     let reservation;
     try {
-      reservation = guard.reserve(question.tenant, mostMicros);
+      reservation = guard.reserve(question.tenant, mostMicros, WRITES.has(workload) ? SHARE_OF_WORDS : 1);
     } catch (error) {
       say(failureOf(error).failure, 0);
       throw error;
@@ -119,9 +124,11 @@ export function createModels({
         options.costMicros ??
         (options.usage ? costOf(target.price, options.usage) : options.unknownCost ? mostMicros : 0);
       over(costMicros);
-      if (signal.aborted) reservation.ended('unknown');
+      // Who hung up, or was overtaken, says nothing of the provider; a question's own deadline does.
+      const isAbandoned = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
+      if (isAbandoned) reservation.ended('unknown');
       else reservation.ended(PROVIDER_FAILS.has(failure) ? 'fails' : SAYS_NOTHING.has(failure) ? 'unknown' : 'answers');
-      say(signal.aborted ? 'abandoned' : failure, costMicros);
+      say(isAbandoned ? 'abandoned' : failure, costMicros);
       throw new ModelFailure(failure, options);
     }
   }

@@ -1,4 +1,5 @@
 import type { ValidatePolicy } from '../../contracts/policy-library.js';
+import { parseStrictJson, StrictJsonError } from '../mcp/strict-json.js';
 import type { PolicyCompiler, PolicyFault, ReadData } from './compiler.js';
 import { parameterFault } from './parameters.js';
 import type { TemplateCatalogue } from './templates.js';
@@ -36,6 +37,12 @@ export async function faultIn(
   if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
   const unread = unreadableIn(value);
   if (unread !== null) return { fault: fault(unread) };
+  try {
+    parseStrictJson(body, DEEPEST);
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    return { fault: fault(`people may read it otherwise than rules: ${error.message}`) };
+  }
   const schema = await templates.parametersOf(mount);
   return { fault: schema && parameterFault(schema, value) };
 }

@@ -36,11 +36,13 @@ export function assigned(
 
 /** What came of a call that was decided. Throws `still_pending` before, and `note_conflict` where there is another note than was expected. */
 export function incidentOf(
-  { status, incident_summary: before = null }: PendingRequest,
+  { status, incident_summary: before = null, incident_by: writer }: PendingRequest,
   { incident_summary, expected_summary: expected }: IncidentRequest,
   by: string,
 ): Partial<Notes> {
   if (status === 'pending') throw new GateError('still_pending');
-  if (expected !== undefined && expected !== before) throw new GateError('note_conflict');
+  // The same again of the same person was saved, and its answer lost.
+  const isAgain = before === incident_summary && writer === by;
+  if (expected !== undefined && expected !== before && !isAgain) throw new GateError('note_conflict');
   return { incident_summary: storable('incident_summary', incident_summary), incident_by: by };
 }

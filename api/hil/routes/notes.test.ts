@@ -129,6 +129,15 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
       expect((await noted('second', 'first')).status).toBe(200);
     });
 
+    it('the same again by the same person is done, and by another one is not', async () => {
+      const row = await hil.park(1);
+      await hil.settle(row);
+      const body = { incident_summary: 'paid', expected_summary: null };
+      expect([(await incident(row.id, body)).status, (await incident(row.id, body)).status]).toEqual([200, 200]);
+      await hil.reviews.note(row.id, 'acme', () => ({ incident_by: 'operator:ada' }));
+      expect(await incident(row.id, body)).toMatchObject({ status: 409, body: { error: 'note_conflict' } });
+    });
+
     it('of two at once who expect the same, one is saved', async () => {
       const row = await hil.park(1);
       await hil.settle(row);

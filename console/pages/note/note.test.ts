@@ -97,6 +97,23 @@ describe('a note about a call', () => {
     expect([again.status, await noted()]).toEqual([303, 'Paid by hand.']);
   });
 
+  it('is done, and no conflict, where the same person sends the same again', async () => {
+    await decided();
+    for (let once = 0; once < 2; once += 1)
+      expect((await browser.post(`/hil/${row.id}/note`, { note: 'Paid by hand.', shown: '' })).status).toBe(303);
+  });
+
+  it('of several lines is replaced too, whatever a browser makes of their ends', async () => {
+    await decided();
+    await fixture.hil.reviews.note(row.id, 'acme', () => ({
+      incident_summary: 'One\nother\rthird',
+      incident_by: 'operator:ada',
+    }));
+    const shown = /name="shown" value="([^"]*)"/.exec((await browser.get(`/hil/${row.id}/note`)).text)?.[1] ?? '';
+    const { status } = await browser.post(`/hil/${row.id}/note`, { note: 'In one line.', shown });
+    expect([status, await noted()]).toEqual([303, 'In one line.']);
+  });
+
   it('is for who may decide, about calls of the own tenant', async () => {
     await decided();
     const viewer = await fixture.browser({ role: 'viewer' });

@@ -1,5 +1,6 @@
 import type { NarrateDecision } from '../../../contracts/narration.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -8,6 +9,9 @@ import type { Action, Page, Shown, Visit } from '../../visit.js';
 
 /** Characters of a note (`PATCH /pending/{id}/incident`). */
 const LONGEST = 240;
+
+/** Names the note that a page showed: a browser sends line breaks of its own for those of a text. */
+const digestOf = (note: string | null): string => (note === null ? '' : sha256Hex(note));
 
 function idOf({ params: { id = '' } }: Visit): string {
   if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
@@ -29,7 +33,10 @@ export const SAVE_NOTE: Action = {
     const note = form.get('note').trim();
     if (note === '' || note.length > LONGEST)
       throw new GateError('invalid_request', `a note has 1 to ${LONGEST} characters. Nothing was saved`);
-    const row = await visit.services.hil.note(idOf(visit), note, form.get('shown') || null);
+    const before = (await rowOf(visit))?.incident_summary ?? null;
+    const isShown = digestOf(before) === form.get('shown');
+    // Where it is another one by now, `note` says so, unless it is the same that this person saved just now.
+    const row = await visit.services.hil.note(idOf(visit), note, isShown ? before : null);
     return `/audit/correlation/${row.correlation_id}`;
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
@@ -109,7 +116,7 @@ async function noteShown(
         ) : (
           <form method="post" action={`/hil/${row.id}/note`} class="sheet">
             <Csrf token={csrf} />
-            <input type="hidden" name="shown" value={row.incident_summary ?? ''} />
+            <input type="hidden" name="shown" value={digestOf(row.incident_summary ?? null)} />
             <label>
               One line under your name, for whoever looks at the call later
               <input name="note" required maxLength={LONGEST} value={suggested?.text ?? typed} />

@@ -8,12 +8,11 @@ import type { KeptSuggestion } from '../library-ports.js';
 /** Of a rule with more parts, or of a part with more arguments, the others are counted. */
 const SHOWN_PARTS = 3;
 const SHOWN_ARGUMENTS = 8;
-const LONGEST_NAME = 32;
 const LONGEST_TOOL = 128;
 
 /**
  * Asks a model for words about what was found. It is told of the tool, of how many decisions there were, and within which numbers arguments lie: no
- * agent, no call, no text that an agent or a person gave.
+ * agent, no call, and no name of an argument, which an agent may have chosen.
  */
 export const explainedBy =
   (narrator: Pick<Narrator, 'explainPattern'>) =>
@@ -30,7 +29,9 @@ export function questionOf({ tenant, tool, facts: { parts, evidence } }: KeptSug
   const shown = parts.slice(0, SHOWN_PARTS).map(({ agents, approvals, arguments: bounds }) => ({
     agents: agents.length,
     approvals,
-    arguments: Object.fromEntries(bounds.slice(0, SHOWN_ARGUMENTS).map((bound) => [nameOf(bound), limitsOf(bound)])),
+    arguments: Object.fromEntries(
+      bounds.slice(0, SHOWN_ARGUMENTS).map((bound, at) => [`argument ${at + 1}`, limitsOf(bound)]),
+    ),
     further_arguments: Math.max(0, bounds.length - SHOWN_ARGUMENTS),
   }));
   const { approvals, denials, days, approvers } = evidence;
@@ -50,7 +51,6 @@ export function questionOf({ tenant, tool, facts: { parts, evidence } }: KeptSug
   };
 }
 
-const nameOf = ({ pointer }: ArgumentBound): string => clipped(pointer, LONGEST_NAME);
 function limitsOf({ is }: ArgumentBound): JsonObject {
   if ('from' in is) return { from: is.from, to: is.to };
   if ('one_of' in is) return { values: is.one_of.length };

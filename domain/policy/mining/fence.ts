@@ -27,7 +27,7 @@ export const withoutFence = ({
   readonly active: boolean;
   readonly tool_surface: readonly string[];
 }): string | null =>
-  active && domain === MINED_DOMAIN
+  active && domain === MINED_DOMAIN && tools.length > 0
     ? `Without this rule the class of ${tools.join(', ')} alone counts: classed "change", every call of it runs. Take back the class first.`
     : null;
 

@@ -45,7 +45,8 @@ describe('what was found', () => {
       suggestions: async () => [...rows],
       catalogue: async () => ({ policies: [] }),
       keepSuggestions: async (_tenant: string, found: readonly KeptSuggestion[]) => {
-        rows.push(...found.filter(({ id }) => rows.every((row) => row.id !== id)));
+        // As the stores do: what is found again is written over.
+        rows.splice(0, rows.length, ...rows.filter(({ id }) => found.every((one) => one.id !== id)), ...found);
       },
       checkedSuggestions: async () => undefined,
     } as unknown as PolicyStore;
@@ -66,5 +67,14 @@ describe('what was found', () => {
     expect(await keep('acme', [KEPT])).toMatchObject([{ id: KEPT.id, explained: words }]);
     expect(await list('acme')).toMatchObject([{ id: KEPT.id, explained: words }]);
     expect(explain).toHaveBeenCalledTimes(1);
+    // Where no model answered at first, it is asked with the next mining.
+    const other = { ...KEPT, id: 'other' };
+    explain.mockResolvedValueOnce(null as never);
+    expect((await keep('acme', [other]))[0]).not.toHaveProperty('explained');
+    expect(await keep('acme', [other])).toMatchObject([{ id: 'other', explained: words }]);
+    // What was withdrawn stays as it is.
+    rows.splice(0, rows.length, { ...KEPT, withdrawn_why: 'denied' });
+    await keep('acme', [KEPT]);
+    expect(explain).toHaveBeenCalledTimes(3);
   });
 });

@@ -198,11 +198,14 @@ export function createSuggestions({
           !installed(kept) &&
           found.every(({ id }) => id !== kept.id),
       );
-      // What was found before has its words, and a model is paid once.
-      const known = new Set(before.map(({ id }) => id));
+      // What was found before keeps its words, and a model is paid once; what was withdrawn stays as it is.
+      const known = new Map(before.map((kept) => [kept.id, kept]));
       const explained = await Promise.all(
         found.map(async (one) => {
-          const words = known.has(one.id) ? null : await explain(one);
+          const kept = known.get(one.id);
+          const words = kept
+            ? (kept.facts.explained ?? (kept.withdrawn_why === null ? await explain(one) : null))
+            : await explain(one);
           return words ? { ...one, facts: { ...one.facts, explained: words } } : one;
         }),
       );
