@@ -88,7 +88,10 @@ const shown = async () => (await page.get('/policies/suggestions')).text;
 describe('a suggestion', () => {
   it('stands with what speaks for it and against it, which calls it names, and its text, all of it inert', async () => {
     const text = await shown();
-    expect(asked).toEqual([{ path: '/policies/suggestions?tenant=acme', body: null }]);
+    expect(asked).toEqual([
+      { path: '/policies/suggestions?tenant=acme', body: null },
+      { path: '/policies?tenant=acme', body: null },
+    ]);
     expect(text).not.toMatch(/<script>alert|\u202e/);
     const said = words(text);
     expect(said).toMatch(/Approvals that would pass 212 of 214 Denials that would pass 0 of 9/);

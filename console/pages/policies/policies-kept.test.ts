@@ -417,6 +417,19 @@ describe('a policy whose text somebody edited in the store', () => {
     expect(await told(`/policies/${name}/edit`)).toMatch(
       /judges by other policies than are stored.*judges calls once the engine does by what is stored/,
     );
+    // And whatever else says what is in force.
+    for (const path of [
+      `/policies/${name}/versions/1`,
+      `/policies/${name}/lab`,
+      '/policies/templates',
+      '/policies/suggestions',
+    ])
+      expect([path, await told(path)]).toEqual([
+        path,
+        expect.stringContaining('judges by other policies than are stored'),
+      ]);
+    expect(await told('/policies/templates/pii_egress.rego')).toContain('judges by other policies than are stored');
+    expect(await told(`/policies/${name}/lab`)).toContain('as it is stored');
     standing.mockRestore();
     expect(await told('/policies')).not.toContain('judges by other policies');
     expect(await told(`/policies/${name}`)).toMatch(/State in force /);

@@ -7,8 +7,9 @@ import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { policyAddress } from './address.js';
-import { NotInForce, State } from './policy.js';
+import { State } from './policy.js';
 import { timesSpoken } from './spoken.js';
+import { NotInForce } from './standing.js';
 
 const DAY_MS = 86_400_000;
 /** Verdicts that are looked through; where there are more, the page says so. */

@@ -10,6 +10,7 @@ import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
+import { NotInForce } from './standing.js';
 import { By, EVENTS, RowOf } from './told.js';
 
 /** A rule by its place. */
@@ -148,7 +149,7 @@ const File = ({
         ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
-    {of.not_in_force !== null && <NotInForce why={of.not_in_force} />}
+    <NotInForce why={of.not_in_force} />
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.current_body === null && (
       <Edited why={of.tampered ?? ''}>
@@ -189,13 +190,6 @@ export const State = ({
   if (of.protected) return <span class="tag allow">in force, ships with Gate</span>;
   return of.active ? <span class="tag allow">in force</span> : <span class="tag none">not in force</span>;
 };
-
-export const NotInForce = ({ why }: { readonly why: string }) => (
-  <p class="notice bad" role="alert">
-    The policy engine judges by other policies than are stored, or takes no change: <Foreign text={why} />. Health of
-    the service and its log say which row; what is edited is mended by <code>gate policy rollback</code> or a new text.
-  </p>
-);
 
 /** For whom it holds, and what a change of it means. */
 export const Whose = ({ tenant, person }: { readonly tenant: string | null; readonly person: string | null }) => (

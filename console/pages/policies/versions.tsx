@@ -9,6 +9,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { cameOf } from './came.js';
 import { between, digestShownOf, Overtaken, versionShownOf } from './overtaken.js';
+import { NotInForce, whenSaved } from './standing.js';
 import { By, EVENTS, reasonIn, RowOf, seenIn, versionIn } from './told.js';
 
 /** One version: its text, who stored it and why, and how the text of now differs from it. */
@@ -58,6 +59,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
         <p>
           <a href={policyAddress(name)}>The policy as it is now</a>
         </p>
+        <NotInForce why={current?.not_in_force ?? null} />
         <OrAway of={found}>
           {(version) =>
             version === null ? (
@@ -114,12 +116,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                             Roll back to version {number}
                           </button>
                         </p>
-                        <p class="dim">
-                          A new version with this text.{' '}
-                          {current.active
-                            ? 'The policy is in force, so it judges calls at once.'
-                            : 'The policy stays switched off.'}
-                        </p>
+                        <p class="dim">A new version with this text. {whenSaved(current)}</p>
                       </form>
                     </section>
                   )}

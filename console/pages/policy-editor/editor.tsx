@@ -8,7 +8,8 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
-import { isMendedForAll, MendedForAll, NotInForce, Whose } from '../policies/policy.js';
+import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
+import { NotInForce, whenSaved } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -164,7 +165,7 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
           </>
         ) : (
           <>
-            {stored && stored.not_in_force !== null && <NotInForce why={stored.not_in_force} />}
+            {stored && <NotInForce why={stored.not_in_force} />}
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
             {stored?.current_body === null && (
               <Edited why={stored.tampered ?? ''}>
@@ -191,13 +192,6 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
     ),
   };
 }
-
-const whenSaved = ({ active, not_in_force: late }: KeptFile): string => {
-  if (!active) return 'It stays switched off.';
-  return late === null
-    ? 'It is in force: what you save judges calls at once.'
-    : 'It is stored as in force: what you save judges calls once the engine does by what is stored.';
-};
 
 const fileOf = ({ name, content_type, body }: Draft) => ({ name, content_type, body });
 const draftOf = ({

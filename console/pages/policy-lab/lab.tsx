@@ -4,6 +4,7 @@ import { settled } from '../../services.js';
 import { Csrf, Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from '../policies/address.js';
+import { NotInForce } from '../policies/standing.js';
 import { labShown } from './found.js';
 import { CallsFields, callsAsked } from './window.js';
 
@@ -55,6 +56,7 @@ async function labPage(visit: Visit, form?: Form): Promise<Shown> {
         <p>
           <a href={policyAddress(name)}>The policy</a>
         </p>
+        {file.ok && <NotInForce why={file.value?.not_in_force ?? null} />}
         <OrAway of={file}>
           {(found) =>
             found === null ? (
@@ -79,6 +81,9 @@ const Then = ({ of }: { readonly of: PolicyFileShown }) => (
   </p>
 );
 
+const nowOf = ({ not_in_force: late }: PolicyFileShown): string =>
+  late === null ? ', as it is in force now' : ', as it is stored';
+
 const Asking = ({
   of,
   visit: { csrf },
@@ -90,7 +95,7 @@ const Asking = ({
 }) => {
   const which = form?.get('which') || (of.active ? 'without' : 'with');
   const options = [
-    ['with', `with version ${of.current_version} of it${of.active ? ', as it is in force now' : ''}`],
+    ['with', `with version ${of.current_version} of it${of.active ? nowOf(of) : ''}`],
     ['without', `without it${of.active ? '' : ', as now'}`],
   ] as const;
   return (

@@ -4,14 +4,19 @@ import { Empty, Foreign, OrAway, Table } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { templateAddress } from '../policies/address.js';
+import { NotInForce, whyNotInForce } from '../policies/standing.js';
 
 /** The catalogue: policies that ship without being in force. */
 export const TEMPLATES: Page = {
   of: 'policy-changes',
   path: '/policies/templates',
   role: 'viewer',
-  async show({ services, query }) {
-    const found = await settled('The policy engine', services.policy.templates());
+  async show(visit) {
+    const { services, query } = visit;
+    const [found, late] = await Promise.all([
+      settled('The policy engine', services.policy.templates()),
+      whyNotInForce(visit),
+    ]);
     const domain = query['domain'] || undefined;
     const words = (query['q'] ?? '').trim();
     return {
@@ -23,6 +28,7 @@ export const TEMPLATES: Page = {
             Policies that ship with Gate and hold nowhere until somebody installs them.{' '}
             <a href="/policies">All rules</a>
           </p>
+          <NotInForce why={late} />
           <OrAway of={found}>
             {(all) => (
               <>
