@@ -2,7 +2,7 @@ import { type CallInput, type CallSummary, DECISION_CONTRACT } from '../contract
 import type { JsonObject } from '../contracts/json.js';
 import type { AgentHistory } from '../contracts/policy.js';
 import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
+import { type RecordedOutcome, summarize, summarizeFound, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
@@ -77,7 +77,7 @@ export const createRecordActivities = ({
         ...(evaluated.decision?.forensic_event && { forensic_event: boundedEvent(evaluated.decision.forensic_event) }),
       });
       onCommitted?.(record.evidence);
-      return summarize(record);
+      return summarizeFound(record);
     },
 
     /** Closes a call whose caller had given up before its first step. Safe to repeat; an existing record stays. */
@@ -88,7 +88,7 @@ export const createRecordActivities = ({
         { ...commitments, ...UNJUDGED },
         unanswered('abandoned', 'reached a worker after its caller had given up'),
       );
-      return summarize(record);
+      return summarizeFound(record);
     },
 
     /**

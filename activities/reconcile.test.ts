@@ -6,6 +6,7 @@ import type { CallInput, CallState } from '../contracts/call.js';
 import { inspectionOf } from '../test/support/judgements.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
+import { noticesOf } from '../domain/notification/notice.js';
 import type { Reconciled } from './reconcile.js';
 import { rm } from 'node:fs/promises';
 
@@ -36,6 +37,7 @@ describe('reconciliation', () => {
   const open = async (): Promise<void> => {
     gate = await openPipeline({
       folder,
+      escalateShares: [0.5],
       clock: { now: () => nowMs, sleep: () => new Promise(() => undefined) },
       reconcile: { callLimitMs: 1_500, partMs: 60_000 },
       onAlarm: (id, _reason, kind) => told.push(`${kind} ${id}`),
@@ -212,6 +214,59 @@ describe('reconciliation', () => {
       );
     },
   );
+
+  describe('a call that waits, whose run is lost before people were told that it still does', () => {
+    const notYet = async (call: CallInput) => {
+      const row = await gate.reviews.byCorrelation(call.correlation_id);
+      if (row === null) throw new Error('its row is gone');
+      return row;
+    };
+    const dueOf = async ({ correlation_id }: CallInput) =>
+      (await gate.calls.find(correlation_id))?.evidence.escalates_ms ?? 0;
+
+    it.each([
+      ['before its record said so', false, ['hil.created', 'call.aborted', 'alarm.reconciled']],
+      ['after its record said so', true, ['hil.created', 'hil.escalated', 'call.aborted', 'alarm.reconciled']],
+    ])('%s: nobody can decide it any more, so people are told alone that it is closed', async (_, isSaid, kinds) => {
+      const call = await left('parked');
+      const waits = noticesOf(await notYet(call), []);
+      const due = await dueOf(call);
+      nowMs = due + 1_000;
+      gate.script.hil = 'down';
+      if (isSaid) await expect(gate.activities.escalateReview(call.correlation_id, due)).rejects.toThrow();
+      gate.script.hil = 'up';
+      nowMs += 2 * MINUTE;
+      expect(await pass()).toMatchObject({ closed: 1 });
+      const row = await notYet(call);
+      expect([row.status, row.escalated_at ?? null]).toEqual(['aborted', null]);
+      expect(noticesOf(row, waits)).toMatchObject([{ phase: 'resolve', status: 'aborted', escalated: false }]);
+      expect((await kindsOf(call)).slice(-kinds.length)).toEqual(kinds);
+    });
+
+    it.each(['commitVerdict', 'abandonCall'] as const)(
+      'and goes on in a run that begins anew (%s): that brings the row to what the record says first',
+      async (found) => {
+        const call = await left('parked', 'running');
+        const due = await dueOf(call);
+        nowMs = due + 1_000;
+        gate.script.hil = 'down';
+        await expect(gate.activities.escalateReview(call.correlation_id, due)).rejects.toThrow();
+        gate.script.hil = 'up';
+        const at = nowMs;
+        nowMs += MINUTE;
+        const { activities } = gate;
+        const inspected = { available: true, inspection: inspectionOf(true) } as const;
+        const begun =
+          found === 'abandonCall'
+            ? await activities.abandonCall(call)
+            : await activities.commitVerdict(call, inspected, await activities.evaluate(call, inspected));
+        expect(begun).toMatchObject({ state: 'parked', escalates_ms: due });
+        expect((await activities.escalateReview(call.correlation_id, due)).escalates_ms).toBeUndefined();
+        expect((await notYet(call)).escalated_at).toBe(new Date(at).toISOString());
+        expect((await gate.calls.find(call.correlation_id))?.evidence.escalated_ms).toBe(at);
+      },
+    );
+  });
 
   describe.each(OPEN)('a call that was left %s', (state) => {
     it.each(STATUSES)('while its workflow is %s', async (status) => {

@@ -15,6 +15,7 @@ import {
   escalationDue,
   NotAsStaged,
   summarize,
+  summarizeFound,
   type CallRecord,
   type RecordedDecision,
 } from '../domain/call-record/record.js';
@@ -127,7 +128,7 @@ export const createReviewActivities = ({
     if (!record || !request || request instanceof NotAsStaged)
       throw new PipelineUnavailable('proxy', 'the call record is not in the store');
     const { call } = record.evidence;
-    if (record.state !== 'decided') return summarize(record);
+    if (record.state !== 'decided') return summarizeFound(record);
     const { verdict, inspection, callback_url } = record.evidence;
     const ttlSeconds = call.ttl_secs[record.approval_tier];
     const reasons = [...(verdict?.review_reasons ?? [])];

@@ -2,7 +2,7 @@ import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import type { CallStore } from '../domain/call-record/ports.js';
-import { summarize } from '../domain/call-record/record.js';
+import { summarizeFound } from '../domain/call-record/record.js';
 import { ID_TAKEN, PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import { askedDigest } from '../domain/review/asked-review.js';
 import type { Reviews } from '../domain/review/ports.js';
@@ -28,7 +28,7 @@ export const createTakeInActivities = ({
     const known = await calls.find(call.correlation_id);
     if (known) {
       if (known.digest !== call.digest) throw taken();
-      return summarize(known);
+      return summarizeFound(known);
     }
     const row = await insist(() => rowOf(reviews, call), { forMs: ROW_WAIT_MS });
     if (askedDigest(row) !== call.digest) throw taken();
@@ -55,7 +55,7 @@ export const createTakeInActivities = ({
       policy_failure: null,
       facts: null,
     });
-    return summarize(record);
+    return summarizeFound(record);
   },
 });
 export type TakeInActivities = ReturnType<typeof createTakeInActivities>;

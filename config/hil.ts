@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LARGEST_REQUEST_BYTES } from '../domain/review/backlog.js';
 import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
 import { PASSKEY_REQUIRED } from '../domain/review/passkeys.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
@@ -219,7 +220,7 @@ export const HIL_SETTINGS = {
   ),
   bodyLimitBytes: setting(
     'GATE_HIL_BODY_LIMIT_BYTES',
-    z.coerce.number().int().min(1024).max(67_108_864).default(2_097_152),
+    z.coerce.number().int().min(1024).max(LARGEST_REQUEST_BYTES).default(2_097_152),
     'Largest body the review service reads; larger ones are 413.',
   ),
   decisionLifeSeconds: setting(

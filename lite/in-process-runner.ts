@@ -4,7 +4,7 @@ import { type Opened, reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import { type CallRecord, escalatedMs, summarize } from '../domain/call-record/record.js';
+import { type CallRecord, summarize, summarizeFound } from '../domain/call-record/record.js';
 import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { closeCall } from '../domain/pipeline/close.js';
@@ -57,13 +57,9 @@ interface Escalation {
   readonly atMs: number;
 }
 const escalationAt = (dueMs = Infinity): Escalation => ({ dueMs, atMs: dueMs });
-/** No record waits for this one: only the review row is brought to what the record says. */
-const escalationsSoFar = (atMs: number): Escalation => ({ dueMs: 0, atMs });
 
 interface Run {
   readonly digest: string;
-  /** Its record said so when it was resumed; its review row may not, and people are told what the row says. */
-  readonly escalated: boolean;
   readonly answer: Promise<CallSummary>;
   /** Wakes the call when it was decided; set from before its review row is visible. */
   decide: ((settled: CallSummary, rowSettled?: boolean) => void) | null;
@@ -104,13 +100,12 @@ export function createInProcessRunner({
       run?.decide?.(summarize(record));
   });
 
-  function launch(call: CallInput, resumed: CallSummary | null, escalated = false): Run {
+  function launch(call: CallInput, resumed: CallSummary | null): Run {
     const answered = deferred<CallSummary>();
     // A resumed call has nobody waiting; its answer is in the record.
     answered.promise.catch(() => undefined);
     const run: Run = {
       digest: call.digest,
-      escalated,
       answer: answered.promise,
       decide: null,
       waiting: false,
@@ -208,7 +203,7 @@ export function createInProcessRunner({
       askRule: async (input, parked) => reviewed(await row.askedAgain(input, clock.now()).catch(() => parked)),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
-        let next = run.escalated ? escalationsSoFar(clock.now()) : escalationAt(parked.escalates_ms);
+        let next = escalationAt(parked.escalates_ms);
         while (!decided && !dropped && !stopping.signal.aborted) {
           const nowMs = clock.now();
           const leftMs = (parked.deadline_ms ?? 0) - nowMs;
@@ -404,7 +399,7 @@ export function createInProcessRunner({
       if (runs.has(correlationId)) continue;
       const record = await opened(correlationId);
       if (!record || runs.has(correlationId) || isFinal(record.state, record.evidence.call.contract)) continue;
-      launch(record.evidence.call, summarize(record), escalatedMs(record.evidence).length > 0);
+      launch(record.evidence.call, summarizeFound(record));
       onResumed?.(record.state);
       found += 1;
     }

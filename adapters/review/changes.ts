@@ -13,6 +13,8 @@ const BEHIND = 1_000;
 /** Changes that a reader remembers while another transaction of the database goes on. */
 const REMEMBERED = 10_000;
 
+const NONE = '[]';
+
 /** A hundred years: no clock is that far ahead. */
 const AHEAD_MS = 3_155_760_000_000;
 const NOW_MS = `cast(unixepoch('subsec') * 1000 as integer)`;
@@ -51,6 +53,12 @@ const AFTER = { sqlite: afterOf('sqlite'), postgres: afterOf('postgres') };
 const newestOf = (kind: StoreKind) =>
   statement<{ newest: number | string | null }>(`select max(change_seq) as newest from reviews where ${GIVEN[kind]}`);
 const NEWEST = { sqlite: newestOf('sqlite'), postgres: newestOf('postgres') };
+/** Rows with a number that Gate gave nobody: what changed in them cannot be told. */
+const madeUpOf = (kind: StoreKind) =>
+  statement<Changed>(
+    `select id, version, change_seq from reviews where ${GIVEN[kind].replace('<=', '>')} order by change_seq limit ${AT_ONCE}`,
+  );
+const MADE_UP = { sqlite: madeUpOf('sqlite'), postgres: madeUpOf('postgres') };
 const RUNNING = statement<{ oldest: string; next: string }>(
   `select pg_snapshot_xmin(running)::text as oldest, pg_snapshot_xmax(running)::text as next from pg_current_snapshot() as running`,
 );
@@ -72,6 +80,8 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
   /** Becomes the floor once every transaction that ran when it was the newest has ended. */
   let mark: { readonly seq: number; readonly next: bigint | null } | null = null;
   const seen = new Map<string, { readonly version: number; readonly seq: number }>();
+  /** Rows whose number somebody made up, each told once. */
+  let madeUp = '';
 
   const after = async (seq: number): Promise<Changed[]> => (await ask(AFTER[kind], seq)).rows;
   const remember = (rows: readonly Changed[]) => {
@@ -84,7 +94,16 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
     const rows = postgres ? await after(from) : [];
     seen.clear();
     remember(rows);
+    madeUp = await madeUpNow();
     [floor, mark] = [from, null];
+  }
+
+  const madeUpNow = async () => JSON.stringify((await ask(MADE_UP[kind])).rows);
+  /** Whether a number was made up since the look before: what it stands for may be a change that nobody was told. */
+  async function isMadeUpSince(): Promise<boolean> {
+    const before = madeUp;
+    madeUp = await madeUpNow();
+    return madeUp !== before && madeUp !== NONE;
   }
 
   /** Where the floor may rise to once the rows above it were read. */
@@ -105,7 +124,7 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
       const settled = postgres ? await settledUpTo() : null;
       const rows = await after(floor);
       const fresh = rows.filter(({ id, version }) => Number(version) > (seen.get(id)?.version ?? 0));
-      if (fresh.length > AT_ONCE || rows.length === REMEMBERED) {
+      if ((await isMadeUpSince()) || fresh.length > AT_ONCE || rows.length === REMEMBERED) {
         await begin();
         return { changes: [], gap: true };
       }

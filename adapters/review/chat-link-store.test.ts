@@ -98,7 +98,7 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
         return answer;
       };
       try {
-        await run(chatLinkStoreOver({ db: opened.db, ask }, { keys: place.keys, clock: () => T0 }));
+        await run(chatLinkStoreOver({ ...opened, ask }, { keys: place.keys, clock: () => T0 }));
       } finally {
         await opened.close();
       }
@@ -128,12 +128,85 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
     });
   });
 
+  describe('made by a code', () => {
+    const CODE = 'c'.repeat(64);
+    const eve = { oidc_sub: 'eve', slack_user_id: 'U9' };
+    const invalid = { code: 'link_code_invalid' };
+    const used = async () => (await place.sql('select digest from chat_clicks')).map(({ digest }) => digest);
+
+    it('use it up: it links nobody again', async () => {
+      expect(await links.upsert('acme', eve, CODE)).toMatchObject(eve);
+      expect(await used()).toEqual([CODE]);
+      await expect(links.upsert('acme', eve, CODE)).rejects.toMatchObject(invalid);
+      await expect(links.upsert('acme', { ...eve, oidc_sub: 'ada' }, CODE)).rejects.toMatchObject(invalid);
+      await expect(links.upsert('globex', eve, CODE)).rejects.toMatchObject(invalid);
+      expect((await links.linksOf('slack', 'U9')).map(({ oidc_sub }) => oidc_sub)).toEqual(['eve']);
+    });
+
+    it('use it up also where it is refused, and leave everybody what he had', async () => {
+      const taken = { oidc_sub: 'eve', slack_user_id: 'U1' };
+      await expect(links.upsert('acme', taken, CODE)).rejects.toMatchObject({ code: 'channel_already_linked' });
+      expect(await used()).toEqual([CODE]);
+      await links.clear('acme', 'ada', 'slack');
+      await expect(links.upsert('acme', taken, CODE)).rejects.toMatchObject(invalid);
+      expect(await links.get('acme', 'eve')).toBeNull();
+    });
+
+    it.each([
+      ['one person twice', ['eve', 'eve']],
+      ['one who has a link twice', ['ada', 'ada']],
+      ['two people', ['eve', 'fay']],
+      ['people of two tenants', ['eve', 'globex/eve']],
+    ] as const)('are made once, also by %s at the same time', async (_, both) => {
+      const answers = await Promise.allSettled(
+        both.map((who) => {
+          const [oidc_sub = '', tenant = 'acme'] = who.split('/').toReversed();
+          return links.upsert(tenant, { oidc_sub, slack_user_id: 'U9' }, CODE);
+        }),
+      );
+      expect(answers.toSorted((one, other) => one.status.localeCompare(other.status))).toMatchObject([
+        { status: 'fulfilled', value: { slack_user_id: 'U9' } },
+        { status: 'rejected', reason: invalid },
+      ]);
+      expect(await links.linksOf('slack', 'U9')).toHaveLength(1);
+      expect(await used()).toEqual([CODE]);
+    });
+
+    it.each([
+      ['a first link', 'insert', eve],
+      ['one more account', 'update', { oidc_sub: 'ada', slack_user_id: 'U9' }],
+    ] as const)(
+      'are none where the store ends between them and their code, which links then: %s',
+      async (_, after, link) => {
+        const before = await links.get('acme', link.oidc_sub);
+        await endsAfter(after);
+        await expect(links.upsert('acme', link, CODE)).rejects.toMatchObject({ code: 'store_unavailable' });
+        expect(await links.get('acme', link.oidc_sub)).toEqual(before);
+        expect(await used()).toEqual([]);
+        await place.sql(kind === 'sqlite' ? 'drop trigger ends' : 'drop function ends cascade');
+        expect(await links.upsert('acme', link, CODE)).toMatchObject(link);
+        expect(await used()).toEqual([CODE]);
+      },
+    );
+
+    /** The store's side of a write ends right after its link: on Postgres the server's process, on SQLite (kill -9: test/fault) the transaction. */
+    async function endsAfter(write: 'insert' | 'update'): Promise<void> {
+      if (kind === 'postgres')
+        await place.sql(
+          `create function ends() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`,
+        );
+      await place.sql(
+        `create trigger ends after ${write} on chat_links for each row ${kind === 'sqlite' ? `begin select raise(rollback, 'it ends'); end` : 'execute function ends()'}`,
+      );
+    }
+  });
+
   it('stay as they were where the store fails, and that is what is told', async () => {
     const ask: Ask = (of, ...values) =>
       of.text.startsWith('insert') ? Promise.reject(new Error('the disk is full')) : asking(of, ...values);
     const opened = await openStore(place.target, hilMigrations);
     const asking = askedOf(opened.db);
-    const failing = chatLinkStoreOver({ db: opened.db, ask }, { keys: place.keys, clock: () => T0 });
+    const failing = chatLinkStoreOver({ ...opened, ask }, { keys: place.keys, clock: () => T0 });
     await expect(failing.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U9' })).rejects.toMatchObject({
       code: 'store_unavailable',
     });

@@ -6,8 +6,8 @@ import { CLICK_LIFE_MS } from '../../domain/review/chat-signature.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
-import type { Ready } from '../store/write-together.js';
-import { untilUnchanged } from './faults.js';
+import { type Ready, writeTogether } from '../store/write-together.js';
+import { asked, untilUnchanged } from './faults.js';
 
 interface StoredLink {
   readonly tenant: string;
@@ -39,6 +39,9 @@ const DROP_READ = statement(`delete from chat_links ${IN_PLACE_OF}`);
 const DROP = statement(`delete from chat_links where tenant = ? and oidc_sub = ?`);
 const VERIFIED = statement(`update chat_links set verified_ms = ? where tenant = ? and oidc_sub = ?`);
 const ACCEPT = statement(`insert into chat_clicks (digest, at_ms) values (?, ?) on conflict (digest) do nothing`);
+/** Fails where it was used, and with it the link that is written beside it. */
+const USE = statement(`insert into chat_clicks (digest, at_ms) values (?, ?)`);
+const USED = statement<{ digest: string }>(`select digest from chat_clicks where digest = ?`);
 const RELEASE = statement(`delete from chat_clicks where digest = ?`);
 /** A click is of the last five minutes by its own time, and that may be as far ahead. */
 const FORGET = statement(`delete from chat_clicks where at_ms < ?`);
@@ -54,7 +57,7 @@ export const unlink = ({ tenant, oidc_sub }: Pick<StoredLink, 'tenant' | 'oidc_s
  * the store from outside is nobody's.
  */
 export function chatLinkStoreOver<Tables>(
-  store: Pick<Store<Tables>, 'db' | 'ask'>,
+  store: Store<Tables>,
   { keys, clock }: { readonly keys: KeyRing; readonly clock: () => number },
 ): ChatLinkStore {
   const ask = askOrUnavailable(store);
@@ -83,29 +86,39 @@ export function chatLinkStoreOver<Tables>(
   const dropped = async ({ tenant, oidc_sub, mac }: StoredLink): Promise<boolean> =>
     (await ask(DROP_READ, tenant, oidc_sub, mac)).changes === 1;
 
-  /** An account may have one row of a tenant: one that is nobody's makes room. */
-  async function makeFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
+  const accepted = async (digest: string): Promise<boolean> => (await ask(ACCEPT, digest, clock())).changes === 1;
+
+  /** An account may have one row of a tenant: one that is nobody's makes room. A code that is refused here is used up. */
+  async function makeFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>, code: string | undefined) {
+    if (code !== undefined && (await ask(USED, code)).rows.length > 0) throw new GateError('link_code_invalid');
     for (const of of chat.options) {
       const id = accounts[`${of}_user_id`];
       if (id === null) continue;
       const { rows } = await ask(BY[of], id);
       for (const other of rows) {
         if (other.tenant !== tenant || other.oidc_sub === oidc_sub) continue;
-        if (holds(other)) throw new GateError('channel_already_linked');
+        if (holds(other)) {
+          if (code !== undefined) await accepted(code);
+          throw new GateError('channel_already_linked');
+        }
         await dropped(other);
       }
     }
   }
 
-  /** False where another row than the one that was read is there by now: with what that says, an account that was taken away would be back. */
-  async function put(row: Omit<StoredLink, 'mac'>, read: StoredLink | undefined): Promise<boolean> {
+  /**
+   * False where another row than the one that was read is there by now: with what that says, an account that was taken away would be back. A
+   * code is used up by the link that it makes, in one transaction: after a crash there are both or none.
+   */
+  async function put(row: Omit<StoredLink, 'mac'>, read: StoredLink | undefined, code?: string): Promise<boolean> {
     const { tenant, oidc_sub, slack_user_id, teams_user_id } = row;
     const linked_ms = Number(row.linked_ms);
     const mac = keys.authenticate(messageOf(row), MAC_USE);
-    const { changes } = read
-      ? await ask(UPDATE, slack_user_id, teams_user_id, linked_ms, mac, tenant, oidc_sub, read.mac)
-      : await ask(INSERT, tenant, oidc_sub, slack_user_id, teams_user_id, linked_ms, mac);
-    return changes === 1;
+    const link: Ready = read
+      ? { of: UPDATE, values: [slack_user_id, teams_user_id, linked_ms, mac, tenant, oidc_sub, read.mac] }
+      : { of: INSERT, values: [tenant, oidc_sub, slack_user_id, teams_user_id, linked_ms, mac] };
+    if (code === undefined) return (await ask(link.of, ...link.values)).changes === 1;
+    return asked(() => writeTogether(store, [link, { of: USE, values: [code, clock()] }]));
   }
 
   return {
@@ -113,7 +126,7 @@ export function chatLinkStoreOver<Tables>(
       const row = found(await stored(tenant, sub));
       return row && shown(row);
     },
-    upsert: (tenant, { oidc_sub, slack_user_id, teams_user_id }) =>
+    upsert: (tenant, { oidc_sub, slack_user_id, teams_user_id }, code) =>
       untilUnchanged('link', async () => {
         const read = await stored(tenant, oidc_sub);
         const known = found(read);
@@ -125,10 +138,10 @@ export function chatLinkStoreOver<Tables>(
           linked_ms: clock(),
           verified_ms: read?.verified_ms ?? null,
         };
-        await makeFree(row);
-        const isPut = await put(row, read).catch(async (error: unknown) => {
-          // The store lets one person of a tenant have an account. Somebody else may have got it since it was free.
-          await makeFree(row);
+        await makeFree(row, code);
+        const isPut = await put(row, read, code).catch(async (error: unknown) => {
+          // The store lets one person of a tenant have an account, and a code be used once. Somebody else may have been faster.
+          await makeFree(row, code);
           throw error;
         });
         return isPut ? { done: shown(row) } : null;
@@ -153,7 +166,7 @@ export function chatLinkStoreOver<Tables>(
     },
     async accept(digest) {
       await ask(FORGET, clock() - 2 * CLICK_LIFE_MS);
-      return (await ask(ACCEPT, digest, clock())).changes === 1;
+      return accepted(digest);
     },
     async release(digest) {
       await ask(RELEASE, digest);

@@ -965,6 +965,26 @@ describe.each(STORES)('the review store on %s', (kind) => {
       await expect(store.createOnce(numbered(4, of(20_000)))).rejects.toMatchObject(refused);
     });
 
+    it.each([
+      // Postgres has no larger ones in this column.
+      ['huge', kind === 'sqlite' ? '9223372036854775807' : '2147483647'],
+      ['negative', kind === 'sqlite' ? '-9223372036854775807' : '-2147483647'],
+    ])('counts no bytes of rows whose size somebody edited to be %s, and the others as they are', async (_, size) => {
+      store = await limited(100, 10_000);
+      const of = (bytes: number) => ({ request_payload: { text: 'x'.repeat(bytes) } });
+      await store.createOnce(numbered(1));
+      await store.createOnce(numbered(2));
+      await store.createOnce(numbered(3, of(6_000)));
+      for (const n of [1, 2])
+        await place.sql(`update reviews set payload_bytes = ${size} where id = ?`, [reviewIdOf(correlation(n))]);
+      // A process that writes alone has counted them before.
+      await store.close();
+      store = await limited(100, 10_000);
+      await store.createOnce(numbered(4, of(3_000)));
+      await expect(store.createOnce(numbered(5, of(6_000)))).rejects.toMatchObject(refused);
+      await expect(store.createOnce(numbered(6, of(3_000)))).rejects.toMatchObject(refused);
+    });
+
     it('is not what was decided, withdrawn or has expired', async () => {
       store = await limited(1);
       await store.createOnce(numbered(1));

@@ -15,6 +15,7 @@ import { OPENED } from './summaries.js';
 import { reviewIdOf, REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
 import type { ReviewTables } from './tables.js';
 import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
+import { eventually } from '../../test/support/waiting.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
@@ -376,6 +377,24 @@ describe.each([
       expect(await events()).toEqual([]);
     },
   );
+
+  it('tells once that there is more than it can tell where the number of a change is none, also of a change that it hides', async () => {
+    const [bad, other] = [await made(), await made()];
+    const changes = store.changes();
+    expect(await changes.next()).toEqual({ changes: [], gap: false });
+    await store.settle(settlementOf(bad, 'denied'));
+    // Lite's file is locked until its transaction is committed.
+    await eventually('somebody edits it', () =>
+      put(bad, { change_seq: '9223372036854775807' }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await changes.next()).toEqual({ changes: [], gap: true });
+    expect(await changes.next()).toEqual({ changes: [], gap: false });
+    await store.settle(settlementOf(other, 'denied'));
+    expect((await changes.next()).changes.map(({ row }) => row.id)).toEqual([other]);
+  });
 
   it.each(['9223372036854775807', '9000000000000000'])(
     'goes on behind a row whose time is %s, page by page',

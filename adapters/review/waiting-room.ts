@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Ask, statement } from '../store/statement.js';
-import { backlogFull } from '../../domain/review/backlog.js';
+import { backlogFull, LARGEST_REQUEST_BYTES } from '../../domain/review/backlog.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import type { ReviewLimits } from '../../domain/review/ports.js';
 
@@ -22,9 +22,13 @@ export interface WaitingRoomOptions {
   readonly alone?: ((forget: () => void) => void) | undefined;
 }
 
-/** The index `reviews_waiting` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
+/**
+ * The index `reviews_waiting` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. No row is verified for it:
+ * a size that no request has is somebody's who edited the store, and would let the sum overflow, fill it or make room in it.
+ */
 const selectWaiting = statement<{ rows: number | string; bytes: number | string | null }>(
-  `select count(*) as "rows", sum(payload_bytes) as bytes from reviews
+  `select count(*) as "rows",
+       sum(case when payload_bytes between 0 and ${LARGEST_REQUEST_BYTES} then payload_bytes end) as bytes from reviews
      where tenant = ? and agent_id = ? and deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
 );
 

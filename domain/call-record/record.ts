@@ -247,4 +247,13 @@ export const summarize = (record: CallRecord): CallSummary => ({
   ...escalatesOf(escalationDue(record)),
 });
 
+/**
+ * The same for a run that begins with what stands in the record, or may: the first escalation is due for it, also where it has been. Saying it again
+ * changes nothing but a review row that does not have it yet, because whoever recorded it died; and people are told what the row says.
+ */
+export const summarizeFound = (record: CallRecord): CallSummary => ({
+  ...summarize(record),
+  ...escalatesOf((record.state === 'parked' && escalatesMs(record.evidence)[0]) || null),
+});
+
 const escalatesOf = (due: number | null) => due !== null && { escalates_ms: due };

@@ -1,6 +1,9 @@
 import { GateError } from '../errors.js';
 import { ID_TAKEN, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../pipeline/pipeline.js';
 
+/** No request of a review has more bytes: HIL reads no larger body. */
+export const LARGEST_REQUEST_BYTES = 67_108_864;
+
 /** By then some of the agent's parked calls may be decided or expired; otherwise it gets the same answer again. */
 const RETRY_AFTER_SECS = 30;
 

@@ -9,7 +9,10 @@ export interface TenantLink extends ChatLink {
 /** Which accounts of chats are whose, and which signed clicks were accepted. Throws `store_unavailable`. */
 export interface ChatLinkStore {
   get(tenant: string, sub: string): Promise<ChatLink | null>;
-  /** Throws `channel_already_linked` when the account is somebody else's of this tenant. */
+  /**
+   * Throws `channel_already_linked` when the account is somebody else's of this tenant. With `code`, the digest of a link code, that is used up
+   * by the link, or by this refusal, together with it; throws `link_code_invalid` when it was used before.
+   */
   upsert(
     tenant: string,
     link: {
@@ -17,6 +20,7 @@ export interface ChatLinkStore {
       readonly slack_user_id?: string | undefined;
       readonly teams_user_id?: string | undefined;
     },
+    code?: string,
   ): Promise<ChatLink>;
   /** False when there was none. The link itself goes with its last account; one that Gate did not write goes whole, whatever it names. */
   clear(tenant: string, sub: string, chat: Chat): Promise<boolean>;
@@ -30,7 +34,7 @@ export interface ChatLinkStore {
   release(digest: string): Promise<void>;
 }
 
-/** Acts for what was accepted under this digest. Where that failed here, it may come again; after a refusal it may not. */
+/** Acts for the click that was accepted under this digest. Where that failed here, it may come again; after a refusal it may not. */
 export async function unlessFailed<Answer>(
   links: Pick<ChatLinkStore, 'release'>,
   digest: string,

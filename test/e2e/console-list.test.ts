@@ -97,7 +97,7 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     const glx = { subject: 'operator:glx', tenant: 'globex' };
     const plain = await opened(false, '/hil?q=vendor', undefined, glx);
     expect(await plain.locator('[data-next]').innerText()).toMatch(
-      /^None so far: searched as far as what was asked for .*\. Search on$/s,
+      /^None so far\. Searched as far as what was asked for .*\. Search on$/s,
     );
     await plain.getByRole('link', { name: 'Search on' }).click();
     await plain.locator(`[data-row="${row.id}"]`).waitFor();
@@ -107,6 +107,15 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     await live.goto(`${address}/hil?q=nothing+has+this`);
     await live.getByText('No more of them: the search is at its end.').waitFor();
     await live.context().close();
+    const times = 'update reviews set created_ms = -9223372036854775807 where tenant = ? and id <> ?';
+    await fixture.hil.place.sql(times, ['globex', row.id]);
+    const edited = await opened(false, '/hil?q=vendor', undefined, glx);
+    expect(await edited.locator('[data-next]').innerText()).toBe(
+      'None so far. The list is not searched to its end. Search on',
+    );
+    await edited.getByRole('link', { name: 'Search on' }).click();
+    await edited.locator(`[data-row="${row.id}"]`).waitFor();
+    await edited.context().close();
   }, 60_000);
 
   describe('the calls beside the shown one', () => {

@@ -97,6 +97,14 @@ async function endsRight(bench: FaultBench, after: RunningHost, given: KillCase,
   const story = STORIES[given.story];
   try {
     await asks(after, key, given);
+    // Who decides before it is told of an escalation has nothing to be told of.
+    if ('escalateShares' in story)
+      await until(
+        'its row is escalated',
+        () => after.state({ key }),
+        ({ escalated }) => escalated.row.length > 0,
+        LIMIT_MS,
+      );
     const operator = given.operatorThen ?? story.operator;
     let again: Told | null = null;
     if (operator) for (const by of approversOf(given)) again = await decideWhenVisible(after, key, operator, by);
@@ -125,6 +133,9 @@ async function endsRight(bench: FaultBench, after: RunningHost, given: KillCase,
       verdictAuthorized: end.allowed,
       review: end.review && { status: end.review, ...(end.by !== undefined && { decided_by: end.by }) },
     });
+    // Its row says the same escalations as its record, each once, with the time of the first try.
+    expect(seen.escalated.row).toEqual(seen.escalated.record);
+    expect(seen.escalated.row).toHaveLength(end.kinds.filter((kind: string) => kind === 'hil.escalated').length);
     expect(executed).toBe(end.executed);
     // The first decision stands: who comes after it with another one is told so.
     if (again && operator && end.review !== RESULT[operator]) expect(again).toMatchObject({ status: 409 });

@@ -214,6 +214,21 @@ describe('kill -9 while a review is settled', () => {
   });
 });
 
+describe('kill -9 while a code links an account of a chat', () => {
+  const CODE = 'c'.repeat(64);
+  it.each([
+    ['the link is written, before its code is used up', { after: 'insert', on: 'chat_links' }],
+    ['the code is used up too, before the commit', { after: 'insert', on: 'chat_clicks' }],
+  ] as [string, Statement][])('once %s: there is no link, and the code makes it', async (_, dies) => {
+    await killed({ act: 'link', code: CODE, dies });
+    expect(await all('select oidc_sub from chat_links')).toEqual([]);
+    expect(await all('select digest from chat_clicks')).toEqual([]);
+    const link = { oidc_sub: 'ada', slack_user_id: 'U1' };
+    expect(await store.chatLinks.upsert('acme', link, CODE)).toMatchObject(link);
+    await expect(store.chatLinks.upsert('acme', link, CODE)).rejects.toMatchObject({ code: 'link_code_invalid' });
+  });
+});
+
 describe('kill -9 while a chat is told', () => {
   let slack: Server;
   let slackUrl: string;

@@ -10,6 +10,7 @@ import { type ActivityPorts, createActivities } from '../../workers/activities.j
 import {
   correlationIdFor,
   decisionBody,
+  escalatedOf,
   type HostCommands,
   killable,
   type KillSwitch,
@@ -172,6 +173,7 @@ serveHost(async (config) => {
         deadlineMs: record?.deadline_ms ?? null,
         due,
         review: review && { status: review.status, decided_by: review.decided_by },
+        escalated: escalatedOf(record, review),
         kinds: rows.map((row) => row.event_kind),
         verdictAuthorized: rows.find((row) => row.event_kind === 'proxy.verdict')?.authorized ?? null,
         error: record?.outcome?.error ?? null,

@@ -13,7 +13,7 @@ import { correlationIdOf, createCallHandler } from '../../api/proxy/calls.js';
 import { type CallInput, type CallSummary, REVIEW_CONTRACT, type Tier } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
-import type { SignedDecision } from '../../contracts/review.js';
+import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
@@ -23,6 +23,8 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
+import { escalationTimes } from '../../domain/review/transitions.js';
+import { type CallRecord, escalatedMs } from '../../domain/call-record/record.js';
 import type { DecisionSender, ReviewStarter } from '../../domain/review/ports.js';
 import { createAskForReview } from '../../domain/review/asked-review.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
@@ -144,6 +146,8 @@ export interface CallState {
   readonly deadlineMs: number | null;
   readonly due: boolean;
   readonly review: { readonly status: string; readonly decided_by: string | null } | null;
+  /** When it was escalated, as the call's record says, and as its review row does, of which people are told. */
+  readonly escalated: { readonly record: readonly string[]; readonly row: readonly string[] };
   readonly kinds: readonly (string | null)[];
   readonly verdictAuthorized: boolean | null;
   readonly error: string | null;
@@ -196,6 +200,14 @@ export interface HostCommands {
 }
 
 export const KILL_PROBES = parseProbes(PROBES_FILE);
+
+export const escalatedOf = (
+  record: CallRecord | null | undefined,
+  row: PendingRequest | null,
+): CallState['escalated'] => ({
+  record: record ? escalatedMs(record.evidence).map((atMs) => new Date(atMs).toISOString()) : [],
+  row: row ? escalationTimes(row) : [],
+});
 
 /** A call with the argument `approval_tier: strict` needs two people. */
 export const TWO_FOR_STRICT = { strict: 2, risky: 1, destructive: 1 };
@@ -532,6 +544,7 @@ export async function composeKillHost(
           ({ correlation_id }) => correlation_id === correlationIdFor(key),
         ),
         review: review && { status: review.status, decided_by: review.decided_by },
+        escalated: escalatedOf(record, review),
         kinds: rows.map((row) => row.event_kind),
         verdictAuthorized: rows.find((row) => row.event_kind === 'proxy.verdict')?.authorized ?? null,
         error: record?.outcome?.error ?? null,

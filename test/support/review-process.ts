@@ -19,13 +19,14 @@ export interface ReviewProcess {
   readonly does:
     | { readonly act: 'sweep'; readonly dies: Statement | 'before the log is emptied' }
     | { readonly act: 'erase'; readonly tenant: string; readonly dies: Statement | 'before the log is emptied' }
+    | { readonly act: 'link'; readonly code: string; readonly dies: Statement }
     | { readonly act: 'settle'; readonly settlement: SettledReview; readonly dies: Statement }
     | { readonly act: 'tell'; readonly slackUrl: string; readonly dies: keyof NoticeStore };
 }
 /** After a statement of the transaction, and before the next one. */
 export interface Statement {
   readonly after: 'insert' | 'update' | 'delete';
-  readonly on: 'reviews' | 'review_keys' | 'hil_deletion_audit' | 'review_decisions';
+  readonly on: 'reviews' | 'review_keys' | 'hil_deletion_audit' | 'review_decisions' | 'chat_links' | 'chat_clicks';
   /** Which row it is that it changes, counted from one. */
   readonly row?: number;
 }
@@ -78,6 +79,8 @@ if (does.act === 'tell') {
   if (does.dies === 'before the log is emptied') dieBeforeLogIsEmptied(store.sqlite);
   else dieIn(store.sqlite, does.dies);
   if (does.act === 'settle') await reviews.settle(does.settlement);
+  else if (does.act === 'link')
+    await reviews.chatLinks.upsert('acme', { oidc_sub: 'ada', slack_user_id: 'U1' }, does.code);
   else if (does.act === 'sweep') await reviews.sweep();
   else await reviews.erase({ tenant: does.tenant }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
 }

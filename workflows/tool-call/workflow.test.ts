@@ -418,6 +418,46 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     ]);
   });
 
+  it('parked, escalated in its record alone, and its run is lost: the run that begins anew says it in the row too', async () => {
+    await gate.close();
+    const up = await openPipeline({ escalateShares: [0.02], script: { tier: 'yellow' } });
+    let failed = 0;
+    const escalateReview: typeof up.activities.escalateReview = (...of) =>
+      up.activities.escalateReview(...of).catch((error: unknown) => {
+        failed += 1;
+        throw error;
+      });
+    gate = { ...up, activities: { ...up.activities, escalateReview } };
+    const call = await gate.call({ ttl_secs: { auto: 60, standard: 60, strict: 60 } });
+    await ask(call);
+    gate.script.hil = 'down';
+    // Three times at once, and then not for fifteen seconds.
+    await until(
+      'it was said in the record and not in the row',
+      () => Promise.resolve(failed),
+      (times) => times >= 3,
+    );
+    await engine.client.workflow.getHandle(call.correlation_id).terminate('its data is gone');
+    gate.script.hil = 'up';
+    const record = await gate.calls.find(call.correlation_id);
+    const row = () => gate.reviews.byCorrelation(call.correlation_id);
+    expect((await row())?.escalated_at ?? null).toBeNull();
+    const received_ms = Date.now();
+    expect(await ask({ ...call, received_ms, not_after_ms: received_ms + 20_000 })).toMatchObject({ state: 'parked' });
+    const told = await until('the row says so', row, (found) => found?.escalated_at != null);
+    expect(told).toMatchObject({
+      status: 'pending',
+      escalated_at: new Date(record?.evidence.escalated_ms ?? 0).toISOString(),
+    });
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    const kinds = await until(
+      'the rows of the ledger',
+      () => gate.kinds(call.correlation_id),
+      (rows) => rows.includes('upstream.outcome'),
+    );
+    expect(kinds.slice(3)).toEqual(['hil.created', 'hil.escalated', 'hil.approved', 'upstream.outcome']);
+  });
+
   it('parked, escalated twice and then approved: people are told again at each share', async () => {
     await gate.close();
     gate = await openPipeline({ escalateShares: [0.02, 0.03], script: { tier: 'yellow' } });

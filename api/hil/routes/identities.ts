@@ -11,7 +11,7 @@ import {
   linkOwner,
 } from '../../../contracts/chat-link.js';
 import { GateError } from '../../../domain/errors.js';
-import { type ChatLinkStore, unlessFailed } from '../../../domain/review/chat-links.js';
+import type { ChatLinkStore } from '../../../domain/review/chat-links.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { LinkCodes } from '../../../domain/review/link-code.js';
 import { administratorsOnly, deciderOf, scopeFirst, type ServiceScope, subjectOfLink } from '../scope.js';
@@ -38,10 +38,8 @@ export function identityRoutes(app: ServiceApp, { links, codes, scopeOf }: Ident
   /** Links the account that a code was shown to, once. */
   async function proved(tenant: string, oidc_sub: string, code: string): Promise<ChatLink> {
     const account = codes.read(code);
-    if (account === null || !(await links.accept(account.digest))) throw new GateError('link_code_invalid');
-    return unlessFailed(links, account.digest, () =>
-      links.upsert(tenant, { oidc_sub, [`${account.chat}_user_id`]: account.userId }),
-    );
+    if (account === null) throw new GateError('link_code_invalid');
+    return links.upsert(tenant, { oidc_sub, [`${account.chat}_user_id`]: account.userId }, account.digest);
   }
 
   app.post(

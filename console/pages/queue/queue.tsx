@@ -244,8 +244,10 @@ function List({
       </form>
       <div data-list>
         <OrAway of={listed}>
-          {({ items, next_cursor, searched_to }) =>
-            items.length === 0 && next_cursor === null && !query.cursor ? (
+          {({ items, next_cursor, searched_to }) => {
+            // Before the end of the list, and with fewer than a page has. How far, is not told where the last row has no time.
+            const stopped = next_cursor !== null && items.length < ROWS;
+            return items.length === 0 && next_cursor === null && !query.cursor ? (
               <Empty>
                 {isById
                   ? 'No call has this id, or its row is past its retention.'
@@ -283,16 +285,19 @@ function List({
                       ))}
                     </div>
                   </div>
-                  <p data-next class={searched_to === null ? undefined : 'dim'}>
-                    {searched_to !== null && (
-                      <>
-                        {items.length === 0 && !query.cursor ? 'None so far: searched' : 'Searched'} as far as what was
-                        asked for <Time iso={searched_to} nowMs={visit.nowMs} />.{' '}
-                      </>
-                    )}
+                  <p data-next class={stopped ? 'dim' : undefined}>
+                    {stopped && items.length === 0 && !query.cursor && 'None so far. '}
+                    {stopped &&
+                      (searched_to === null ? (
+                        'The list is not searched to its end. '
+                      ) : (
+                        <>
+                          Searched as far as what was asked for <Time iso={searched_to} nowMs={visit.nowMs} />.{' '}
+                        </>
+                      ))}
                     {next_cursor !== null ? (
                       <a href={listAddress('/hil', query, { cursor: next_cursor })} rel="next">
-                        {searched_to === null ? `Next ${ROWS}` : 'Search on'}
+                        {stopped ? 'Search on' : `Next ${ROWS}`}
                       </a>
                     ) : (
                       items.length === 0 && 'No more of them: the search is at its end.'
@@ -315,8 +320,8 @@ function List({
                   </p>
                 )}
               </>
-            )
-          }
+            );
+          }}
         </OrAway>
       </div>
     </section>
