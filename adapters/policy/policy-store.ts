@@ -202,7 +202,7 @@ export async function openPolicyStore(
     catalogue: () => asked(catalogue),
     shown: () =>
       asked(async () => {
-        const { fault, isPart, ...found } = await policies.look();
+        const { fault, isPart, madeUp: _madeUp, ...found } = await policies.look();
         if (fault !== null && isPart) throw fault;
         return found;
       }),
@@ -239,8 +239,8 @@ export async function openPolicyStore(
     sets: () =>
       asked(async () => {
         const inForce = await states.readWith(db, setsOf);
-        const { fault } = await policies.look();
-        return { ...inForce, tampered: fault?.message ?? null };
+        const { fault, madeUp } = await policies.look();
+        return { ...inForce, tampered: fault?.message ?? null, madeUp };
       }),
     pastSet: (tenant, version) =>
       asked(async () => {

@@ -2,19 +2,28 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Kysely } from 'kysely';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { EVERYBODY, type PolicyStore, type StoredPolicy, type StoredSet } from '../../domain/policy/library-ports.js';
 import { changeRow } from '../../domain/policy/library-rows.js';
 import { suggestionOf } from '../../domain/policy/mining/suggestions.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
-import { POLICY_AUTHENTICATED, POLICY_NOT_AUTHENTICATED, SEALED_TABLES } from '../../domain/policy/sealed-policies.js';
+import {
+  POLICY_AUTHENTICATED,
+  POLICY_NOT_AUTHENTICATED,
+  policyKey,
+  policySealing,
+  SEALED_TABLES,
+} from '../../domain/policy/sealed-policies.js';
 import { policyMigrations } from '../../migrations/policies.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
-import { policyKey } from '../../domain/policy/sealed-policies.js';
+import { openStore } from '../store/database.js';
 import { openPolicyStore } from './policy-store.js';
+import type { PolicyTables } from './policy-tables.js';
+import { laterVersions } from './put-back.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('policies')]));
@@ -126,12 +135,30 @@ describe.each([
       `delete from ${table} where ${keys.map((name) => `${name} = ?`).join(' and ')}`,
       keys.map((name) => row[name]),
     );
+    await inserted(table, row);
+  };
+  const inserted = async (table: string, row: Record<string, unknown>) => {
     const columns = Object.keys(row);
     await place.all(
       `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
       columns.map((name) => row[name]),
     );
   };
+  /** How many questions of the database this asks. */
+  async function questionsOf(ask: (db: Kysely<PolicyTables>) => Promise<unknown>): Promise<number> {
+    const { db, close } = await openStore<PolicyTables>(place.target, policyMigrations);
+    let asked = 0;
+    const counted = db.withPlugin({
+      transformQuery({ node }) {
+        asked += 1;
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    await ask(counted);
+    await close();
+    return asked;
+  }
   /** All that Gate reads of the store to judge, change or derive again; what it says of a row that is not its own. */
   async function said(): Promise<string[]> {
     const told: string[] = [];
@@ -635,6 +662,34 @@ describe.each([
       expect((await store.sets()).unreadable).toEqual([]);
       expect(await store.version('acme', 'b.json', 1)).toMatchObject({ body: '{"max":2}' });
     }
+  });
+
+  it('names versions and sets that somebody made up, some of many, and reads many by few questions', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    expect(await store.sets()).toMatchObject({ tampered: null, madeUp: null });
+    const [version] = await all('policy_versions');
+    const [set] = await all('policy_past_sets');
+    await inserted('policy_versions', { ...version, version: '9223372036854775807' });
+    await inserted('policy_past_sets', { ...set, version: '2026-11-28.7' });
+    expect((await store.sets()).madeUp?.split('; ')).toEqual([
+      'the set 2026-11-28.7 for everybody: its mac does not hold',
+      'version 9223372036854776000 of a.json for everybody: it has no number of a version',
+    ]);
+    for (let number = 1; number <= 60; number += 1)
+      await inserted('policy_versions', { ...version, name: `b${number % 30}.json`, version: number + 100 });
+    const { madeUp, tampered } = await store.sets();
+    expect([tampered, madeUp?.split('; ')]).toEqual([
+      null,
+      [...Array.from({ length: 5 }, () => expect.anything()), 'and 57 more'],
+    ]);
+    expect(await store.catalogue()).toMatchObject({ policies: [{ name: 'a.json' }] });
+    const highest = Array.from({ length: 30 }, (_, at) => ({ tenant: EVERYBODY, name: `b${at}.json`, version: 160 }));
+    const asked = await questionsOf((db) => laterVersions(db, policySealing(KEYS), new Map(), highest));
+    // One for what there is, and those that read 60 rows.
+    expect(asked).toBe(4);
+    await place.all('delete from policy_versions where version > 1');
+    await place.all("delete from policy_past_sets where version = '2026-11-28.7'");
+    expect(await store.sets()).toMatchObject({ tampered: null, madeUp: null });
   });
 
   it('shows numbers that somebody made up as ones that an answer can hold', async () => {
