@@ -24,6 +24,7 @@ import { openStore } from '../store/database.js';
 import { openPolicyStore } from './policy-store.js';
 import type { PolicyTables } from './policy-tables.js';
 import { laterVersions } from './put-back.js';
+import type { SuggestionTables } from './suggestion-store.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('policies')]));
@@ -690,6 +691,49 @@ describe.each([
     await place.all('delete from policy_versions where version > 1');
     await place.all("delete from policy_past_sets where version = '2026-11-28.7'");
     expect(await store.sets()).toMatchObject({ tampered: null, madeUp: null });
+  });
+
+  it('a row that does not fit is no store that is away, and neither is a mistake of Gate’s own', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [version] = await all('policy_versions');
+    const sealing = policySealing(KEYS);
+    const odd = sealing.withMac('policy_versions', {
+      ...(version as unknown as PolicyTables['policy_versions']),
+      event_kind: 'policy.sung',
+    });
+    await restored('policy_versions', ['version'], { ...odd });
+    await expect(store.version(EVERYBODY, 'a.json', 1)).rejects.toMatchObject({
+      code: 'policy_tampered',
+      message: expect.stringContaining('version 1 of a.json for everybody: it does not fit (event_kind: '),
+    });
+    expect(await store.versions(EVERYBODY, 'a.json')).toMatchObject([{ version: 1, tampered: expect.any(String) }]);
+
+    const operation = { operation_id: 'one', tenant: 'acme', kind: 'provision', begun_at: AT } as const;
+    await store.beginOperation(operation);
+    for (const [receipt, why] of [
+      ['{', 'it is no JSON'],
+      ['{}', 'it does not fit (tenant: '],
+    ] as const) {
+      await place.put('policy_tenant_operations', 'operation_id', 'one', { receipt });
+      await expect(store.beginOperation(operation)).rejects.toMatchObject({
+        code: 'policy_tampered',
+        message: expect.stringContaining(`the receipt of one for acme: ${why}`),
+      });
+    }
+
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    const [suggestion] = await all('policy_suggestions');
+    await restored('policy_suggestions', ['id'], {
+      ...sealing.withMac('policy_suggestions', {
+        ...(suggestion as unknown as SuggestionTables['policy_suggestions']),
+        facts: '{}',
+      }),
+    });
+    expect(await store.suggestions(EVERYBODY)).toMatchObject([
+      { withdrawn_why: expect.stringContaining('it does not fit (since: ') },
+    ]);
+
+    await expect(store.texts(null as never)).rejects.toThrow(TypeError);
   });
 
   it('shows numbers that somebody made up as ones that an answer can hold', async () => {
