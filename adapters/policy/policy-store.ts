@@ -32,7 +32,7 @@ import {
   readRow,
 } from '../../domain/policy/sealed-policies.js';
 import type { PolicyTables } from './policy-tables.js';
-import { SEALED_KEYS, sealPolicies } from './seal-policies.js';
+import { SEALED_KEYS, type SealingTold, sealPolicies } from './seal-policies.js';
 import { type PolicyState, sealedState } from './sealed-state.js';
 import { shownNumber, storedPolicies } from './stored-policies.js';
 import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
@@ -83,20 +83,19 @@ const placeOf = ({
   JSON.stringify([name, version, digest]);
 
 /**
- * Rows that somebody else wrote, or put back, are `policy_tampered` wherever they are read (docs/architecture/policies.md). `onAdopted` is told how many rows
- * of an earlier Gate, which had no MACs, were taken for its own.
+ * Rows that somebody else wrote, or put back, are `policy_tampered` wherever they are read (docs/architecture/policies.md).
  */
 export async function openPolicyStore(
   target: StoreTarget,
   keys: KeyRing,
-  { onAdopted }: { readonly onAdopted?: (rows: number) => void } = {},
+  told: SealingTold = {},
 ): Promise<PolicyStore> {
   const store = await openStore<PolicyTables>(target, policyMigrations);
   const { db, sqlite, close } = store;
   const sealing = policySealing(keys);
   const states = sealedState(sealing);
   try {
-    await sealPolicies(store, sealing, onAdopted);
+    await sealPolicies(store, sealing, told);
   } catch (error) {
     await close();
     throw error;

@@ -24,6 +24,7 @@ import { openStore } from '../store/database.js';
 import { openPolicyStore } from './policy-store.js';
 import type { PolicyTables } from './policy-tables.js';
 import { laterVersions } from './put-back.js';
+import type { Renewal } from './seal-policies.js';
 import type { SuggestionTables } from './suggestion-store.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
@@ -57,15 +58,19 @@ describe.each([
   let place: EditedStore & { folder: string | null; target: Parameters<typeof openPolicyStore>[0] };
   let store: PolicyStore;
   let adopted: number[];
+  let renewals: Renewal[];
   const start = async (keys: KeyRing = KEYS) => {
-    store = await openPolicyStore(place.target, keys, { onAdopted: (rows) => adopted.push(rows) });
+    store = await openPolicyStore(place.target, keys, {
+      onAdopted: (rows) => adopted.push(rows),
+      onRenewed: (renewal) => renewals.push(renewal),
+    });
   };
   const again = async (keys?: KeyRing) => {
     await store.close();
     await start(keys);
   };
   beforeEach(async () => {
-    adopted = [];
+    [adopted, renewals] = [[], []];
     place = await newPlace();
     await start();
   }, 60_000);
@@ -641,10 +646,51 @@ describe.each([
       message: expect.stringContaining('the policies were written under other policy keys'),
     });
     await start(BOTH);
+    // The state, the module, and of each change its policy, version, set, kept set and row for the ledger.
+    expect(renewals).toEqual([{ renewed: 12, left: {} }]);
     await change(EVERYBODY, 'a.json', '{"max":3}');
     expect(await said()).toEqual([]);
     await again(NEWER);
     expect(await said()).toEqual([]);
+  });
+
+  it('two processes that put the rows under a new key leave none, and say what each did', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await store.close();
+    const told: Renewal[] = [];
+    const open = () => openPolicyStore(place.target, BOTH, { onRenewed: (renewal) => told.push(renewal) });
+    // Two openings of a file in one process wait for each other without end.
+    const isFile = place.folder !== null;
+    const one = isFile ? await open() : open();
+    const opened = await Promise.all([one, open()]);
+    await Promise.all(opened.map(({ close }) => close()));
+    expect(told).toEqual([{ renewed: 7, left: {} }]);
+    await start(BOTH);
+    expect(renewals).toEqual([]);
+  });
+
+  it('says why all rows are left under an earlier key where the state is not Gate’s', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await place.all('update policy_state set generation = 5');
+    await again(BOTH);
+    expect(renewals).toEqual([{ renewed: 0, left: { 'the state of the policies: its mac does not hold': 7 } }]);
+  });
+
+  it('names few reasons, whatever keys somebody made up', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [version] = await all('policy_versions');
+    for (let number = 2; number <= 31; number += 1)
+      await inserted('policy_versions', {
+        ...version,
+        version: number,
+        mac: `${'k'.repeat(number * 10)}:${'0'.repeat(64)}`,
+      });
+    await again(BOTH);
+    const [{ renewed, left } = { renewed: 0, left: {} }] = renewals;
+    expect([renewed, Object.values(left).reduce((sum, rows) => sum + rows, 0)]).toEqual([7, 30]);
+    expect(Object.keys(left).length).toBeLessThanOrEqual(11);
+    expect(Object.keys(left).filter((why) => why.length > 200)).toEqual([]);
+    expect(left['others']).toBeGreaterThanOrEqual(20);
   });
 
   it('says of rows under a newer key that this process has not got it, and not that somebody edited them', async () => {
@@ -793,6 +839,16 @@ describe.each([
     await restored('policy_sets', ['tenant'], set);
     await place.all("update policy_versions set reason = 'other' where version = 2");
     await again(BOTH);
+    expect(renewals).toEqual([
+      {
+        renewed: 7,
+        left: {
+          'policies: a policy was edited, deleted or put back': 1,
+          'policy_sets: it is not the one of the last change': 1,
+          'policy_versions: its mac does not hold': 1,
+        },
+      },
+    ]);
     await again(NEWER);
     expect((await said()).join('\n')).toMatch(
       /the set 2026-11-28\.1 for everybody: it was written under the key policies, which this process does not have/,
