@@ -33,7 +33,7 @@ export const NO_LEDGER: Ledger = {
 /** For rules that are compiled here and stored nowhere. */
 export const NOTHING_STORED = {
   mark: async () => null,
-  sets: async () => ({ generation: 0, sets: [], unreadable: [], tampered: null }),
+  sets: async () => ({ generation: 0, sets: [], unreadable: [], tampered: null, madeUp: null }),
   module: async () => null,
   pastSet: async () => null,
 };

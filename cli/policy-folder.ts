@@ -177,7 +177,7 @@ export async function rulesOf(
 }
 const NOTHING_STORED = {
   mark: () => Promise.resolve(null),
-  sets: () => Promise.resolve({ generation: 0, sets: [], unreadable: [], tampered: null }),
+  sets: () => Promise.resolve({ generation: 0, sets: [], unreadable: [], tampered: null, madeUp: null }),
   module: () => Promise.resolve(null),
   pastSet: () => Promise.resolve(null),
 };

@@ -33,7 +33,13 @@ function storeOf(sets: readonly SetInForce[]) {
   return {
     filled: () => void (generation = 1),
     mark: async () => String(generation),
-    sets: async () => ({ generation, sets: generation === 0 ? [] : sets, unreadable: [], tampered: null }),
+    sets: async () => ({
+      generation,
+      sets: generation === 0 ? [] : sets,
+      unreadable: [],
+      tampered: null,
+      madeUp: null,
+    }),
     module: async () => ({ sources_sha256: 'a', wasm, wasm_sha256: sha256Hex(wasm), opa_version: '1' }),
     pastSet: async (tenant: string, version: string) =>
       sets.find((set) => set.tenant === tenant && set.version === version) ?? null,
@@ -112,6 +118,22 @@ describe('rules of one tenant that cannot be loaded', () => {
     // Whoever changes that tenant's policies is told, and nobody else.
     expect(await live.refresh(['acme'])).toBe('Maximum call stack size exceeded');
     expect(await live.refresh([EVERYBODY, 'shop'])).toBeNull();
+  });
+
+  it('are in force beside rows that somebody made up, which readiness names until they are gone', async () => {
+    const store = storeOf([setOf(EVERYBODY, '2026-11-28.1')]);
+    store.filled();
+    let madeUp: string | null = 'version 9 of a.rego for everybody: its mac does not hold';
+    const told: (string | null)[] = [];
+    const sets = async () => ({ ...(await store.sets()), madeUp });
+    const live = createLivePolicies({ floor, store: { ...store, sets }, onFault: (why) => told.push(why) });
+    await live.start();
+    expect(live.ready()).toBe(`rows in the store that judge nothing and that Gate did not write: ${madeUp}`);
+    expect(live.notInForce(EVERYBODY)).toBeNull();
+    madeUp = null;
+    await live.verify();
+    expect(live.ready()).toBe(1);
+    expect(told).toEqual([expect.stringContaining('version 9 of a.rego'), null]);
   });
 
   it('are no fault of the tenant where the store does not answer: what was in force is', async () => {

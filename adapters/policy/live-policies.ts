@@ -76,6 +76,8 @@ export function createLivePolicies({
   let damaged: ReadonlyMap<string, unknown> = new Map();
   /** A policy is not what Gate left: nothing can be changed, and what is in force is not touched by that. */
   let unchangeable: string | null = null;
+  /** Rows in the store that Gate did not write and that judge nothing. */
+  let madeUp: string | null = null;
   /** Nothing that is stored is loaded, since it is not what Gate left. */
   let refusal: GateError | null = null;
   /** That of the store when it was last read, and when everything in it was verified. */
@@ -135,6 +137,7 @@ export function createLivePolicies({
     [inForce, modules, generation] = [next, used, stored.generation];
     damaged = broken;
     unchangeable = stored.tampered;
+    madeUp = stored.madeUp;
 
     async function loaded(set: SetInForce): Promise<void> {
       const before = inForce.get(set.tenant);
@@ -214,6 +217,7 @@ export function createLivePolicies({
         `of the tenant ${tenant}: ${errorText(why)}; ${inForce.has(tenant) ? 'its rules of before stay in force' : 'its calls are denied'}`,
     );
     if (unchangeable !== null) told.push(`no policy can be changed: ${unchangeable}`);
+    if (madeUp !== null) told.push(`rows in the store that judge nothing and that Gate did not write: ${madeUp}`);
     return told.length === 0 ? null : told.join('. ');
   }
   const told = (reason: string | null): void => {

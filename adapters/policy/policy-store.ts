@@ -29,9 +29,10 @@ import {
   policiesDigest,
   policyKey,
   policySealing,
+  readRow,
 } from '../../domain/policy/sealed-policies.js';
 import type { PolicyTables } from './policy-tables.js';
-import { SEALED_KEYS, sealPolicies } from './seal-policies.js';
+import { SEALED_KEYS, type SealingTold, sealPolicies } from './seal-policies.js';
 import { type PolicyState, sealedState } from './sealed-state.js';
 import { shownNumber, storedPolicies } from './stored-policies.js';
 import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
@@ -43,10 +44,19 @@ import { assertWritable } from '../store/writable.js';
 const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenant_operations']): TenantOperation => ({
   ...row,
   generation: Number(generation),
-  receipt: receipt === null ? null : tenantPoliciesReceipt.parse(JSON.parse(receipt)),
+  receipt:
+    receipt === null
+      ? null
+      : readRow(`the receipt of ${row.operation_id} for ${ofWhom(row.tenant)}`, () =>
+          tenantPoliciesReceipt.parse(JSON.parse(receipt)),
+        ),
 });
 
 type AddedTable = 'policy_versions' | 'policy_past_sets' | 'policy_outbox';
+
+/** A mistake in what asks, which is no fault of the store and is told as one of Gate's. */
+const isOfCode = (error: unknown): boolean =>
+  [TypeError, RangeError, ReferenceError, SyntaxError, z.ZodError].some((kind) => error instanceof kind);
 
 /** Somebody else changed the policies between the plan and the write. */
 class Overtaken extends Error {}
@@ -73,20 +83,19 @@ const placeOf = ({
   JSON.stringify([name, version, digest]);
 
 /**
- * Rows that somebody else wrote, or put back, are `policy_tampered` wherever they are read (docs/architecture/policies.md). `onAdopted` is told how many rows
- * of an earlier Gate, which had no MACs, were taken for its own.
+ * Rows that somebody else wrote, or put back, are `policy_tampered` wherever they are read (docs/architecture/policies.md).
  */
 export async function openPolicyStore(
   target: StoreTarget,
   keys: KeyRing,
-  { onAdopted }: { readonly onAdopted?: (rows: number) => void } = {},
+  told: SealingTold = {},
 ): Promise<PolicyStore> {
   const store = await openStore<PolicyTables>(target, policyMigrations);
   const { db, sqlite, close } = store;
   const sealing = policySealing(keys);
   const states = sealedState(sealing);
   try {
-    await sealPolicies(store, sealing, onAdopted);
+    await sealPolicies(store, sealing, told);
   } catch (error) {
     await close();
     throw error;
@@ -97,21 +106,24 @@ export async function openPolicyStore(
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof Overtaken || error instanceof GateError) throw error;
+      if (error instanceof Overtaken || error instanceof GateError || isOfCode(error)) throw error;
       throw new GateError('store_unavailable', `the policies: ${storeFaultText(error)}`, { cause: error });
     }
   };
   function versionOf({ active, ...row }: PolicyTables['policy_versions']): PolicyVersion {
     const fault = sealing.fault('policy_versions', { active, ...row });
-    if (fault !== null) throw edited(`version ${row.version} of ${row.name} for ${ofWhom(row.tenant)}: ${fault}`);
+    const which = `version ${row.version} of ${row.name} for ${ofWhom(row.tenant)}`;
+    if (fault !== null) throw edited(`${which}: ${fault}`);
     // No MAC covers the place in the ledger: one that can be none is not known.
     const place = row.chain_seq === null ? Number.NaN : Number(row.chain_seq);
-    return policyVersion.parse({
-      ...row,
-      active: Number(active) === 1,
-      version: Number(row.version),
-      chain_seq: Number.isSafeInteger(place) && place >= 0 ? place : null,
-    });
+    return readRow(which, () =>
+      policyVersion.parse({
+        ...row,
+        active: Number(active) === 1,
+        version: Number(row.version),
+        chain_seq: Number.isSafeInteger(place) && place >= 0 ? place : null,
+      }),
+    );
   }
   function keptVersionOf(row: PolicyTables['policy_versions']): KeptVersion {
     try {
@@ -133,6 +145,7 @@ export async function openPolicyStore(
     for (const { mac, ...row } of rows) {
       await nextTurn();
       const { tenant, version } = row;
+      const which = `the set ${version} for ${ofWhom(tenant)}`;
       missing.delete(tenant);
       const last = state.setMacs.get(tenant) === mac;
       const fault =
@@ -141,10 +154,10 @@ export async function openPolicyStore(
         sets.push({
           ...row,
           mac,
-          files: storedFiles.parse(JSON.parse(row.files)),
-          data: data.parse(JSON.parse(row.data)) as JsonObject,
+          files: readRow(which, () => storedFiles.parse(JSON.parse(row.files))),
+          data: readRow(which, () => data.parse(JSON.parse(row.data)) as JsonObject),
         });
-      else unreadable.push({ tenant, why: `the set ${version} for ${ofWhom(tenant)}: ${fault}` });
+      else unreadable.push({ tenant, why: `${which}: ${fault}` });
     }
     for (const tenant of missing) unreadable.push({ tenant, why: `the set for ${ofWhom(tenant)} is gone` });
     return { generation: state.generation, sets, unreadable };
@@ -202,7 +215,7 @@ export async function openPolicyStore(
     catalogue: () => asked(catalogue),
     shown: () =>
       asked(async () => {
-        const { fault, isPart, ...found } = await policies.look();
+        const { fault, isPart, madeUp: _madeUp, ...found } = await policies.look();
         if (fault !== null && isPart) throw fault;
         return found;
       }),
@@ -239,8 +252,8 @@ export async function openPolicyStore(
     sets: () =>
       asked(async () => {
         const inForce = await states.readWith(db, setsOf);
-        const { fault } = await policies.look();
-        return { ...inForce, tampered: fault?.message ?? null };
+        const { fault, madeUp } = await policies.look();
+        return { ...inForce, tampered: fault?.message ?? null, madeUp };
       }),
     pastSet: (tenant, version) =>
       asked(async () => {
@@ -253,8 +266,9 @@ export async function openPolicyStore(
         if (!row) return null;
         const { mac: _mac, ...past } = row;
         const fault = sealing.fault('policy_past_sets', row);
-        if (fault !== null) throw edited(`the kept set ${version} for ${ofWhom(tenant)}: ${fault}`);
-        const files = storedFiles.parse(JSON.parse(past.files));
+        const which = `the kept set ${version} for ${ofWhom(tenant)}`;
+        if (fault !== null) throw edited(`${which}: ${fault}`);
+        const files = readRow(which, () => storedFiles.parse(JSON.parse(past.files)));
         const read: Record<string, Json> = {};
         // A tenant's set has its own copies and what holds for everybody; the digest says which one a file is.
         const scopes = [...new Set([tenant, EVERYBODY])];

@@ -17,6 +17,7 @@ export interface Told {
   readonly deleted: boolean;
   readonly body_sha256: string;
 }
+type OfPolicy = Pick<Told, 'tenant' | 'name' | 'version'>;
 /** The newest of it that there is, by `policyKey`. */
 export type Newest = ReadonlyMap<string, Told>;
 
@@ -26,90 +27,118 @@ export type Newest = ReadonlyMap<string, Told>;
  */
 export const putBack = (generation: number, what: string) =>
   edited(`the store was put back to generation ${generation}: ${what} is of a later one`);
-const versionIs = ({ tenant, name, version }: Told): string => `version ${version} of ${name} for ${ofWhom(tenant)}`;
+const versionIs = ({ tenant, name, version }: OfPolicy): string =>
+  `version ${version} of ${name} for ${ofWhom(tenant)}`;
+
+/** Rows that are read whole, and whose MACs are verified, within one turn of the event loop: a text may be a megabyte. */
+const TEXTS_AT_ONCE = 25;
+/** Policies whose versions are listed by one question. */
+const POLICIES_AT_ONCE = 100;
+function* someOf<One>(all: readonly One[], most: number): Generator<readonly One[]> {
+  for (let at = 0; at < all.length; at += most) yield all.slice(at, at + most);
+}
+
+/** What is later than what is there. There may be any number of rows that somebody made up, so they are read some at a time. */
+interface Later<Found> {
+  readonly later: Found;
+  /** Rows with later numbers that Gate did not write. */
+  readonly madeUp: readonly string[];
+}
 
 /** Each change of what judges keeps a set under its generation, which no change takes away. Null where none is later than this generation. */
 export async function laterSet(
   db: Kysely<PolicyTables>,
   sealing: PolicySealing,
   generation: number,
-): Promise<string | null> {
+): Promise<Later<string | null>> {
   const digits = String(generation);
   const number = sql<string>`substr(version, ${sql.lit(GENERATION_AT)})`;
   // Numbers without leading zeros: the longer one is the greater.
-  const later = await db
+  const keys = await db
     .selectFrom('policy_past_sets')
     .select(['tenant', 'version'])
     .where(
       sql<boolean>`(length(${number}) > ${sql.lit(digits.length)} or (length(${number}) = ${sql.lit(digits.length)} and ${number} > ${digits}))`,
     )
     .execute();
-  for (const { tenant, version } of later) {
-    // There may be any number that somebody made up.
+  const madeUp: string[] = [];
+  for (const some of someOf(keys, TEXTS_AT_ONCE)) {
     await nextTurn();
-    const row = await db
+    const rows = await db
       .selectFrom('policy_past_sets')
       .selectAll()
-      .where('tenant', '=', tenant)
-      .where('version', '=', version)
-      .executeTakeFirst();
-    if (row && sealing.fault('policy_past_sets', row) === null) return `the set ${version} for ${ofWhom(tenant)}`;
+      .where((eb) => eb.or(some.map(({ tenant, version }) => eb.and({ tenant, version }))))
+      .execute();
+    for (const row of rows) {
+      const which = `the set ${row.version} for ${ofWhom(row.tenant)}`;
+      const fault = sealing.fault('policy_past_sets', row);
+      if (fault === null) return { later: which, madeUp };
+      madeUp.push(`${which}: ${fault}`);
+    }
   }
-  return null;
+  return { later: null, madeUp };
 }
 
-/**
- * The newest version after this one that Gate wrote. Null where it wrote none: a number that somebody made up hides none below it.
- */
-async function laterVersion(
-  db: Kysely<PolicyTables>,
-  sealing: PolicySealing,
-  { tenant, name }: Pick<Told, 'tenant' | 'name'>,
-  after: number,
-): Promise<Told | null> {
-  const later = db
+/** The versions of these policies after those that they say, by whomever. */
+async function versionsAfter(db: Kysely<PolicyTables>, policies: readonly OfPolicy[]): Promise<readonly OfPolicy[]> {
+  const rows = await db
     .selectFrom('policy_versions')
-    .where('tenant', '=', tenant)
-    .where('name', '=', name)
-    .where('version', '>', after);
-  for (const { version } of await later.select('version').orderBy('version', 'desc').execute()) {
-    await nextTurn();
-    const row = await later.selectAll().where('version', '=', version).executeTakeFirst();
-    if (row && sealing.fault('policy_versions', row) === null)
-      return {
-        tenant,
-        name,
-        version: Number(version),
-        active: Number(row.active) === 1,
-        deleted: row.event_kind === ('policy.deleted' satisfies PolicyEventKind),
-        body_sha256: row.body_sha256,
-      };
-  }
-  return null;
+    .select(['tenant', 'name', 'version'])
+    .where((eb) =>
+      eb.or(
+        policies.map(({ tenant, name, version }) => eb.and([eb.and({ tenant, name }), eb('version', '>', version)])),
+      ),
+    )
+    .execute();
+  return rows.map((row) => ({ ...row, version: Number(row.version) }));
 }
 
 /**
- * What is later than the policies that are there, and their newest with it. `numbers` are the highest numbers of versions that there are, by whomever.
+ * What is later than the policies that are there, and their newest with it: the newest version of each that Gate wrote. A number that somebody made up
+ * hides none below it. `numbers` are the highest numbers of versions that there are, by whomever.
  */
 export async function laterVersions(
   db: Kysely<PolicyTables>,
   sealing: PolicySealing,
   policies: Newest,
-  numbers: readonly Pick<Told, 'tenant' | 'name' | 'version'>[],
-): Promise<{ readonly later: readonly Told[]; readonly newest: Newest }> {
-  const newest = new Map(policies);
-  const later: Told[] = [];
-  for (const one of numbers) {
-    const key = policyKey(one.tenant, one.name);
-    const says = policies.get(key)?.version ?? 0;
-    if (one.version <= says) continue;
-    const found = await laterVersion(db, sealing, one, says);
-    if (!found) continue;
-    later.push(found);
-    newest.set(key, found);
+  numbers: readonly OfPolicy[],
+): Promise<Later<readonly Told[]> & { readonly newest: Newest }> {
+  const found = new Map<string, Told>();
+  const madeUp: string[] = [];
+  const said = ({ tenant, name }: OfPolicy): number => policies.get(policyKey(tenant, name))?.version ?? 0;
+  const behind = numbers.filter((one) => one.version > said(one)).map((one) => ({ ...one, version: said(one) }));
+  for (const policiesOf of someOf(behind, POLICIES_AT_ONCE)) {
+    const after = await versionsAfter(db, policiesOf);
+    // No database finds a row again by a number that was rounded.
+    for (const one of after)
+      if (!Number.isSafeInteger(one.version)) madeUp.push(`${versionIs(one)}: it has no number of a version`);
+    const read = after.filter(({ version }) => Number.isSafeInteger(version));
+    for (const some of someOf(read, TEXTS_AT_ONCE)) {
+      await nextTurn();
+      const rows = await db
+        .selectFrom('policy_versions')
+        .selectAll()
+        .where((eb) => eb.or(some.map(({ tenant, name, version }) => eb.and({ tenant, name, version }))))
+        .execute();
+      for (const row of rows) {
+        const one = toldOf(row);
+        const fault = sealing.fault('policy_versions', row);
+        const key = policyKey(one.tenant, one.name);
+        if (fault !== null) madeUp.push(`${versionIs(one)}: ${fault}`);
+        else if (one.version > (found.get(key)?.version ?? 0)) found.set(key, one);
+      }
+    }
   }
-  return { later, newest };
+  return { later: [...found.values()], newest: new Map([...policies, ...found]), madeUp };
 }
+const toldOf = (row: PolicyTables['policy_versions']): Told => ({
+  tenant: row.tenant,
+  name: row.name,
+  version: Number(row.version),
+  active: Number(row.active) === 1,
+  deleted: row.event_kind === ('policy.deleted' satisfies PolicyEventKind),
+  body_sha256: row.body_sha256,
+});
 
 /** The first of these versions, as one that is later than what is there. */
 export const firstOf = ([first]: readonly Told[]): string | null => (first ? versionIs(first) : null);

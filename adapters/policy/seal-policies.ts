@@ -54,15 +54,30 @@ const isObject = (text: unknown): boolean => {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 };
 
+const REASONS_TOLD = 10;
+const LONGEST_REASON = 200;
+/** Rows that were put under the newest key, and those that were not, by why. A key can be taken away when none is left under it. */
+export interface Renewal {
+  readonly renewed: number;
+  readonly left: Readonly<Record<string, number>>;
+}
+/** Who opens the store is told what was done to its rows. */
+export interface SealingTold {
+  /** Rows of an earlier Gate, which had no MACs, were taken for its own. */
+  readonly onAdopted?: (rows: number) => void;
+  /** Rows were found under another key than the newest. */
+  readonly onRenewed?: (renewal: Renewal) => void;
+}
+
 /**
- * Run it at every opening (`adapters/store/seal-store.ts`). The policies of an earlier Gate get their MACs, once; `onAdopted` is told how many
- * rows. What is under an earlier key of the ring is put under the first, so that the earlier one can be taken away. Neither makes a row Gate's
- * that was not.
+ * Run it at every opening (`adapters/store/seal-store.ts`). The policies of an earlier Gate get their MACs, once. What is under an earlier key of the
+ * ring is put under the first, so that the earlier one can be taken away; of two processes that do it one finds nothing left to do. Neither makes a row
+ * Gate's that was not.
  */
 export async function sealPolicies(
   store: Store<PolicyTables>,
   sealing: PolicySealing,
-  onAdopted: (rows: number) => void = () => undefined,
+  { onAdopted = () => undefined, onRenewed = () => undefined }: SealingTold = {},
 ): Promise<void> {
   const states = sealedState(sealing);
   const { keys } = sealing;
@@ -101,7 +116,10 @@ export async function sealPolicies(
   });
   // A store that had changes and has no rows was emptied, which nobody is told otherwise.
   if (adopted > 0 || emptied) onAdopted(adopted);
-  if (await anyUnderAnother(store.db)) await store.db.transaction().execute(renew);
+  if (await anyUnderAnother(store.db)) {
+    const { renewed, left } = await store.db.transaction().execute(renew);
+    if (renewed > 0 || left.size > 0) onRenewed({ renewed, left: Object.fromEntries(left) });
+  }
 
   async function adopt(transaction: Kysely<PolicyTables>, table: Table): Promise<void> {
     adopted += await eachOf(transaction, table, null, async (row) => {
@@ -136,31 +154,55 @@ export async function sealPolicies(
     return sql<boolean>`substr(mac, 1, ${sql.lit(active.length)}) <> ${sql.lit(active)}`;
   }
 
-  async function renew(transaction: Kysely<PolicyTables>): Promise<void> {
+  async function countUnderAnother(transaction: Kysely<PolicyTables>): Promise<number> {
+    let rows = 0;
+    for (const table of ['policy_state', ...TABLES] as const) {
+      const all = transaction.selectFrom(table).where(underAnother());
+      const { count } = await all.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+      rows += Number(count);
+    }
+    return rows;
+  }
+
+  async function renew(transaction: Kysely<PolicyTables>) {
     await states.lock(transaction).execute();
+    const left = new Map<string, number>();
+    const leave = (fault: string, rows = 1): null => {
+      // A row that somebody made up names any key.
+      const why = left.has(fault) || (left.size < REASONS_TOLD && fault.length <= LONGEST_REASON) ? fault : 'others';
+      left.set(why, (left.get(why) ?? 0) + rows);
+      return null;
+    };
     const row = await transaction.selectFrom('policy_state').selectAll().executeTakeFirst();
+    const stateFault = row ? sealing.fault('policy_state', row) : 'it is gone';
     // What is not Gate's stays what it is, and whoever loads it says so.
-    if (!row || sealing.fault('policy_state', row) !== null) return;
+    if (stateFault !== null) {
+      leave(`the state of the policies: ${stateFault}`, await countUnderAnother(transaction));
+      return { renewed: 0, left };
+    }
+    let renewed = row?.mac?.startsWith(`${keys.activeKeyId}:`) ? 0 : 1;
     const state = await states.read(transaction);
     const policies = await states.policyMacs(transaction);
     const [sets, arePolicies] = [new Map(state.setMacs), await states.has(state, policies)];
     for (const table of TABLES)
-      await eachOf(transaction, table, underAnother(), (found) => {
+      renewed += await eachOf(transaction, table, underAnother(), (found) => {
         const { tenant, name, mac } = found as Row & { readonly tenant: string; readonly name: string };
-        if (sealing.fault(table, found as never) !== null) return null;
-        const renewed = sealing.macOf(table, found as never);
+        const fault = sealing.fault(table, found as never);
+        if (fault !== null) return leave(`${table}: ${fault}`);
+        const given = sealing.macOf(table, found as never);
         if (table === 'policies') {
-          if (!arePolicies) return null;
-          policies.set(policyKey(tenant, name), renewed);
+          if (!arePolicies) return leave(`${table}: a policy was edited, deleted or put back`);
+          policies.set(policyKey(tenant, name), given);
         }
         if (table === 'policy_sets') {
-          if (sets.get(tenant) !== mac) return null;
-          sets.set(tenant, renewed);
+          if (sets.get(tenant) !== mac) return leave(`${table}: it is not the one of the last change`);
+          sets.set(tenant, given);
         }
-        return renewed;
+        return given;
       });
     const policies_sha256 = arePolicies ? await policiesDigest(policies) : state.policies_sha256;
     await states.write(transaction, { generation: state.generation, setMacs: sets, policies_sha256 });
+    return { renewed, left };
   }
 }
 

@@ -16,9 +16,20 @@ interface Found extends Catalogue {
   readonly fault: GateError | null;
   /** Not all of the policies are there, or nobody knows which one is another. */
   readonly isPart: boolean;
+  /** Versions and kept sets with later numbers that Gate did not write, some of them by name; null where there are none. They judge nothing. */
+  readonly madeUp: string | null;
 }
 
 type Row = PolicyTables['policies'];
+
+/** Rows that somebody made up are named up to so many. */
+const ROWS_NAMED = 5;
+function namedOf(rows: readonly string[]): string | null {
+  if (rows.length === 0) return null;
+  const more = rows.length > ROWS_NAMED ? [`and ${rows.length - ROWS_NAMED} more`] : [];
+  return [...rows.slice(0, ROWS_NAMED), ...more].join('; ');
+}
+
 const toldBy = (row: Row): Told => ({
   tenant: row.tenant,
   name: row.name,
@@ -89,7 +100,7 @@ export function storedPolicies(
   async function found(state: PolicyState): Promise<Found | GateError> {
     const { generation } = state;
     const set = await laterSet(db, sealing, generation);
-    if (set !== null) return putBack(generation, set);
+    if (set.later !== null) return putBack(generation, set.later);
     const { policies, macs, tampered, whole } = await rowsOf();
     const versions = await laterVersions(db, sealing, whole, await highestVersions());
     const areThose = await states.has(state, macs);
@@ -112,6 +123,7 @@ export function storedPolicies(
       tampered: new Map([...tampered].map(([key, what]) => [key, edited(what).message])),
       fault: why === null ? null : edited(why),
       isPart,
+      madeUp: namedOf([...set.madeUp, ...versions.madeUp]),
     };
   }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { type MinedFacts, minedFacts } from '../../contracts/policy-mining.js';
 import { GateError } from '../../domain/errors.js';
 import type { KeptSuggestion, SuggestionStore } from '../../domain/policy/library-ports.js';
-import { editedWords, lacksKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
+import { editedWords, isEdited, lacksKey, type PolicySealing, readRow } from '../../domain/policy/sealed-policies.js';
 
 export interface SuggestionTables {
   policy_suggestions: Omit<KeptSuggestion, 'facts' | 'checked_seq'> & {
@@ -44,9 +44,15 @@ export function suggestionStore(
   function keptIn({ mac, ...row }: Row): KeptSuggestion {
     const fault = sealing.fault('policy_suggestions', { ...row, mac });
     const checked_seq = Number(row.checked_seq);
-    return fault === null
-      ? { ...row, checked_seq, facts: minedFacts.parse(JSON.parse(row.facts)) }
-      : { ...row, checked_seq, facts: NO_FACTS, withdrawn_why: editedWords(fault) };
+    const withdrawn = (why: string): KeptSuggestion => ({ ...row, checked_seq, facts: NO_FACTS, withdrawn_why: why });
+    if (fault !== null) return withdrawn(editedWords(fault));
+    try {
+      const facts = readRow(`the suggestion ${row.id}`, () => minedFacts.parse(JSON.parse(row.facts)));
+      return { ...row, checked_seq, facts };
+    } catch (error) {
+      if (isEdited(error)) return withdrawn(error.message);
+      throw error;
+    }
   }
   const sealed = (row: Omit<Row, 'mac'>): Row => sealing.withMac('policy_suggestions', row);
 

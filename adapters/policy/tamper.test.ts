@@ -2,19 +2,30 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Kysely } from 'kysely';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { EVERYBODY, type PolicyStore, type StoredPolicy, type StoredSet } from '../../domain/policy/library-ports.js';
 import { changeRow } from '../../domain/policy/library-rows.js';
 import { suggestionOf } from '../../domain/policy/mining/suggestions.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
-import { POLICY_AUTHENTICATED, POLICY_NOT_AUTHENTICATED, SEALED_TABLES } from '../../domain/policy/sealed-policies.js';
+import {
+  POLICY_AUTHENTICATED,
+  POLICY_NOT_AUTHENTICATED,
+  policyKey,
+  policySealing,
+  SEALED_TABLES,
+} from '../../domain/policy/sealed-policies.js';
 import { policyMigrations } from '../../migrations/policies.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
-import { policyKey } from '../../domain/policy/sealed-policies.js';
+import { openStore } from '../store/database.js';
 import { openPolicyStore } from './policy-store.js';
+import type { PolicyTables } from './policy-tables.js';
+import { laterVersions } from './put-back.js';
+import type { Renewal } from './seal-policies.js';
+import type { SuggestionTables } from './suggestion-store.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('policies')]));
@@ -47,15 +58,19 @@ describe.each([
   let place: EditedStore & { folder: string | null; target: Parameters<typeof openPolicyStore>[0] };
   let store: PolicyStore;
   let adopted: number[];
+  let renewals: Renewal[];
   const start = async (keys: KeyRing = KEYS) => {
-    store = await openPolicyStore(place.target, keys, { onAdopted: (rows) => adopted.push(rows) });
+    store = await openPolicyStore(place.target, keys, {
+      onAdopted: (rows) => adopted.push(rows),
+      onRenewed: (renewal) => renewals.push(renewal),
+    });
   };
   const again = async (keys?: KeyRing) => {
     await store.close();
     await start(keys);
   };
   beforeEach(async () => {
-    adopted = [];
+    [adopted, renewals] = [[], []];
     place = await newPlace();
     await start();
   }, 60_000);
@@ -126,12 +141,30 @@ describe.each([
       `delete from ${table} where ${keys.map((name) => `${name} = ?`).join(' and ')}`,
       keys.map((name) => row[name]),
     );
+    await inserted(table, row);
+  };
+  const inserted = async (table: string, row: Record<string, unknown>) => {
     const columns = Object.keys(row);
     await place.all(
       `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
       columns.map((name) => row[name]),
     );
   };
+  /** How many questions of the database this asks. */
+  async function questionsOf(ask: (db: Kysely<PolicyTables>) => Promise<unknown>): Promise<number> {
+    const { db, close } = await openStore<PolicyTables>(place.target, policyMigrations);
+    let asked = 0;
+    const counted = db.withPlugin({
+      transformQuery({ node }) {
+        asked += 1;
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    await ask(counted);
+    await close();
+    return asked;
+  }
   /** All that Gate reads of the store to judge, change or derive again; what it says of a row that is not its own. */
   async function said(): Promise<string[]> {
     const told: string[] = [];
@@ -613,10 +646,51 @@ describe.each([
       message: expect.stringContaining('the policies were written under other policy keys'),
     });
     await start(BOTH);
+    // The state, the module, and of each change its policy, version, set, kept set and row for the ledger.
+    expect(renewals).toEqual([{ renewed: 12, left: {} }]);
     await change(EVERYBODY, 'a.json', '{"max":3}');
     expect(await said()).toEqual([]);
     await again(NEWER);
     expect(await said()).toEqual([]);
+  });
+
+  it('two processes that put the rows under a new key leave none, and say what each did', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await store.close();
+    const told: Renewal[] = [];
+    const open = () => openPolicyStore(place.target, BOTH, { onRenewed: (renewal) => told.push(renewal) });
+    // Two openings of a file in one process wait for each other without end.
+    const isFile = place.folder !== null;
+    const one = isFile ? await open() : open();
+    const opened = await Promise.all([one, open()]);
+    await Promise.all(opened.map(({ close }) => close()));
+    expect(told).toEqual([{ renewed: 7, left: {} }]);
+    await start(BOTH);
+    expect(renewals).toEqual([]);
+  });
+
+  it('says why all rows are left under an earlier key where the state is not Gate’s', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await place.all('update policy_state set generation = 5');
+    await again(BOTH);
+    expect(renewals).toEqual([{ renewed: 0, left: { 'the state of the policies: its mac does not hold': 7 } }]);
+  });
+
+  it('names few reasons, whatever keys somebody made up', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [version] = await all('policy_versions');
+    for (let number = 2; number <= 31; number += 1)
+      await inserted('policy_versions', {
+        ...version,
+        version: number,
+        mac: `${'k'.repeat(number * 10)}:${'0'.repeat(64)}`,
+      });
+    await again(BOTH);
+    const [{ renewed, left } = { renewed: 0, left: {} }] = renewals;
+    expect([renewed, Object.values(left).reduce((sum, rows) => sum + rows, 0)]).toEqual([7, 30]);
+    expect(Object.keys(left).length).toBeLessThanOrEqual(11);
+    expect(Object.keys(left).filter((why) => why.length > 200)).toEqual([]);
+    expect(left['others']).toBeGreaterThanOrEqual(20);
   });
 
   it('says of rows under a newer key that this process has not got it, and not that somebody edited them', async () => {
@@ -635,6 +709,77 @@ describe.each([
       expect((await store.sets()).unreadable).toEqual([]);
       expect(await store.version('acme', 'b.json', 1)).toMatchObject({ body: '{"max":2}' });
     }
+  });
+
+  it('names versions and sets that somebody made up, some of many, and reads many by few questions', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    expect(await store.sets()).toMatchObject({ tampered: null, madeUp: null });
+    const [version] = await all('policy_versions');
+    const [set] = await all('policy_past_sets');
+    await inserted('policy_versions', { ...version, version: '9223372036854775807' });
+    await inserted('policy_past_sets', { ...set, version: '2026-11-28.7' });
+    expect((await store.sets()).madeUp?.split('; ')).toEqual([
+      'the set 2026-11-28.7 for everybody: its mac does not hold',
+      'version 9223372036854776000 of a.json for everybody: it has no number of a version',
+    ]);
+    for (let number = 1; number <= 60; number += 1)
+      await inserted('policy_versions', { ...version, name: `b${number % 30}.json`, version: number + 100 });
+    const { madeUp, tampered } = await store.sets();
+    expect([tampered, madeUp?.split('; ')]).toEqual([
+      null,
+      [...Array.from({ length: 5 }, () => expect.anything()), 'and 57 more'],
+    ]);
+    expect(await store.catalogue()).toMatchObject({ policies: [{ name: 'a.json' }] });
+    const highest = Array.from({ length: 30 }, (_, at) => ({ tenant: EVERYBODY, name: `b${at}.json`, version: 160 }));
+    const asked = await questionsOf((db) => laterVersions(db, policySealing(KEYS), new Map(), highest));
+    // One for what there is, and those that read 60 rows.
+    expect(asked).toBe(4);
+    await place.all('delete from policy_versions where version > 1');
+    await place.all("delete from policy_past_sets where version = '2026-11-28.7'");
+    expect(await store.sets()).toMatchObject({ tampered: null, madeUp: null });
+  });
+
+  it('a row that does not fit is no store that is away, and neither is a mistake of Gate’s own', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [version] = await all('policy_versions');
+    const sealing = policySealing(KEYS);
+    const odd = sealing.withMac('policy_versions', {
+      ...(version as unknown as PolicyTables['policy_versions']),
+      event_kind: 'policy.sung',
+    });
+    await restored('policy_versions', ['version'], { ...odd });
+    await expect(store.version(EVERYBODY, 'a.json', 1)).rejects.toMatchObject({
+      code: 'policy_tampered',
+      message: expect.stringContaining('version 1 of a.json for everybody: it does not fit (event_kind: '),
+    });
+    expect(await store.versions(EVERYBODY, 'a.json')).toMatchObject([{ version: 1, tampered: expect.any(String) }]);
+
+    const operation = { operation_id: 'one', tenant: 'acme', kind: 'provision', begun_at: AT } as const;
+    await store.beginOperation(operation);
+    for (const [receipt, why] of [
+      ['{', 'it is no JSON'],
+      ['{}', 'it does not fit (tenant: '],
+    ] as const) {
+      await place.put('policy_tenant_operations', 'operation_id', 'one', { receipt });
+      await expect(store.beginOperation(operation)).rejects.toMatchObject({
+        code: 'policy_tampered',
+        message: expect.stringContaining(`the receipt of one for acme: ${why}`),
+      });
+    }
+
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    const [suggestion] = await all('policy_suggestions');
+    await restored('policy_suggestions', ['id'], {
+      ...sealing.withMac('policy_suggestions', {
+        ...(suggestion as unknown as SuggestionTables['policy_suggestions']),
+        facts: '{}',
+      }),
+    });
+    expect(await store.suggestions(EVERYBODY)).toMatchObject([
+      { withdrawn_why: expect.stringContaining('it does not fit (since: ') },
+    ]);
+
+    await expect(store.texts(null as never)).rejects.toThrow(TypeError);
   });
 
   it('shows numbers that somebody made up as ones that an answer can hold', async () => {
@@ -694,6 +839,16 @@ describe.each([
     await restored('policy_sets', ['tenant'], set);
     await place.all("update policy_versions set reason = 'other' where version = 2");
     await again(BOTH);
+    expect(renewals).toEqual([
+      {
+        renewed: 7,
+        left: {
+          'policies: a policy was edited, deleted or put back': 1,
+          'policy_sets: it is not the one of the last change': 1,
+          'policy_versions: its mac does not hold': 1,
+        },
+      },
+    ]);
     await again(NEWER);
     expect((await said()).join('\n')).toMatch(
       /the set 2026-11-28\.1 for everybody: it was written under the key policies, which this process does not have/,

@@ -48,13 +48,17 @@ const start = (set: PolicySet): void => {
 };
 afterEach(() => service.close());
 
-const evaluate = (payload: unknown) =>
-  service.app.inject({
+/** A machine that is busy may take longer than an input has, which is no decision; asking again is safe. */
+async function evaluate(payload: unknown, tries = 8): Promise<Awaited<ReturnType<Service['app']['inject']>>> {
+  const reply = await service.app.inject({
     method: 'POST',
     url: '/evaluate',
     headers: { 'content-type': 'application/json' },
     payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
   });
+  const isLate = reply.statusCode === 503 && reply.body.includes('took longer than');
+  return isLate && tries > 1 ? evaluate(payload, tries - 1) : reply;
+}
 const metric = async (line: string): Promise<boolean> => (await registry.metrics()).split('\n').includes(line);
 
 describe('POST /evaluate', () => {
@@ -150,7 +154,7 @@ describe('GET /policies', () => {
     const listedRow = rows.find((row: { name: string }) => row.name === 'money.rego');
     const file = await service.app.inject({ method: 'GET', url: '/policies/money.rego' });
     const { current_body: body, current_body_sha256: digest, ...row } = file.json();
-    expect([row, digest]).toEqual([listedRow, listedRow.body_sha256]);
+    expect([row, digest]).toEqual([{ ...listedRow, not_in_force: null }, listedRow.body_sha256]);
     expect(body).toBe(policies.files.find(({ name }) => name === 'money.rego')?.body);
     for (const { line } of row.rules) expect(body.split('\n')[line - 1]).toMatch(/^(?:# METADATA|deny|review|[a-z_]+)/);
     const status = async (url: string) => (await service.app.inject({ method: 'GET', url })).statusCode;

@@ -29,6 +29,17 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           { rows },
           'policies of an earlier Gate were sealed as they are; this happens once for a store',
         ),
+      onRenewed({ renewed, left }) {
+        if (Object.keys(left).length === 0)
+          return parts.logger.info(
+            { renewed },
+            'the rows of policies are under the newest key; no earlier one is needed',
+          );
+        parts.logger.warn(
+          { renewed, left },
+          'rows of policies are still under another key than the newest; keep the earlier keys until these are mended',
+        );
+      },
     }),
   );
   parts.onStop('stores', 'the store of policies', () => store.close());

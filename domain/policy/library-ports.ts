@@ -149,14 +149,15 @@ export interface PolicyStore extends SuggestionStore {
   /** The texts of the current versions of these tenants, deleted policies included. No text, and why, of a version that somebody else wrote. */
   texts(tenants: readonly string[]): Promise<readonly CurrentText[]>;
   /**
-   * `unreadable`: the sets of these tenants are not what Gate put there last. `tampered`: a policy is not, so that nothing can be changed. Throws
-   * `policy_tampered` where somebody else wrote what says which sets there are.
+   * `unreadable`: the sets of these tenants are not what Gate put there last. `tampered`: a policy is not, so that nothing can be changed.
+   * `madeUp` names rows with later numbers that Gate did not write, which judge nothing. Throws `policy_tampered` where somebody else wrote what says which sets there are.
    */
   sets(): Promise<{
     readonly generation: number;
     readonly sets: readonly SetInForce[];
     readonly unreadable: readonly { readonly tenant: string; readonly why: string }[];
     readonly tampered: string | null;
+    readonly madeUp: string | null;
   }>;
   /**
    * The rules that a tenant had in force under this version, also ones that were replaced since. `policy_tampered` where they are not what was stored

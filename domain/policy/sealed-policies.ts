@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
 import { canonicalJson } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
@@ -69,6 +70,8 @@ const NUMBERS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   policy_outbox: ['generation', 'ordinal', 'version'],
   policy_suggestions: ['checked_seq'],
 };
+/** Of a row that does not fit so many places are named. */
+const PLACES_NAMED = 3;
 const MAC_USE = 'policy-row';
 
 /** Of a row whose key is not here. Nobody can tell whether it was edited: most often another process has a newer key first. */
@@ -79,6 +82,24 @@ export const lacksKey = (fault: string): boolean => fault.endsWith(NO_KEY);
 export const editedWords = (what: string): string => (lacksKey(what) ? what : `edited in the store: ${what}`);
 /** Somebody wrote to the store beside Gate, or wrote it under a key that is not here. */
 export const edited = (what: string): GateError => new GateError('policy_tampered', editedWords(what));
+/**
+ * What a row of the store says. One that does not fit is `policy_tampered` with its place: the store is not away, and nothing is wrong with who reads it.
+ * Whatever else goes wrong is thrown as it is.
+ */
+export function readRow<Value>(what: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SyntaxError) throw edited(`${what}: it is no JSON`);
+    if (error instanceof z.ZodError) throw edited(`${what}: it does not fit (${placesOf(error)})`);
+    throw error;
+  }
+}
+const placesOf = ({ issues }: z.ZodError): string =>
+  issues
+    .slice(0, PLACES_NAMED)
+    .map(({ path, message }) => `${path.join('.') || 'all of it'}: ${message}`)
+    .join('; ');
 export const isEdited = (error: unknown): error is GateError =>
   error instanceof GateError && error.code === 'policy_tampered';
 

@@ -56,7 +56,7 @@ export function pageOf(all: readonly Judged[], { allowed, refused, opa }: Functi
     '## What is refused\n',
     `${refused.map((name) => `\`${name}\``).join(', ')}.\n`,
     '## Another answer than in OPA\n',
-    'Numbers are those of JavaScript where they come back or pass through `sprintf`, so that integers beyond 2^53 are rounded, and `sprintf` writes what is no text and no number in a form of its own.\n',
+    'Numbers are those of JavaScript where they come back or pass through `sprintf`, so that integers beyond 2^53 are rounded, and `sprintf` writes what is no text and no number in a form of its own, and fails on null: `lib.as_text(value)` of `data.gate.lib` makes a text of every value.\n',
     ['| Case | OPA | Here |', '| --- | --- | --- |', ...others, ''].join('\n'),
     '## Not evaluated\n',
     'A call that such a rule is evaluated for is denied.\n',

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -16,6 +17,7 @@ import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/pol
 import { fileInTar } from '../../adapters/policy/tar-file.js';
 import { schemaPath, templateIndex } from '../../adapters/policy/template-files.js';
 import { callOf, caseFile, type PolicyCase } from '../../cli/policy-folder.js';
+import { canonicalJson } from '../../domain/crypto/digest.js';
 import type { AddedRules, Watched } from '../../domain/policy/added-rules.js';
 import { type CompiledPolicy, instanceOf } from '../../domain/policy/compiled.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
@@ -65,13 +67,14 @@ let folder: string;
 let together: AddedRules;
 let alone: CompiledPolicy;
 let defaultsOf: JsonObject;
+let ofEveryType: readonly JudgedByOpa[];
 beforeAll(async () => {
   opa = await findOpa({ onProgress: () => undefined });
   const compiled = await opaCompiler({ find: () => Promise.resolve(opa), directory }).compile(all);
   if (compiled.fault) throw new Error(JSON.stringify(compiled.fault));
   const nothing = {
     mark: async () => null,
-    sets: async () => ({ generation: 0, sets: [], unreadable: [], tampered: null }),
+    sets: async () => ({ generation: 0, sets: [], unreadable: [], tampered: null, madeUp: null }),
     module: async () => null,
     pastSet: async () => null,
   };
@@ -79,6 +82,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-templates-'));
   alone = instanceOf(await WebAssembly.compile(builtAlone()), floor.material.data, 1_024);
   defaultsOf = answerOf(alone.evaluate({}, DEFAULTS)) as JsonObject;
+  ofEveryType = judgedByOpa(withCases.flatMap(typedCalls));
 }, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -118,6 +122,78 @@ defaults := {${defaults.join(', ')}}
     { stdio: 'pipe', timeout: 120_000 },
   );
   return fileInTar(gunzipSync(readFileSync(bundle)), '/policy.wasm');
+}
+
+/** What is no text. `sprintf` of the wasm runtime fails on null, and writes lists and objects otherwise than OPA. */
+const NO_TEXTS: readonly Json[] = [null, true, -1.5, [null, 'a', 7], { a: [null] }];
+interface TypedCall {
+  readonly mount: string;
+  /** With all that the engine adds for rules. */
+  readonly input: object;
+  /** Null where they could not be evaluated. */
+  readonly by: Alone | null;
+}
+interface JudgedByOpa extends TypedCall {
+  readonly byOpa: Alone | null;
+}
+/**
+ * A call of each kind of tools that a template stops, with what is no text under the names that its cases or its parameters have: null under each of
+ * them, and a value of each type under all.
+ */
+function typedCalls({ mount, cases }: (typeof withCases)[number]): readonly TypedCall[] {
+  const parameters = (defaultsOf[mount] ?? {}) as Readonly<Record<string, Json>>;
+  const named = Object.entries(parameters).flatMap(([key, names]) =>
+    /_(?:fields|switches)$/.test(key) && Array.isArray(names) ? names.slice(0, 1).map(String) : [],
+  );
+  const stopped = cases.filter(({ expected: { tier } }) => tier !== 'green').map((one) => callOf(one) as PolicyInput);
+  const ofEachKind = new Map(stopped.map((call) => [canonicalJson(watchedBy(call.tool_type)), call]));
+  return [...ofEachKind.values()].flatMap((call) => {
+    const names = [...new Set([...named, ...Object.keys(call.arguments ?? {})])];
+    const given = [
+      ...names.map((name) => ({ [name]: null })),
+      ...NO_TEXTS.map((value) => Object.fromEntries(names.map((name) => [name, value]))),
+    ];
+    return given.map((some) => typedCall(mount, { ...call, arguments: { ...call.arguments, ...some } }));
+  });
+}
+function typedCall(mount: string, call: object): TypedCall {
+  const added = only(mount);
+  let [input, by]: [object, Alone | null] = [call, null];
+  judged(call, {
+    ...added,
+    judge(given) {
+      input = JSON.parse(Buffer.from(given as ArrayBuffer).toString()) as object;
+      return (by = added.judge(given) as Alone);
+    },
+  });
+  return { mount, input, by };
+}
+const BY_OPA = `package asked
+
+import rego.v1
+
+answers := [answer(one) | some one in data.calls]
+
+answer(one) := {"deny": deny, "review": review} if {
+	deny := data.gate.alone[one.mount].deny with input as one.input
+	review := data.gate.alone[one.mount].review with input as one.input
+}
+`;
+/** By the native program, in one run. */
+function judgedByOpa(calls: readonly TypedCall[]): readonly JudgedByOpa[] {
+  const asked = join(folder, 'asked');
+  mkdirSync(asked);
+  writeFileSync(join(asked, 'calls.json'), JSON.stringify({ calls }));
+  writeFileSync(join(asked, 'answers.rego'), BY_OPA);
+  const { library, data } = POLICY_LAYOUT;
+  const sources = [asked, join(folder, 'alone'), ...[library, data].map((name) => join(directory, name))];
+  const said = execFileSync(
+    opa,
+    ['eval', '--format', 'raw', ...sources.flatMap((path) => ['--data', path]), 'data.asked.answers'],
+    { stdio: 'pipe', timeout: 200_000, encoding: 'utf8', maxBuffer: 2 ** 26 },
+  );
+  const answers = JSON.parse(said) as readonly Alone[];
+  return calls.map((one, at) => ({ ...one, byOpa: answers[at] ?? null }));
 }
 const answerOf = (evaluated: unknown): unknown => (evaluated as { result: unknown }[])[0]?.result;
 const names = new Map<string, Watched>();
@@ -231,6 +307,15 @@ describe.each(withCases.map((template) => [template.mount, template] as const))(
     const tiers = template.cases.map(({ expected: { tier } }) => tier);
     expect(tiers.filter((tier) => tier === 'green').length).toBeGreaterThanOrEqual(2);
     expect(tiers.some((tier) => tier !== 'green')).toBe(true);
+  });
+
+  it('says of a value of any type under a name that it reads what OPA itself says', () => {
+    const calls = ofEveryType.filter((one) => one.mount === mount);
+    const inOrder = (said: Alone | null) =>
+      said && { deny: said.deny.map(String).toSorted(), review: said.review.map(String).toSorted() };
+    const wrong = calls.filter(({ by, byOpa }) => !isDeepStrictEqual(inOrder(by), inOrder(byOpa)));
+    expect(wrong.slice(0, 5)).toEqual([]);
+    expect(calls.length).toBeGreaterThan(0);
   });
 
   it('takes time in proportion to the values that an agent gives', () => {

@@ -72,6 +72,15 @@ given(names) if {
 	says_something(value)
 }
 
+# METADATA
+# title: Text
+# description: >-
+#   A value as a text, whatever it is: a text as it is, anything else as JSON. `sprintf` and `%v` of the runtime fail on null, and write lists and
+#   objects in a form of their own.
+as_text(value) := value if is_string(value)
+
+else := json.marshal(value)
+
 says_something(value) if is_number(value)
 
 says_something(true)

@@ -81,6 +81,12 @@ test_numbers_in_texts if {
 	not lib.at_least(["n"], 50) with input as with_arguments({"n": ["49", 51]})
 }
 
+test_every_value_has_a_text if {
+	every one in [["a", "a"], ["", ""], [null, "null"], [true, "true"], [-1.5, "-1.5"], [[], "[]"], [["a", null], `["a",null]`], [{"b": {}, "a": 1}, `{"a":1,"b":{}}`]] {
+		lib.as_text(one[0]) == one[1]
+	}
+}
+
 test_addresses if {
 	every address in [
 		"ada@example.org",

@@ -52,7 +52,7 @@ deny contains "Violation: trade_execution: the instrument (symbol, isin) is on t
 	trade_execution_order
 	some value in lib.values(trade_execution_settings.instrument_fields)
 	some one in trade_execution_settings.restricted
-	lib.plain(sprintf("%v", [value])) == lib.plain(one)
+	lib.plain(lib.as_text(value)) == lib.plain(one)
 }
 
 # METADATA

@@ -76,5 +76,5 @@ prod_db_writes_touches if {
 prod_db_writes_ordered if {
 	some value in lib.values(prod_db_writes_settings.ticket_fields)
 	lib.says_something(value)
-	regex.match(prod_db_writes_settings.ticket_pattern, sprintf("%v", [value]))
+	regex.match(prod_db_writes_settings.ticket_pattern, lib.as_text(value))
 }

@@ -76,7 +76,7 @@ rds_snapshot_share_public_only_removes if {
 rds_snapshot_share_public_recipients contains lower(trim_space(part)) if {
 	some value in lib.values(rds_snapshot_share_public_settings.recipient_fields)
 	lib.says_something(value)
-	some part in split(sprintf("%v", [value]), ",")
+	some part in split(lib.as_text(value), ",")
 }
 
 rds_snapshot_share_public_recipients contains "*" if {

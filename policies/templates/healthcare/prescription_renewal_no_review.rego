@@ -81,7 +81,7 @@ prescription_renewal_no_review_controlled if {
 
 prescription_renewal_no_review_no_schedule(value) if {
 	some one in prescription_renewal_no_review_settings.uncontrolled
-	lib.plain(sprintf("%v", [value])) == lib.plain(one)
+	lib.plain(lib.as_text(value)) == lib.plain(one)
 }
 
 prescription_renewal_no_review_reviewed if {

@@ -66,7 +66,7 @@ deny contains "Violation: customs_declarations: the goods are controlled (eccn, 
 	customs_declarations_files
 	some value in lib.values(customs_declarations_settings.control_fields)
 	not lib.is_no(value)
-	not lower(sprintf("%v", [value])) in customs_declarations_settings.uncontrolled
+	not lower(lib.as_text(value)) in customs_declarations_settings.uncontrolled
 	not lib.given(customs_declarations_settings.license_fields)
 }
 

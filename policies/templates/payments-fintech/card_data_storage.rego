@@ -61,4 +61,4 @@ card_data_storage_has_number if {
 	card_data_storage_digits(value) >= 13
 }
 
-card_data_storage_digits(value) := count(regex.find_all_string_submatch_n(`[0-9]`, sprintf("%v", [value]), 20))
+card_data_storage_digits(value) := count(regex.find_all_string_submatch_n(`[0-9]`, lib.as_text(value), 20))

@@ -93,7 +93,7 @@ kyc_bypass_passed if {
 
 kyc_bypass_open(value) if {
 	some one in kyc_bypass_settings.open_statuses
-	lib.plain(sprintf("%v", [value])) == lib.plain(one)
+	lib.plain(lib.as_text(value)) == lib.plain(one)
 }
 
 kyc_bypass_open(value) if lib.is_no(value)
