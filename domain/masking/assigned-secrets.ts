@@ -52,6 +52,7 @@ const REFERS = /^\$(?:[({]|[A-Z_][A-Z\d_]{0,63}(?![^\s"'`,;:)&]))/;
  */
 export function* assignedSecrets(text: string): Generator<AssignedSecret> {
   let from = 0;
+  const isSecret = remembered(namesSecretItself);
   // `password: string` says what comes behind the next sign.
   let declared: { readonly name: string; readonly end: number } | undefined;
   for (const { 0: sign, index } of text.matchAll(SIGN)) {
@@ -61,7 +62,7 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       sign === '=' && declared !== undefined && ENDS_TYPE.test(text.slice(declared.end, index).slice(0, 32));
     const name = typed && declared !== undefined ? declared.name : isFlag ? nameOfFlag(sign) : nameBefore(text, index);
     declared = undefined;
-    if (!typed && !isFlag && !namesSecretItself(name) && isSpoken(text, index)) {
+    if (!typed && !isFlag && !isSecret(name) && isSpoken(text, index)) {
       for (const found of valuesFrom(text, index + sign.length, name, COLON.test(sign))) {
         // `Private key: see the wiki` says where it is.
         if (!/\d/.test(text.slice(found.start, found.end))) continue;
@@ -70,7 +71,7 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       }
       continue;
     }
-    if (!(typed || namesSecretItself(name))) {
+    if (!(typed || isSecret(name))) {
       const found = sign === ':' ? passwordOfUrl(text, index) : null;
       if (found === null) continue;
       from = found.end;
@@ -91,6 +92,19 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       yield found;
     }
   }
+}
+
+/** A text has the same few names again and again. */
+const MOST_REMEMBERED = 1_024;
+function remembered(isSecret: (name: string) => boolean): (name: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const is = isSecret(name);
+    if (known.size < MOST_REMEMBERED) known.set(name, is);
+    return is;
+  };
 }
 
 const nameOfFlag = (sign: string): string => (sign.startsWith('--') ? sign : 'password');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { Json } from '../../contracts/json.js';
 import { maskByRules } from '../models/mask.js';
@@ -245,6 +245,20 @@ describe('masking of what people read', () => {
       }),
       { numRuns: 300, seed: 5 },
     );
+  });
+
+  it.each([
+    ['reads a name once', String.prototype, 'toLowerCase', 'é1=', 0.1],
+    ['reads digits that begin no card once', RegExp.prototype, 'test', '1 ', 5],
+    ['knows a digit once', RegExp.prototype, 'test', '٤ ', 5],
+  ] as const)('%s, however often it stands in a text', (_, prototype, method, unit, most) => {
+    const times = 2_000;
+    const text = unit.repeat(times);
+    const work = jest.spyOn(prototype as { test(text: string): boolean; toLowerCase(): string }, method);
+    mask(text);
+    const done = work.mock.calls.length;
+    work.mockRestore();
+    expect(done).toBeLessThan(most * times);
   });
 
   it('takes long hostile text in time', () => {

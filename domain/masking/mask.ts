@@ -88,7 +88,7 @@ const withoutTokens = (text: string): string =>
   spliced(text, inOrder([...tokensIn(text)].map(({ type, ...place }) => ({ ...place, instead: `[${type}]` }))));
 
 function byShape(text: string, shapes: Shapes): string {
-  const found = [...sensitiveDataIn(text)].flatMap(({ type, start, end }) => {
+  const found = [...sensitiveDataIn(text, shapes)].flatMap(({ type, start, end }) => {
     const instead = shapes.get(type);
     // Of an address that holds what a shell goes on from, the password alone is taken out, up to there.
     const holdsMore = type === 'DB_URI' && GOES_ON_TO_ELSE.test(text.slice(start, end).replace(OPTIONS, ''));
