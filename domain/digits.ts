@@ -29,6 +29,13 @@ const BLANK = /\p{Zs}/u;
 /** The sign for minus is a dash to who reads it. */
 const DASH = /[\p{Pd}\u2212]/u;
 
+function inAscii(character: string): string {
+  if (!OTHERWISE.test(character)) return character;
+  if (DIGIT.test(character)) return latinDigit(character);
+  if (BLANK.test(character)) return ' ';
+  return DASH.test(character) ? '-' : '';
+}
+
 /** A text with its numbers as they are written in ASCII; `null` where they are so already. Linear. */
 export function plainNumbers(text: string): PlainNumbers | null {
   if (!OTHERWISE.test(text)) return null;
@@ -36,16 +43,13 @@ export function plainNumbers(text: string): PlainNumbers | null {
   const ends = new Uint32Array(text.length);
   let plain = '';
   let at = 0;
+  const known = new Map<string, string>();
   for (const character of text) {
-    const written = !OTHERWISE.test(character)
-      ? character
-      : DIGIT.test(character)
-        ? latinDigit(character)
-        : BLANK.test(character)
-          ? ' '
-          : DASH.test(character)
-            ? '-'
-            : '';
+    let written = known.get(character);
+    if (written === undefined) {
+      written = inAscii(character);
+      known.set(character, written);
+    }
     for (let unit = 0; unit < written.length; unit += 1) {
       starts[plain.length + unit] = at;
       ends[plain.length + unit] = at + character.length;

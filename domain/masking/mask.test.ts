@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { Json } from '../../contracts/json.js';
 import { maskByRules } from '../models/mask.js';
@@ -92,6 +92,11 @@ describe('masking of what people read', () => {
     ['password=<hunter2x>', 'password=[SECRET]'],
     ['<b>password:</b> hunter2x<br>', '<b>password:</b> [SECRET]<br>'],
     ['"password": "ab\\\\hunter2x"', '"password": "[SECRET]"'],
+    ['<password>hunter2x</password>', '<password>[SECRET]</password>'],
+    ['<c:apiKey>x9</c:apiKey>', '<c:apiKey>[SECRET]</c:apiKey>'],
+    ['<token>x9;poweroff</token>', '<token>[SECRET];poweroff</token>'],
+    ['curl -s -u ann:hunter2x https://a.example', 'curl -s -u ann:[SECRET] https://a.example'],
+    ["curl --user 'ann:hunter2x' https://a.example", "curl --user 'ann:[SECRET]' https://a.example"],
     ['pass: hunter2x', 'pass: [SECRET]'],
     ['pin: 4711', 'pin: [SECRET]'],
     ['API key: 9f8A7b6c5D4e3', 'API key: [SECRET]'],
@@ -131,6 +136,14 @@ describe('masking of what people read', () => {
 
   it.each([
     'password=',
+    'SecretId: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1b2c3',
+    'パスワード：8文字以上で入力してください',
+    '{"nextPageToken": "CAUQAA9x", "NextToken": "AAMA9"}',
+    'aws s3 ls --starting-token x9y8z7',
+    '<password></password>',
+    '<password>Your new password</password>',
+    'docker run -u 1000:1000 image',
+    'curl -u $USER:$PASS https://a.example',
     'DB_PASSWORD=\nDB_HOST=db1',
     '"password":"","user":"ann"',
     'password: string;',
@@ -202,6 +215,19 @@ describe('masking of what people read', () => {
     },
   );
 
+  it('masks no place of a secret, no token of a page and no help text behind the name', () => {
+    const value = {
+      SecretId: 'arn:aws:secretsmanager:eu-west-1:123456789012:other:db',
+      nextPageToken: 'CAUQAA9x',
+      パスワード: '必須です',
+    };
+    const place = { ...value, SecretId: value.SecretId.replace('other', 'secret') };
+    expect(mask(value)).toEqual({ ...value, SecretId: '[MASKED]' });
+    expect(mask({ SecretId: place.SecretId })).not.toEqual({ SecretId: '[MASKED]' });
+    const call = { method: 'tools/call', tool: 'a_tool', tenant: null };
+    expect(() => maskByRules.show({ ...call, params: place })).not.toThrow();
+  });
+
   it('masks a number that is one, and no other', () => {
     expect(mask({ card: 4_111_111_111_111_111, at: 1_764_322_800_000, score: 0.4371258226965884 })).toEqual({
       card: '[CC]',
@@ -246,6 +272,20 @@ describe('masking of what people read', () => {
       }),
       { numRuns: 300, seed: 5 },
     );
+  });
+
+  it.each([
+    ['reads a name once', String.prototype, 'toLowerCase', 'é1=', 0.1],
+    ['reads digits that begin no card once', RegExp.prototype, 'test', '1 ', 5],
+    ['knows a digit once', RegExp.prototype, 'test', '٤ ', 5],
+  ] as const)('%s, however often it stands in a text', (_, prototype, method, unit, most) => {
+    const times = 2_000;
+    const text = unit.repeat(times);
+    const work = jest.spyOn(prototype as unknown as { test(text: string): boolean; toLowerCase(): string }, method);
+    mask(text);
+    const done = work.mock.calls.length;
+    work.mockRestore();
+    expect(done).toBeLessThan(most * times);
   });
 
   it('takes long hostile text in time', () => {

@@ -3,7 +3,7 @@ import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { isWithinIban } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
-import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
+import { assignedSecrets, GOES_ON_TO_ELSE, saysNoSecret } from './assigned-secrets.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 import { tokensIn } from './tokens.js';
 
@@ -49,7 +49,9 @@ export function mask(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       maskText(name),
-      isSecret(name) !== undefined && inner !== null ? MASKED : mask(inner),
+      isSecret(name) !== undefined && inner !== null && !(typeof inner === 'string' && saysNoSecret(inner))
+        ? MASKED
+        : mask(inner),
     ]),
   );
 }
@@ -88,7 +90,7 @@ const withoutTokens = (text: string): string =>
   spliced(text, inOrder([...tokensIn(text)].map(({ type, ...place }) => ({ ...place, instead: `[${type}]` }))));
 
 function byShape(text: string, shapes: Shapes): string {
-  const found = [...sensitiveDataIn(text)].flatMap(({ type, start, end }) => {
+  const found = [...sensitiveDataIn(text, shapes)].flatMap(({ type, start, end }) => {
     const instead = shapes.get(type);
     // Of an address that holds what a shell goes on from, the password alone is taken out, up to there.
     const holdsMore = type === 'DB_URI' && GOES_ON_TO_ELSE.test(text.slice(start, end).replace(OPTIONS, ''));

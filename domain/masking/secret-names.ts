@@ -28,18 +28,27 @@ const wordsOf = (name: string): readonly string[] =>
     .filter((word) => word !== '');
 
 /** The readings of a name in which its spelling hides nothing. */
-function readingsOf(name: string): readonly (readonly string[])[] {
+function readingsOf(name: string): readonly string[] {
   const short = name.length > LONGEST ? name.slice(-LONGEST) : name;
-  const readings = [wordsOf(short)];
+  const readings = [short];
   const plain = plainReading(short);
-  if (plain !== short) readings.push(wordsOf(plain));
-  if (/[0-9]/.test(plain)) readings.push(wordsOf(digitsAsLetters(plain)), wordsOf(plain.replaceAll(/[0-9]/g, '')));
+  if (plain !== short) readings.push(plain);
+  if (/[0-9]/.test(plain)) readings.push(digitsAsLetters(plain), plain.replaceAll(/[0-9]/g, ''));
   return readings;
 }
 
 /** Whether a name in any spelling says that a secret stands behind it: `DB_PASSWORD`, `userPassword`, `X-Api-Key`, `pａsswd`, `p4ssword2`. */
 export const isSecretName = (name: string): boolean =>
-  readingsOf(name).some((read) => read.some((word) => WORDS.has(word)) || GLUED.test(read.join('')));
+  !OF_PAGE.test(wordsOf(name).join('')) &&
+  readingsOf(name).some((read) => {
+    const glued = read.toLowerCase().replaceAll(APART, '');
+    return GLUED.test(glued) || (HOLDS_WORD.test(glued) && wordsOf(read).some((word) => WORDS.has(word)));
+  });
+/** With these a caller asks for the next page of a list. */
+const OF_PAGE = /^(?:next(?:page|continuation)?|page|continuation|starting)tokens?$/;
+/** Most names hold none of the words, and are not taken apart. */
+const HOLDS_WORD = /pass|pw|secret|token|auth|bearer|jwt|cookie|credential|ssn|cv[vc]|otp|mfa|pin|apikey/;
+const APART = /[^\p{L}\p{N}]/gu;
 
 /** The same, without names of what is said about a secret. */
 export const namesSecretItself = (name: string): boolean =>
@@ -65,9 +74,11 @@ const OFTEN_NUMBERS = words(
   'pin otp totp mfa cvv cvc ssn passcode password passwords passwd pwd pw passphrase kennwort',
 );
 export const mayBeNumber = (name: string): boolean =>
-  readingsOf(name).some(
-    (read) => read.some((word) => OFTEN_NUMBERS.has(word)) || /passw[oe]?r[dt]|socialsecurity/.test(read.join('')),
-  );
+  readingsOf(name)
+    .map(wordsOf)
+    .some(
+      (read) => read.some((word) => OFTEN_NUMBERS.has(word)) || /passw[oe]?r[dt]|socialsecurity/.test(read.join('')),
+    );
 
 /** Words before the secret itself, as HTTP has them. */
 export const SCHEME = /^(?:bearer|basic|digest|token|negotiate|ntlm|hawk|hmac|jwt|bot|oauth|api-?key|key)$/i;

@@ -30,6 +30,17 @@ describe('what a provider was asked lately', () => {
     expect(record.told()).toMatchObject({ asked: 1, failed: 1, notAsked: 2, lastFailure: { failure: 'connect' } });
   });
 
+  it('counts no question for which there was no key, and tells that there was none', () => {
+    const record = recordAt({ ms: 3 });
+    for (const outcome of ['connect', 'no_key'] as const) record.add(outcome);
+    expect(record.told()).toMatchObject({
+      asked: 1,
+      failed: 1,
+      notAsked: 1,
+      lastFailure: { failure: 'no_key', atMs: 3 },
+    });
+  });
+
   it('forgets the counts after ten minutes, and the last failure and answer not', () => {
     const clock = { ms: 0 };
     const record = recordAt(clock);

@@ -8,7 +8,7 @@ export const RECORDED_MINUTES = 10;
 export type AttemptOutcome = 'answered' | 'abandoned' | Failure;
 
 /** Gate itself did not ask: that says something of Gate, and hides why the provider failed before. */
-const NOT_ASKED: ReadonlySet<AttemptOutcome> = new Set(['held_back', 'over_budget']);
+const NOT_ASKED: ReadonlySet<AttemptOutcome> = new Set(['held_back', 'over_budget', 'no_key']);
 
 interface Minute {
   minute: number;
@@ -40,6 +40,8 @@ export function createProviderRecord(now: () => number) {
       const at = current();
       if (NOT_ASKED.has(outcome)) {
         at.notAsked += 1;
+        // A key that cannot be had is for somebody to mend, and nothing else tells of it.
+        if (outcome === 'no_key') lastFailure = { failure: outcome, atMs: now() };
         return;
       }
       at.asked += 1;

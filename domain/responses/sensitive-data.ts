@@ -93,7 +93,10 @@ export function isIssued(digits: string): boolean {
 }
 
 const GROUP = /\d+/g;
-const MOST_DIGITS = 19;
+/** Of how many groups a written card consists at most, and of how many characters. */
+const MOST_GROUPS = 4;
+const SHORTEST_CARD = 13;
+const LONGEST_CARD = 22;
 /** What joins two groups of digits. */
 const GAP = /[ -]/;
 const OF_A_WORD = /\w/;
@@ -112,9 +115,11 @@ const cardNumbers: Find = function* (text) {
     const before = text[index - 1] ?? '';
     const isFraction = before === '.' && /\d/.test(text[index - 2] ?? '');
     if (!isFraction && !OF_A_WORD.test(before)) begins.push(index);
-    begins = begins.filter((begin) => begin >= from && end - begin < 2 * MOST_DIGITS);
-    if (OF_A_WORD.test(text[end] ?? '')) continue;
-    const start = begins.find((begin) => isCardNumber(text.slice(begin, end)));
+    if (begins.length > MOST_GROUPS) begins.shift();
+    if (end - (begins[0] ?? end) < SHORTEST_CARD || OF_A_WORD.test(text[end] ?? '')) continue;
+    const start = begins.find(
+      (begin) => begin >= from && end - begin <= LONGEST_CARD && isCardNumber(text.slice(begin, end)),
+    );
     if (start === undefined || isWithinIban(text, start, end)) continue;
     from = end;
     yield [start, end];
@@ -137,14 +142,21 @@ const NUMBERS: typeof KINDS = [
 
 /**
  * Secrets and personal data that a text holds in a form with a shape of its own. Deterministic, in time linear in the text. A name or an
- * address of a street has no such shape and is not found.
+ * address of a street has no such shape and is not found. Of `wanted` kinds alone where they are given.
  */
-export function* sensitiveDataIn(text: string): Generator<Occurrence> {
-  yield* foundIn(text, KINDS);
+export function* sensitiveDataIn(
+  text: string,
+  wanted: { has(type: ResponseEntity): boolean } = EVERY_KIND,
+): Generator<Occurrence> {
+  const isWanted = ([type]: (typeof KINDS)[number]): boolean => wanted.has(type);
+  yield* foundIn(text, KINDS.filter(isWanted));
+  const numbers = NUMBERS.filter(isWanted);
+  if (numbers.length === 0) return;
   const plain = plainNumbers(text);
-  if (plain === null) return yield* foundIn(text, NUMBERS);
-  for (const { type, start, end } of foundIn(plain.text, NUMBERS)) yield { type, ...plain.placeOf(start, end) };
+  if (plain === null) return yield* foundIn(text, numbers);
+  for (const { type, start, end } of foundIn(plain.text, numbers)) yield { type, ...plain.placeOf(start, end) };
 }
+const EVERY_KIND = { has: () => true };
 
 function* foundIn(text: string, kinds: typeof KINDS): Generator<Occurrence> {
   for (const [type, needs, find] of kinds) {
