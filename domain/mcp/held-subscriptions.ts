@@ -48,7 +48,13 @@ export function beyond(holds: readonly Hold[]): Hold[] {
 
 /** A longer name of a host is none (RFC 1035, section 2.3.4); what reading one costs grows with it. */
 const LONGEST_AUTHORITY = 512;
-const AUTHORITY = /^[a-z][a-z0-9+.-]*:[/\\]*([^/\\?#]*)/i;
+function hasLongAuthority(uri: string): boolean {
+  let begin = uri.indexOf(':') + 1;
+  while (uri[begin] === '/' || uri[begin] === '\\') begin += 1;
+  let end = begin;
+  while (end < uri.length && !'/\\?#'.includes(uri.charAt(end))) end += 1;
+  return end - begin > LONGEST_AUTHORITY;
+}
 /** The forms of addresses that were read lately: of one that is held, and of one that many listeners are told of. */
 const forms = new LRUCache<string, string>({
   maxSize: 4_000_000,
@@ -57,8 +63,7 @@ const forms = new LRUCache<string, string>({
 function formOf(uri: string): string {
   const known = forms.get(uri);
   if (known !== undefined) return known;
-  const isReadable = (AUTHORITY.exec(uri)?.[1]?.length ?? 0) <= LONGEST_AUTHORITY && URL.canParse(uri);
-  const form = isReadable ? new URL(uri).href : uri;
+  const form = !hasLongAuthority(uri) && URL.canParse(uri) ? new URL(uri).href : uri;
   forms.set(uri, form);
   return form;
 }

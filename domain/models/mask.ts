@@ -173,7 +173,7 @@ function maskedObject(object: JsonObject, secrets: Secrets, name?: string): Json
 
 /** By the same rules that look for secrets in answers. Throws on what is nested too deeply to be read. */
 export const maskByRules: ShowToModels = {
-  model: 'gate-rules:mask-4',
+  model: 'gate-rules:mask-5',
   show({ method, tool, params, tenant }: Shown): Shown {
     const secrets = new Secrets();
     const shown = maskedObject(params, secrets);

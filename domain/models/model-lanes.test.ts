@@ -56,7 +56,7 @@ describe('a call that models judge', () => {
         provider_models: {
           classifier_fast: 'fast:fast-1',
           classifier_deep: 'deep:deep-1',
-          pii: 'gate-rules:mask-4',
+          pii: 'gate-rules:mask-5',
           injection: 'fast:fast-1',
           malicious_code: 'fast:fast-1',
           compromised_package: 'fast:fast-1',
