@@ -77,7 +77,8 @@ function works(
     const text = pumps.map(({ prefix, pump, bias }) => prefix + pump.repeat(repeats + bias)).join('') + suffix;
     return () => void expression.test(text);
   };
-  return growthFault(reading, 2_000) !== null;
+  // One measurement says nothing where other work fell into it.
+  return [1, 2, 3].some(() => growthFault(reading, 2_000) !== null);
 }
 
 let literals: WrittenExpression[];

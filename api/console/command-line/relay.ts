@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { OpenSession } from '../../../adapters/console/session-store.js';
 import type { Role } from '../../../console/roles.js';
+import { textSeenBy } from '../../../console/pages/queue/seen-by.js';
 import type { Person } from '../../../console/visit.js';
 import { GateError } from '../../../domain/errors.js';
 import { within } from '../../../domain/within.js';
@@ -35,7 +36,7 @@ const CHANNEL = 'command-line';
 
 /**
  * What the command line asks as the person who let it (docs/architecture/console.md#the-command-line). It is passed on as it stands, with what
- * proves the person and for the person's tenant, and answered as the service answers.
+ * proves the person and for the person's tenant, and answered as the service answers; to who only looks on, masked.
  */
 export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, ledger }: CommandLineOptions): void {
   const services = { hil, ledger };
@@ -86,10 +87,12 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
             ...(question.body !== undefined && { body: question.body }),
             signal: AbortSignal.timeout(route.timeoutMs),
           });
+          const text = await answer.text();
+          const isShown = route.service === 'hil' && answer.status === 200;
           return await reply
             .code(answer.status)
             .type('application/json')
-            .send(await answer.text());
+            .send(isShown ? textSeenBy(person.role, text) : text);
         } catch (error) {
           throw error instanceof GateError ? error : away(error);
         }

@@ -26,6 +26,7 @@ import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
 import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
+import { seenBy } from './seen-by.js';
 import { Similar } from './similar.js';
 
 /** The first page: what waits. */
@@ -110,8 +111,10 @@ export async function queueShown(
   };
 }
 
-const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
-  isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
+async function rowOf({ services: { hil }, person }: Visit, id: string): Promise<PendingRequest | null> {
+  const row = isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
+  return row && seenBy(person.role, row);
+}
 
 /** The list; where a whole id is looked for, the call that has it as its own or as its correlation id, whatever became of it. */
 async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
