@@ -115,7 +115,7 @@ function remembered(isSecret: (name: string) => boolean): (name: string) => bool
 }
 
 /** Where a secret is kept, and what somebody is told about one in Japanese: nobody types such a secret. */
-export const saysNoSecret = (value: string): boolean =>
+const saysNoSecret = (value: string): boolean =>
   IS_PLACE.test(value) || (/\p{Script=Hiragana}/u.test(value) && !/[!-~]{4}/.test(value));
 const IS_PLACE = /^arn:aws[a-z-]{0,16}:secretsmanager:[a-z0-9-]{0,32}:\d{0,12}:secret:/;
 

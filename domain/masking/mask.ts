@@ -3,7 +3,7 @@ import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { isWithinIban } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
-import { assignedSecrets, GOES_ON_TO_ELSE, saysNoSecret } from './assigned-secrets.js';
+import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 import { tokensIn } from './tokens.js';
 
@@ -49,9 +49,7 @@ export function mask(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       maskText(name),
-      isSecret(name) !== undefined && inner !== null && !(typeof inner === 'string' && saysNoSecret(inner))
-        ? MASKED
-        : mask(inner),
+      isSecret(name) !== undefined && inner !== null ? MASKED : mask(inner),
     ]),
   );
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import type { Shown, ShowToModels } from '../inspection/lanes.js';
-import { assignedSecrets, isLikeToken, saysNoSecret } from '../masking/assigned-secrets.js';
+import { assignedSecrets, isLikeToken } from '../masking/assigned-secrets.js';
 import { isAmbiguous, mayBeNumber, namesSecretItself, secretItems, secretMembers } from '../masking/secret-names.js';
 import { type Reading, readingOf, sayTogether } from '../masking/token-or-language.js';
 import { tokensIn } from '../masking/tokens.js';
@@ -142,7 +142,7 @@ function hidesWords(key: string): boolean {
  */
 function masked(value: Json, secrets: Secrets, name?: string): Json {
   if (typeof value === 'string') {
-    const isSecret = name !== undefined && !saysNoSecret(value) && !(isAmbiguous(name) && !isLikeToken(name, value));
+    const isSecret = name !== undefined && !(isAmbiguous(name) && !isLikeToken(name, value));
     return isSecret && secrets.hides(name, value) ? HIDDEN : maskedText(value, secrets);
   }
   if (typeof value === 'number') {
