@@ -15,7 +15,7 @@ const SHORTEST = 4;
 const SHORTEST_NUMBER = 3;
 const MOST_IN_LIST = 64;
 /** What stands between a name and its value: a sign, or the blank behind a flag and before the password of a statement. `::` is none. */
-const SIGN = /::|:=|={1,3}>?|>|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])|\b(?:password|identified by)(?=[ \t]{1,8}')/gi;
+const SIGN = /::|:=|={1,3}>?|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])|\b(?:password|identified by)(?=[ \t]{1,8}')/gi;
 const COLON = /^[:：﹕]$/;
 const NAME = /[\p{L}\p{N}_-]/u;
 const QUOTES = /["'\\`]/;
@@ -57,13 +57,6 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
   let declared: { readonly name: string; readonly end: number } | undefined;
   for (const { 0: sign, index } of text.matchAll(SIGN)) {
     if (index < from || sign === '::') continue;
-    if (sign === '>') {
-      const found = text[index - 1] === '=' ? null : valueOfElement(text, index);
-      if (found === null) continue;
-      from = found.end;
-      yield found;
-      continue;
-    }
     const isFlag = /^(?:--|[a-z])/i.test(sign);
     const typed =
       sign === '=' && declared !== undefined && ENDS_TYPE.test(text.slice(declared.end, index).slice(0, 32));
@@ -79,7 +72,7 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       continue;
     }
     if (!(typed || isSecret(name))) {
-      const found = sign === ':' ? (passwordOfUrl(text, index) ?? passwordOfCurl(text, index)) : null;
+      const found = sign === ':' ? passwordOfUrl(text, index) : null;
       if (found === null) continue;
       from = found.end;
       yield found;
@@ -95,7 +88,7 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       from = found.end;
       const value = text.slice(found.start, found.end);
       if (COLON.test(sign)) declared = { name, end: found.end };
-      if (TYPE.test(value) || saysNoSecret(value) || (isAmbiguous(name) && !isLikeToken(name, value))) continue;
+      if (TYPE.test(value) || (isAmbiguous(name) && !isLikeToken(name, value))) continue;
       yield found;
     }
   }
@@ -114,11 +107,6 @@ function remembered(isSecret: (name: string) => boolean): (name: string) => bool
   };
 }
 
-/** Where a secret is kept, and what somebody is told about one in Japanese: nobody types such a secret. */
-const saysNoSecret = (value: string): boolean =>
-  IS_PLACE.test(value) || (/\p{Script=Hiragana}/u.test(value) && !/[!-~]{4}/.test(value));
-const IS_PLACE = /^arn:aws[a-z-]{0,16}:secretsmanager:[a-z0-9-]{0,32}:\d{0,12}:secret:/;
-
 const nameOfFlag = (sign: string): string => (sign.startsWith('--') ? sign : 'password');
 const isSpoken = (text: string, sign: number): boolean =>
   endsInSpokenName(text.slice(Math.max(0, sign - LONGEST_NAME), sign).trimEnd());
@@ -133,20 +121,6 @@ const ahead = (text: string, at: number, most: number, is: (unit: string) => boo
   while (end < text.length && end - at < most && is(text[end] as string)) end += 1;
   return end;
 };
-
-/** `<password>…</password>`, up to where a shell goes on to something else. */
-function valueOfElement(text: string, bracket: number): AssignedSecret | null {
-  const begins = back(text, bracket, LONGEST_NAME, NAME);
-  const name = text.slice(begins, bracket);
-  if (!/[<:]/.test(text[begins - 1] ?? '') || !namesSecretItself(name)) return null;
-  const start = bracket + 1;
-  const closes = ahead(text, start, LONGEST_VALUE, (unit) => unit !== '<');
-  const value = text.slice(start, closes);
-  if (!text.startsWith('</', closes) || /\s/.test(value) || SENTINEL.test(value) || saysNoSecret(value)) return null;
-  if (isAmbiguous(name) && !isLikeToken(name, value)) return null;
-  const end = ahead(text, start, closes - start, (unit) => !GOES_ON_TO_ELSE.test(unit));
-  return end > start ? { name, start, end } : null;
-}
 
 function nameBefore(text: string, sign: number): string {
   const behind = back(text, back(text, sign, LONGEST_GAP, BLANK), GAP, BEHIND_NAME);
@@ -271,15 +245,6 @@ function passwordOfUrl(text: string, colon: number): AssignedSecret | null {
   const end = ahead(text, colon + 1, host, (unit) => !GOES_ON_TO_ELSE.test(unit));
   return end > colon + 1 ? { name: 'password', start: colon + 1, end } : null;
 }
-/** `curl -u user:password`. */
-function passwordOfCurl(text: string, colon: number): AssignedSecret | null {
-  const user = back(text, colon, LONGEST_USER, /[^\s:"'<>]/);
-  if (!IS_USER_FLAG.test(text.slice(Math.max(0, user - 10), user))) return null;
-  if (!/\bcurl\b/.test(text.slice(Math.max(0, user - LONGEST_COMMAND), user))) return null;
-  return /[\s"']/.test(text[colon + 1] ?? ' ') ? null : valueFrom(text, colon + 1, 'password');
-}
-const IS_USER_FLAG = /\s(?:-u|--user)[ =]["']?$/;
-const LONGEST_COMMAND = 256;
 const LONGEST_USER = 128;
 const LONGEST_AUTHORITY = 512;
 /** Their passwords are written with `?` and `#` too. */

@@ -39,13 +39,10 @@ function readingsOf(name: string): readonly string[] {
 
 /** Whether a name in any spelling says that a secret stands behind it: `DB_PASSWORD`, `userPassword`, `X-Api-Key`, `pａsswd`, `p4ssword2`. */
 export const isSecretName = (name: string): boolean =>
-  !OF_PAGE.test(wordsOf(name).join('')) &&
   readingsOf(name).some((read) => {
     const glued = read.toLowerCase().replaceAll(APART, '');
     return GLUED.test(glued) || (HOLDS_WORD.test(glued) && wordsOf(read).some((word) => WORDS.has(word)));
   });
-/** With these a caller asks for the next page of a list. */
-const OF_PAGE = /^(?:next(?:page|continuation)?|page|continuation|starting)tokens?$/;
 /** Most names hold none of the words, and are not taken apart. */
 const HOLDS_WORD = /pass|pw|secret|token|auth|bearer|jwt|cookie|credential|ssn|cv[vc]|otp|mfa|pin|apikey/;
 const APART = /[^\p{L}\p{N}]/gu;
