@@ -106,7 +106,8 @@ export async function laterVersions(
   const found = new Map<string, Told>();
   const madeUp: string[] = [];
   const said = ({ tenant, name }: OfPolicy): number => policies.get(policyKey(tenant, name))?.version ?? 0;
-  const behind = numbers.filter((one) => one.version > said(one)).map((one) => ({ ...one, version: said(one) }));
+  // Of what is no number nothing is known, so it is read.
+  const behind = numbers.filter((one) => !(one.version <= said(one))).map((one) => ({ ...one, version: said(one) }));
   for (const policiesOf of someOf(behind, POLICIES_AT_ONCE)) {
     const after = await versionsAfter(db, policiesOf);
     // No database finds a row again by a number that was rounded.

@@ -137,6 +137,30 @@ describe.each(STORES)('subscriptions of sessions over one store on %s', (kind) =
     expect(ended).toHaveLength(61);
   });
 
+  it('that an agent ends one by one at an upstream that hangs hold up those of no other agent', async () => {
+    const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };
+    let answers: (reply: ControlReply) => void = () => undefined;
+    const never = new Promise<ControlReply>((resolve) => (answers = resolve));
+    const ended: string[] = [];
+    const here = heldSubscriptions({
+      store,
+      tell: (caller, _method, uri) => Promise.resolve(ended.push(`${caller.agent} ${uri}`)),
+      now: () => now,
+    });
+    for (let at = 0; at < 60; at += 1)
+      await store.add(ALICE, { holder: 'slow', uri: `test://${at}`, untilMs: 100_000 });
+    await store.add(BOB, { holder: 'quick', uri: A, untilMs: 100_000 });
+    const hanging = Array.from({ length: 60 }, (_, at) =>
+      here.unsubscribe(ALICE, 'slow', { uri: `test://${at}`, id: 1 }, () => never),
+    );
+    await eventually('hers count no more', async () => (await held()).length === 0);
+    await here.giveUp(BOB, 'quick');
+    await eventually('his is told', () => ended.includes(`bob ${A}`));
+    answers(emptyReply(1));
+    await Promise.all(hanging);
+    await eventually('nothing of either is left', async () => (await rows()) === 0);
+  });
+
   it('end with the age of their session, when anything is written next', async () => {
     const here = replica();
     await here.on(session('one', { untilMs: 2_000 }));

@@ -50,17 +50,17 @@ const INVALID_PARAMS = -32_602;
  * held now. So replicas need no lock: the last of them to look finds what the others left, and corrects it.
  */
 export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscriptionsOptions) {
-  const turns = new Map<string, Promise<unknown>>();
+  const turns = new Map<string, { readonly caller: UpstreamCaller; readonly last: Promise<unknown> }>();
   const turnOf = (caller: UpstreamCaller, uri: string) => JSON.stringify([agentOf(caller), uri]);
   /** In this process one request about a resource of an agent follows another: the upstream may take two at once in either order. */
   async function inTurn<Result>(caller: UpstreamCaller, uri: string, work: () => Promise<Result>): Promise<Result> {
     const key = turnOf(caller, uri);
-    const mine = (turns.get(key) ?? Promise.resolve()).then(work, work);
-    turns.set(key, mine);
+    const mine = (turns.get(key)?.last ?? Promise.resolve()).then(work, work);
+    turns.set(key, { caller, last: mine });
     try {
       return await mine;
     } finally {
-      if (turns.get(key) === mine) turns.delete(key);
+      if (turns.get(key)?.last === mine) turns.delete(key);
     }
   }
 
@@ -114,8 +114,10 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
     try {
       while (askedAgain && sweeping.size < MOST_SWEEPING) {
         askedAgain = false;
-        const over = await store.over(SWEPT_AT_ONCE, [...sweeping.values()]);
-        // What is just being told is removed by who tells it.
+        // An agent that just tells its upstream something looks again once that answered.
+        const busy = new Map([...turns.values()].map(({ caller }) => [agentOf(caller), caller] as const));
+        const over = await store.over(SWEPT_AT_ONCE, [...new Map([...busy, ...sweeping]).values()]);
+        // What is being told by now is removed by who tells it.
         const left = over.filter(({ caller, uri }) => !turns.has(turnOf(caller, uri)));
         const callers = new Map(left.map(({ caller }) => [agentOf(caller), caller]));
         for (const [agent, caller] of callers) {

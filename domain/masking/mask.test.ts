@@ -255,7 +255,7 @@ describe('masking of what people read', () => {
   ] as const)('%s, however often it stands in a text', (_, prototype, method, unit, most) => {
     const times = 2_000;
     const text = unit.repeat(times);
-    const work = jest.spyOn(prototype as { test(text: string): boolean; toLowerCase(): string }, method);
+    const work = jest.spyOn(prototype as unknown as { test(text: string): boolean; toLowerCase(): string }, method);
     mask(text);
     const done = work.mock.calls.length;
     work.mockRestore();

@@ -80,6 +80,34 @@ describe('words of a model for people', () => {
     });
   });
 
+  it.each(['Reads customer data: names and/or mails, at 12:30.', 'Booked a hotel: up to 2.50, denied.'])(
+    'may be plain English: %s',
+    async (incident_summary) => {
+      stub.behave(saying({ incident_summary }));
+      expect(await (await narrator()).narrateDecision(DECISION)).toMatchObject({ incident_summary });
+    },
+  );
+
+  it('may name the tool that they explain, whatever its name', async () => {
+    const said = { one_liner: 'Lets payments.create pass up to 250.', rationale: 'Many were approved.' };
+    stub.behave(saying(said));
+    const asked = (await narrator()).explainPattern({ ...PATTERN, tool_type: 'payments.create' });
+    expect(await asked).toMatchObject(said);
+  });
+
+  it('that come too late close the provider to no judge, and are told as failures', async () => {
+    const late: string[] = [];
+    stub.behave(silent);
+    const file = written(modelsFile({ url: stub.url, workloads: { narrateDecision: ROUTE } }), readModels);
+    const { models, close } = await openModels(file, { env: ENV, metrics: modelMetrics(new Registry()) });
+    cleanups.push(close);
+    const one = createNarrator(models, new Set(['narrateDecision']), { deadlineMs: 20 });
+    for (let n = 0; n < 8; n += 1)
+      late.push((await refusal(one.narrateDecision(DECISION))) === 'none' ? 'none' : 'late');
+    expect(new Set(late)).toEqual(new Set(['late']));
+    expect(models.standing(null)[0]).toMatchObject({ circuit: 'closed', failed: 8 });
+  });
+
   it('explain a rule', async () => {
     const words = await (await narrator()).explainPattern(PATTERN);
     expect(words).toEqual({ ...EXPLAINED, model: 'fast:fast-1' });
@@ -114,6 +142,9 @@ describe('words of a model for people', () => {
     ['names somebody', saying({ incident_summary: 'Denied, write to eve@evil.example' })],
     ['has markup', saying({ incident_summary: '<b>Denied</b>' })],
     ['leads to a name of a host', saying({ incident_summary: 'Visit evil.example/pay to approve.' })],
+    ['leads to a number of a host', saying({ incident_summary: 'Denied, see 10.0.0.1/pay' })],
+    ['leads to a port', saying({ incident_summary: 'Denied, see localhost:8080' })],
+    ['leads there by another point', saying({ incident_summary: 'Denied, see evil\u3002example' })],
     ['leads to a script', saying({ incident_summary: 'Denied (javascript:alert(1))' })],
     ['is a link', saying({ incident_summary: 'Denied, [why](#x)' })],
     ['has nothing to see', saying({ incident_summary: '\u3164\u3164' })],

@@ -28,16 +28,18 @@ Fields: "incident_summary".`,
 
 /** What nobody sees, line breaks, letters under heaps of marks, markup, and whatever leads somewhere. */
 const NOT_PLAIN =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2028\u2029<>{}\\`|@]|\p{M}{4}|:\/\/|\]\(|(?:javascript|mailto|tel|data):|\p{L}\.\p{L}{2}/iu;
-const plain = (most: number) =>
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2028\u2029<>{}\\`|@]|\p{M}{4}|:\/\/|\]\(|(?<!\p{L})(?:javascript|mailto|tel|data):(?=\S)|\p{L}:\d|[.。．｡]\w+\/|\w[.。．｡]\p{L}{2}/iu;
+/** `name`: of the tool that is written about, which may have a point. */
+const plain = (most: number, name = '') =>
   z
     .string()
     .min(1)
     .max(most)
-    .refine((text) => !NOT_PLAIN.test(text) && /\p{L}/u.test(text));
+    .refine((text) => !NOT_PLAIN.test(name === '' ? text : text.replaceAll(name, ' ')) && /\p{L}/u.test(text));
 
 const asked = { nonce: z.string().max(128), instructs_judge: z.boolean() };
-const explained = z.strictObject({ ...asked, one_liner: plain(240), rationale: plain(1_000) });
+const explainedOf = (tool: string) =>
+  z.strictObject({ ...asked, one_liner: plain(240, tool), rationale: plain(1_000, tool) });
 const narrated = z.strictObject({ ...asked, incident_summary: plain(240) });
 
 /**
@@ -84,7 +86,7 @@ export function createNarrator(
 
   return {
     async explainPattern({ tenant = null, ...question }) {
-      const { value, model } = await ask('explainPattern', explained, tenant, question);
+      const { value, model } = await ask('explainPattern', explainedOf(question.tool_type), tenant, question);
       const { one_liner, rationale } = value;
       return { one_liner, rationale, model };
     },

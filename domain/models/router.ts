@@ -124,9 +124,9 @@ export function createModels({
         options.costMicros ??
         (options.usage ? costOf(target.price, options.usage) : options.unknownCost ? mostMicros : 0);
       over(costMicros);
-      // Who hung up, or was overtaken, says nothing of the provider; a question's own deadline does.
+      // Who hung up, or was overtaken, says nothing of the provider; a question's own deadline does. What only writes for people closes it to no judge.
       const isAbandoned = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
-      if (isAbandoned) reservation.ended('unknown');
+      if (signal.aborted) reservation.ended('unknown');
       else reservation.ended(PROVIDER_FAILS.has(failure) ? 'fails' : SAYS_NOTHING.has(failure) ? 'unknown' : 'answers');
       say(isAbandoned ? 'abandoned' : failure, costMicros);
       throw new ModelFailure(failure, options);
