@@ -464,7 +464,7 @@ const isForNow = (status: number): boolean => status === 429 || status === 503;
 /** No session stands, so nothing was sent. */
 const noSession = (error: unknown, before = ''): UpstreamOutcome & { kind: 'not_sent' } => {
   if (error instanceof SessionRefused && isForNow(error.status))
-    return { kind: 'not_sent', reason: error.message, refused: error.status };
+    return { kind: 'not_sent', reason: error.message, refused: true };
   if (error instanceof CredentialsMissing) return { kind: 'not_sent', reason: error.message, noCredentials: true };
   return { kind: 'not_sent', reason: `${before}${causeText(error)}` };
 };

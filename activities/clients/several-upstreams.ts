@@ -148,9 +148,8 @@ export function severalUpstreams(
     const isAgents =
       request['method'] !== 'initialize' && Object.keys(paramsOf(request)).some((name) => name !== '_meta');
     const asked: Asked = { kind: 'asked', outcome, fault };
-    const tookMs = now() - begunMs;
-    if (isRefusedForNow(outcome, tookMs)) return asked;
-    const how = { holds: !noneGiven && holdsOthers(outcome, tookMs) };
+    if (isRefusedForNow(outcome)) return asked;
+    const how = { holds: !noneGiven && holdsOthers(outcome, now() - begunMs) };
     if (isAgents) {
       if (fault === null || outcome.kind === 'not_sent' || noneGiven) note(member, fault, how);
     } else if (fault !== null || !remembered || state === 'unknown') note(member, fault, how);
@@ -296,7 +295,6 @@ export function severalUpstreams(
       const held = member.circuit.held();
       if (held !== null) return { kind: 'not_sent', reason: heldWords(member, held) };
       const { listener } = limits;
-      const begunMs = now();
       const outcome = await member.upstream.callTool(
         caller,
         { ...request, params: { ...params, [of]: own } },
@@ -307,9 +305,8 @@ export function severalUpstreams(
         },
       );
       // A call that takes long, or whose answer nobody can read, says something of a tool and its arguments; only who cannot be reached fails.
-      const tookMs = now() - begunMs;
-      if (outcome.kind === 'not_sent' && !isRefusedForNow(outcome, tookMs))
-        note(member, faultOf(outcome), { holds: holdsOthers(outcome, tookMs) });
+      if (outcome.kind === 'not_sent' && !outcome.refused)
+        note(member, faultOf(outcome), { holds: holdsOthers(outcome) });
       else if (outcome.kind === 'reply') note(member, null);
       return outcome.kind === 'reply' ? renamedReply(outcome, isRead ? method : 'tools/call', member.prefix) : outcome;
     },
@@ -373,27 +370,20 @@ const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 const paramsOf = ({ params }: JsonObject): JsonObject =>
   params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {};
 
-/**
- * The answer of a limit to who asked: it says nothing of how the upstream serves others, and closes it to nobody. 503 to what opens a session is one
- * where it comes at once.
- */
-const isRefusedForNow = (outcome: ControlOutcome, tookMs: number): boolean =>
-  outcome.kind === 'not_sent'
-    ? outcome.refused === 429 || (outcome.refused === 503 && tookMs <= AT_ONCE_MS)
-    : outcome.kind === 'reply' && outcome.statusCode === 429;
+/** The answer of a limit to who asked: it says nothing of how the upstream serves others, and closes it to nobody. */
+const isRefusedForNow = (outcome: ControlOutcome): boolean =>
+  (outcome.kind === 'not_sent' && outcome.refused === true) || (outcome.kind === 'reply' && outcome.statusCode === 429);
 
 /**
  * Whether an outcome like this, three times, keeps everybody from the upstream. Not where it is not the upstream that fails, but who gives Gate
  * its token. And not 503 that comes at once and costs its callers no time: it may be meant for one list alone, or for a moment, and a client that
  * starts asks for four lists at once.
  */
-const holdsOthers = (outcome: ControlOutcome, tookMs: number): boolean =>
+const holdsOthers = (outcome: ControlOutcome, tookMs = 0): boolean =>
   !(outcome.kind === 'not_sent' && outcome.noCredentials) && (tookMs > AT_ONCE_MS || !is503(outcome));
 
 const is503 = (outcome: ControlOutcome): boolean =>
-  (outcome.kind === 'not_sent' && outcome.refused === 503) ||
-  (outcome.kind === 'unknown' && outcome.status === 503) ||
-  (outcome.kind === 'reply' && outcome.statusCode === 503);
+  (outcome.kind === 'unknown' && outcome.status === 503) || (outcome.kind === 'reply' && outcome.statusCode === 503);
 
 /** Whether the outcome of a control request says that the upstream is not well. */
 function faultOf(outcome: ControlOutcome): UpstreamFault | null {

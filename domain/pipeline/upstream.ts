@@ -36,10 +36,10 @@ export type UpstreamOutcome =
       readonly instructions?: readonly UpstreamInstructions[];
     }
   /**
-   * `refused`: the status of an upstream that is there, and took nothing of this request for now: 429, or 503.
+   * `refused`: the upstream is there, and took nothing of this request for now. It says nothing of how other agents are served.
    * `noCredentials`: Gate cannot say who it is to the upstream, which was not asked.
    */
-  | { readonly kind: 'not_sent'; readonly reason: string; readonly refused?: number; readonly noCredentials?: true }
+  | { readonly kind: 'not_sent'; readonly reason: string; readonly refused?: true; readonly noCredentials?: true }
   /** `status`: what a gateway answered instead of the upstream. */
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string; readonly status?: number };
 
