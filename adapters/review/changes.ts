@@ -101,9 +101,10 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
   const madeUpNow = async () => JSON.stringify((await ask(MADE_UP[kind])).rows);
   /** Whether a number was made up since the look before: what it stands for may be a change that nobody was told. */
   async function isMadeUpSince(): Promise<boolean> {
-    const before = madeUp;
-    madeUp = await madeUpNow();
-    return madeUp !== before && madeUp !== NONE;
+    const now = await madeUpNow();
+    // What is remembered of them changes with the look that begins anew: one that fails is made again.
+    if (now === NONE) madeUp = now;
+    return now !== madeUp;
   }
 
   /** Where the floor may rise to once the rows above it were read. */

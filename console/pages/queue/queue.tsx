@@ -248,8 +248,8 @@ function List({
       <div data-list>
         <OrAway of={listed}>
           {({ items, next_cursor, searched_to }) => {
-            // Before the end of the list, and with fewer than a page has. How far, is not told where the last row has no time.
-            const stopped = next_cursor !== null && items.length < ROWS;
+            // Before the end of the list. How far, is not told where the last row has no time: then it has fewer than a page has.
+            const stopped = next_cursor !== null && (searched_to !== null || items.length < ROWS);
             return items.length === 0 && next_cursor === null && !query.cursor ? (
               <Empty>
                 {isById

@@ -17,6 +17,10 @@ export const canBeFenced = (tool: string): boolean => PLAIN_NAME.test(tool);
 
 export const MINED_DOMAIN = 'mined';
 
+/** As a shell reads it. */
+export const shellWord = (name: string): string =>
+  /^[\w./:-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+
 /** What follows where a mined rule that is in force is switched off or deleted; `null` of another policy. */
 export const withoutFence = ({
   domain,
@@ -28,7 +32,7 @@ export const withoutFence = ({
   readonly tool_surface: readonly string[];
 }): string | null =>
   active && domain === MINED_DOMAIN && tools.length > 0
-    ? `Without this rule the class of ${tools.join(', ')} alone counts: classed "change", every call of it runs. Take back the class first.`
+    ? `Without this rule the class of ${tools.join(', ')} alone counts: classed "change", every call of it runs. Take back the class: npx gate tools set ${shellWord(tools[0] ?? '')} review --reason "its rule is over"`
     : null;
 
 /** The same tool and parts of a tenant have the same name and text. It only ever asks: what it does not name waits as it would without it. */

@@ -9,6 +9,7 @@ import { within } from '../../within.js';
 import type { PolicyLibrary } from '../library.js';
 import type { KeptSuggestion, PolicyStore } from '../library-ports.js';
 import { isForPeople, isOneCall } from './evidence.js';
+import { shellWord } from './fence.js';
 import { layoutOf } from './layout.js';
 import { liesIn } from './tightest.js';
 
@@ -244,4 +245,3 @@ export function createSuggestions({
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
 /** A name that a shell reads as one word. */
-const shellWord = (name: string): string => (/^[\w./:-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
