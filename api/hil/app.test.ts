@@ -788,14 +788,17 @@ describe('every read and decision is in one tenant’s scope', () => {
     expect(await decide(row.id, { decision: 'approve' }, { as: 'simulator', token: GLOBEX })).toMatchObject({
       status: 401,
     });
-    expect(await decide(row.id, { decision: 'approve', decided_via: 'console' }, { as: 'simulator' })).toMatchObject({
-      status: 200,
-      body: {
-        decided_by: 'spiffe://gate.local/service/simulator',
-        approver_provenance: 'workload-mtls',
-        decided_via: 'simulator',
-      },
-    });
+    for (const [index, decided_via] of ['console', 'signed-link', 'bulk'].entries()) {
+      const asked = index === 0 ? row : await park({ correlation_id: correlation(2 + index) });
+      expect(await decide(asked.id, { decision: 'approve', decided_via }, { as: 'simulator' })).toMatchObject({
+        status: 200,
+        body: {
+          decided_by: 'spiffe://gate.local/service/simulator',
+          approver_provenance: 'workload-mtls',
+          decided_via: 'simulator',
+        },
+      });
+    }
   });
 });
 
