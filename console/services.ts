@@ -63,6 +63,8 @@ export interface Deciding {
   readonly passkey?: AssertionJson;
   /** The same decision sent again has the same id. */
   readonly requestId: string;
+  /** What the person decided on, where it is not the page of a call as it was chosen there. */
+  readonly via?: 'signed-link' | 'bulk' | undefined;
 }
 
 export interface RowsQuery {

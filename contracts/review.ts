@@ -319,7 +319,7 @@ export const incidentRequest = z.strictObject({
 });
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
-/** `decided_by`, `tenant` and `approver_assertion` are used only when authentication is disabled. */
+/** `decided_by`, `tenant` and `approver_assertion` are taken and read by nobody: who decided is who asks. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),
   decided_by: z.string().optional(),

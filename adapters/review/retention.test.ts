@@ -328,6 +328,46 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     },
   );
 
+  it('of tier strict the request stays for 30 days, and goes with its row: no byte of either stays', async () => {
+    const request_payload = { text: PAYEE.repeat(2_000) };
+    await store.createOnce(reviewOf(1, { approval_tier: 'strict', request_payload }));
+    await store.settle(settlementOf(1, { modification }));
+    // One that nobody decided keeps its request for as long, from its deadline on.
+    await store.createOnce(reviewOf(2, { approval_tier: 'strict', request_payload }));
+    const carried = await store.changeSeal.sealed(idOf(1), diff);
+    const [probes, others] = [await sealedBytes(1), await sealedBytes(2)];
+    expect([probes.length, others.length]).toEqual([4, 3]);
+    if (place.folder) expect(await inFiles([...probes, ...others])).toBe(7);
+
+    for (const days of [1, 7]) {
+      now = T0 + 600_000 + days * DAY_MS;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+    }
+    now = T0 + 5_000 + 30 * DAY_MS - 1;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+    expect(await store.get(idOf(1))).toMatchObject({
+      request_payload,
+      modification_diff: diff,
+      sandbox_report: report,
+    });
+    expect(await store.changeSeal.opened(idOf(1), carried)).toEqual(diff);
+    now += 1;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });
+    expect(await store.get(idOf(1))).toBeNull();
+    expect(await keyOf(1)).toBeUndefined();
+    await expect(store.changeSeal.opened(idOf(1), carried)).rejects.toMatchObject({ code: 'not_found' });
+    if (place.folder) expect(await inFiles([...probes, Buffer.from(correlation(1))])).toBe(0);
+
+    expect(await store.get(idOf(2))).toMatchObject({ request_payload, status: 'expired' });
+    now = T0 + 600_000 + 30 * DAY_MS;
+    await store.sweep();
+    if (place.folder) expect(await inFiles(others)).toBe(0);
+    expect(await deletions()).toMatchObject([
+      { pending_id: idOf(1), retention_tier: 'strict', state: 'approved', disposition: 'row_deleted' },
+      { pending_id: idOf(2), retention_tier: 'strict', state: 'pending' },
+    ]);
+  });
+
   it('of a review that nobody decided goes by its deadline; of a withdrawn one the row goes', async () => {
     await store.createOnce(reviewOf(1, { approval_tier: 'auto' }));
     await store.createOnce(reviewOf(2));

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { createThreads, type ThreadKind, type Threads } from './threads.js';
 
-/** A question is answered with the number of the thread, at once or when this gate opens. */
-type Question = 'at once' | 'when it opens';
+/** A question is answered with the number of the thread, at once or when this gate opens; one that needs all memory never is. */
+type Question = 'at once' | 'when it opens' | 'all memory';
 /** What a test and the threads share. A gate is open at 1; the others count. */
 const PLACES = { ordinary: 0, question: 1, started: 2, taken: 3, answered: 4 } as const;
 type Place = keyof typeof PLACES;
@@ -22,6 +22,7 @@ const open = (gate) => void Atomics.wait(places, gate, 0);
 await answerInThread((question) => {
   Atomics.add(places, ${PLACES.taken}, 1);
   if (question === 'when it opens') open(${PLACES.question});
+  for (const held = []; question === 'all memory'; ) held.push(new Array(10_000).fill(number));
   // By then the answer is on its way.
   setImmediate(() => void Atomics.add(places, ${PLACES.answered}, 1));
   return number;
@@ -162,4 +163,21 @@ describe('an answer that came while something held the event loop beyond a limit
     expect(await came(threads, 50, 'one', 'another', 'a third')).toEqual([1, 1, 1]);
     expect(at('started')).toBe(1);
   });
+});
+
+describe('a request that allocates without end', () => {
+  it('is refused when its thread reaches its memory limit, and the next one is answered by another thread', async () => {
+    openGate('ordinary');
+    const threads = threadsWith({ limitMs: 100_000 });
+    expect(await answered(threads)).toBe(1);
+    const [, waiting] = await Promise.all([
+      expect(threads.ask('all memory', 'one')).rejects.toMatchObject({
+        code: 'policy_unavailable',
+        message: expect.stringMatching(/^the work thread failed: .*memory limit/),
+      }),
+      threads.ask('at once', 'another'),
+    ]);
+    expect(waiting).toBe(2);
+    expect(await threads.ask('at once', 'one')).toBe(2);
+  }, 120_000);
 });

@@ -227,7 +227,7 @@ export function servicesFor(
         ),
       lately: (agentId) =>
         askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
-      decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId }) =>
+      decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId, via }) =>
         askToDecide(
           pendingRequest,
           {
@@ -240,6 +240,7 @@ export function servicesFor(
               action_digest: actionDigest,
               ...(passkey && { passkey }),
               ...(modificationDiff && { modification_diff: modificationDiff }),
+              ...(via && { decided_via: via }),
             },
           },
           limits.decideMs,

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +29,7 @@ import { tooFewFor } from './scope.js';
 import { isWhole } from '../../domain/review/carried-change.js';
 import { createHilService } from './app.js';
 import { hilMigrations } from '../../migrations/hil.js';
+import { softwareAuthenticator } from '../../test/support/authenticator.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
@@ -788,14 +789,17 @@ describe('every read and decision is in one tenant’s scope', () => {
     expect(await decide(row.id, { decision: 'approve' }, { as: 'simulator', token: GLOBEX })).toMatchObject({
       status: 401,
     });
-    expect(await decide(row.id, { decision: 'approve', decided_via: 'console' }, { as: 'simulator' })).toMatchObject({
-      status: 200,
-      body: {
-        decided_by: 'spiffe://gate.local/service/simulator',
-        approver_provenance: 'workload-mtls',
-        decided_via: 'simulator',
-      },
-    });
+    for (const [index, decided_via] of ['console', 'signed-link', 'bulk'].entries()) {
+      const asked = index === 0 ? row : await park({ correlation_id: correlation(2 + index) });
+      expect(await decide(asked.id, { decision: 'approve', decided_via }, { as: 'simulator' })).toMatchObject({
+        status: 200,
+        body: {
+          decided_by: 'spiffe://gate.local/service/simulator',
+          approver_provenance: 'workload-mtls',
+          decided_via: 'simulator',
+        },
+      });
+    }
   });
 });
 
@@ -1631,5 +1635,173 @@ describe('health and metrics of HIL', () => {
       target: { file: join(directory, 'hil.db') },
       payloadKeys,
     });
+  });
+});
+
+describe('a body that is not what a route takes', () => {
+  const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
+  const BOOTSTRAP = 'bootstrap-token-0123456789abcdefghij';
+  const SLACK = 'slack-signing-secret-0123456789';
+  const TEAMS = Buffer.from('teams-signing-secret-0123456789');
+  const device = softwareAuthenticator(CONSOLE);
+  const CHALLENGE = Buffer.alloc(32, 1).toString('base64url');
+  const [made, signed] = [device.create(CHALLENGE), device.get(CHALLENGE)];
+  const at = new Date(T0).toISOString();
+  /** What each route takes. */
+  const TAKEN: Readonly<Record<string, object>> = {
+    'POST /pending': pendingBody({ correlation_id: correlation(9) }),
+    'POST /pending/{id}/settle': {
+      pending_id: reviewIdOf(correlation(1)),
+      status: 'expired',
+      decided_at: at,
+      decided_by: 'system:ttl-sweep',
+      decision_reason: null,
+      decided_via: 'system:ttl-sweep',
+      principal: null,
+    },
+    'POST /pending/{id}/opened-change': { sealed_diff: 'AAAA' },
+    'POST /pending/{id}/escalated': { escalated_at: at },
+    'POST /pending/by-correlation/{correlation_id}/withdrawal': { tenant: 'acme', agent_id: 'payments-agent' },
+    'POST /pending/{id}/assign': { assigned_to: 'ada' },
+    'PATCH /pending/{id}/incident': { incident_summary: 'looked at' },
+    'POST /admin/pending/{id}/legal-hold': {
+      operation_id: correlation(7),
+      action: 'apply',
+      hold_id: correlation(8),
+      authority_reason_sha256: `sha256:${'0'.repeat(64)}`,
+    },
+    'POST /decide/{id}': { decision: 'deny' },
+    'POST /pending/{id}/approval-challenge': { decision: 'approve' },
+    'POST /decision-link/verify': { token: 'x' },
+    'POST /admin/tenants/{tenant}/lifecycle': { operation_id: correlation(7), kind: 'offboard' },
+    'POST /admin/namespaces/demo/cleanup': {},
+    'POST /identities/upsert': { oidc_sub: 'dev', slack_user_id: 'U1' },
+    'POST /identities/removals': { oidc_sub: 'dev', chat: 'slack' },
+    'POST /notifications/test': {},
+    'POST /auth/register/start': {},
+    'POST /auth/register/finish': made,
+    'POST /auth/login/start': { name: 'dev' },
+    'POST /auth/login/finish': signed,
+    'POST /auth/logout': {},
+    'POST /auth/people/register/start': { name: 'bob', token: BOOTSTRAP },
+    'POST /auth/people/register/finish': made,
+    'POST /auth/people/login/start': { name: 'ana' },
+    'POST /auth/enrollment/recoveries': { name: 'ada' },
+    'POST /auth/enrollment/invitations': { name: 'bob' },
+    'POST /auth/enrollment/removals': { name: 'ana' },
+    'POST /webhook/slack': {},
+    'POST /webhook/teams': {},
+  };
+  /** Written by browsers and chats, which add members as they like; what is read of them is checked otherwise. */
+  const OTHERS_WRITE = /\/finish$|^POST \/webhook\//;
+  /** These have none, and look at none. */
+  const WITHOUT = [
+    'DELETE /identities/{oidc_sub}/slack',
+    'DELETE /identities/{oidc_sub}/teams',
+    'DELETE /pending/by-correlation/{correlation_id}',
+    'POST /people/standing',
+    'POST /pending/{id}/rule-decision',
+  ];
+
+  /** Whatever the store holds. */
+  function tables(): string {
+    const file = new DatabaseSync(join(directory, 'hil.db'), { readOnly: true });
+    try {
+      const names = file.prepare(`select name from sqlite_master where type = 'table' order by name`).all();
+      return names
+        .map(({ name }) => JSON.stringify([name, file.prepare(`select * from "${String(name)}"`).all()]))
+        .join('\n');
+    } finally {
+      file.close();
+    }
+  }
+
+  let row: PendingRequest;
+  let administrator: string;
+  beforeEach(async () => {
+    await service.close();
+    service = start({
+      simulatorTenant: 'acme',
+      consoleUrl: CONSOLE.origin,
+      bootstrapToken: BOOTSTRAP,
+      chats: { slackSecret: SLACK, teamsSecret: TEAMS },
+    });
+    row = await park();
+    administrator = await signedIn('ana');
+  });
+
+  /** The session of the first administrator, whose passkey is his only credential. */
+  async function signedIn(name: string): Promise<string> {
+    const own = softwareAuthenticator(CONSOLE);
+    const post = async (url: string, payload: object, cookie = '') => {
+      const headers = { 'x-test-caller': 'console', 'x-gate-tenant-scope': 'acme', ...(cookie && { cookie }) };
+      const answer = await service.app.inject({ method: 'POST', url, headers, payload });
+      expect(answer.statusCode).toBe(200);
+      const cookies = [answer.headers['set-cookie'] ?? []].flat().map((each) => String(each).split(';')[0] ?? '');
+      const { publicKey } = answer.json<{ publicKey?: { challenge: string } }>();
+      return {
+        challenge: publicKey?.challenge ?? '',
+        cookie: cookies.filter((each) => !each.endsWith('=')).join('; '),
+      };
+    };
+    const begun = await post('/auth/people/register/start', { name, token: BOOTSTRAP });
+    await post('/auth/people/register/finish', own.create(begun.challenge), begun.cookie);
+    const login = await post('/auth/people/login/start', { name });
+    return (await post('/auth/login/finish', own.get(login.challenge), login.cookie)).cookie;
+  }
+
+  /** The headers of whoever may ask: the service of the table, with what proves the person or the chat. */
+  function headersOf(name: string, payload: string): Record<string, string> {
+    const { callers } = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].find(
+      (one) => one.service === 'hil' && routeName(one) === name,
+    ) ?? { callers: [] };
+    const as = String(callers[0]).replace(/^service-/, '');
+    const headers = { 'content-type': 'application/json', 'x-test-caller': as, 'x-gate-tenant-scope': 'acme' };
+    const seconds = String(Math.floor(now / 1_000));
+    if (name === 'POST /webhook/slack')
+      return {
+        ...headers,
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-slack-request-timestamp': seconds,
+        'x-slack-signature': `v0=${createHmac('sha256', SLACK).update(`v0:${seconds}:${payload}`).digest('hex')}`,
+      };
+    if (name === 'POST /webhook/teams')
+      return { ...headers, authorization: `HMAC ${createHmac('sha256', TEAMS).update(payload).digest('base64')}` };
+    if (/enrollment\/(?:invitations|removals)$/.test(name)) return { ...headers, cookie: administrator };
+    return as === 'console' ? { ...headers, authorization: `Bearer ${TOKEN}` } : headers;
+  }
+
+  async function sent(name: string, body: string) {
+    const [method, path = ''] = name.split(' ');
+    const url = path
+      .replace('{id}', row.id)
+      .replace('{correlation_id}', row.correlation_id)
+      .replace('{tenant}', 'acme');
+    const payload = name === 'POST /webhook/slack' ? `payload=${encodeURIComponent(body)}` : body;
+    const headers = headersOf(name, payload);
+    const { statusCode, body: text } = await service.app.inject({ method: method as 'POST', url, headers, payload });
+    const { error = '', reason = '' } = JSON.parse(text || '{}') as { error?: string; reason?: string };
+    return { status: statusCode, error, reason };
+  }
+
+  it('has a case for every route that takes one', () => {
+    const changing = registeredRoutes(service.app).filter(({ method }) => method !== 'GET' && method !== 'HEAD');
+    expect(changing.map(routeName).toSorted()).toEqual([...Object.keys(TAKEN), ...WITHOUT].toSorted());
+  });
+
+  it.each(Object.entries(TAKEN))('%s is refused with a code of its own, and nothing is stored', async (name, taken) => {
+    const before = tables();
+    const bodies = ['{', '[]', JSON.stringify({ ...taken, unknown_member: 1 })];
+    for (const body of bodies) {
+      const { status, error, reason } = await sent(name, body);
+      expect([body, status, ERROR_CODES[error as keyof typeof ERROR_CODES]?.status]).toEqual([body, status, status]);
+      expect([body, Math.floor(status / 100)]).toEqual([body, 4]);
+      expect(error).not.toBe('chat_signature_invalid');
+      if (OTHERS_WRITE.test(name)) continue;
+      expect([body, status, error]).toEqual([body, 400, 'invalid_request']);
+      if (body === bodies[2]) expect(reason).toContain('unknown_member');
+    }
+    expect(tables()).toBe(before);
+    expect(sender.received).toEqual([]);
   });
 });

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { PendingSummary } from '../../../contracts/review.js';
+import type { PendingRequest, PendingSummary } from '../../../contracts/review.js';
 import { vouchingText } from '../../../domain/review/vouching.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
@@ -323,6 +324,36 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     await hil.service.close();
     await eventually('the end', () => following.known.ended);
   }, 30_000);
+
+  it('ends the connection of a reader that does not read once too much waits for it, and another reader has everything', async () => {
+    const connected = once(hil.service.app.server, 'connection') as Promise<[Socket]>;
+    const silent = await connect();
+    silent.pause();
+    const [socket] = await connected;
+    const following = await follow();
+    // Long, so that what the connection itself holds is soon full.
+    const rows: PendingRequest[] = [];
+    for (let n = 1; n <= 64; n += 1) rows.push(await hil.park(n, { risk_summary: 'x'.repeat(65_536) }));
+    const numbers = rows.map((_, index) => index + 1);
+    const told = numbers.map((n) => ['created', n] as const);
+    await following.first(told.length);
+    for (let round = 1; !socket.destroyed; round += 1) {
+      for (const { id } of rows) await hil.reviews.note(id, 'acme', () => ({ assigned_to: `ada ${round}` }));
+      told.push(...numbers.map((n) => ['updated', n] as const));
+      await following.first(told.length);
+    }
+    expect(told.length).toBeGreaterThan(256);
+    expect(following.events.map(short)).toEqual(told);
+    expect(following.events.map(({ id }) => id)).toEqual(
+      told.map((_, index) => (following.events[0]?.id ?? 0) + index),
+    );
+    const end = new Promise((resolve) => silent.once('close', resolve));
+    silent.resume();
+    await end;
+    expect(silent.complete).toBe(false);
+    await hil.park(65);
+    expect((await following.first(told.length + 1)).map(short).at(-1)).toEqual(['created', 65]);
+  }, 120_000);
 
   it('keeps operators from taking all places of their tenant, and a tenant from those of other tenants', async () => {
     const tokens = Array.from({ length: 5 }, (_, n) => `op${n}-token-0123456789abcdefghijklmnop`);

@@ -43,6 +43,17 @@ describe('the pages of several calls lead back to where these were ticked', () =
     expect(came.text).toContain(`href="/hil/${rows[0]?.id}?q=payments&amp;risk=unscored"`);
   });
 
+  it.each(['approve', 'deny'])('and the decision says that it was made for several at once: %s', async (decision) => {
+    const look = await browser.post('/hil/bulk', { id: ids(), decision });
+    const came = await browser.post(`/hil/bulk/${decision}`, { row: rowsIn(look.text) });
+    expect(came.text).toContain('2 of 2 took your decision.');
+    for (const id of ids())
+      expect(await fixture.hil.reviews.get(id, 'acme')).toMatchObject({
+        decided_via: 'bulk',
+        decided_by: 'operator:dev',
+      });
+  });
+
   it('to the list where none of them waits any more, and where the form was not whole', async () => {
     const filtered = /name="q"[^>]*value="payments"/;
     for (const { id, original_payload_digest: digest } of rows)

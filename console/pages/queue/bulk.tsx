@@ -134,8 +134,8 @@ const deciding = (decision: Decision): Action => ({
       try {
         const row =
           decision === 'approve'
-            ? await approve(visit, id, { reason, ...shown })
-            : await visit.services.hil.decide(id, { decision, reason, ...shown });
+            ? await approve(visit, id, { reason, ...shown, via: 'bulk' })
+            : await visit.services.hil.decide(id, { decision, reason, ...shown, via: 'bulk' });
         came.push(Promise.resolve({ id, row, refused: null }));
       } catch (error) {
         if (!(error instanceof GateError)) throw error;

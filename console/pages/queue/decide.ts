@@ -6,7 +6,7 @@ import type { Deciding } from '../../services.js';
 import type { Action, Form, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { changesIn, modifyShown } from './modify.js';
-import { inList } from './list-address.js';
+import { inList, linkIn } from './list-address.js';
 import { queueShown } from './queue.js';
 
 function idOf({ params: { id = '' } }: Visit): string {
@@ -39,6 +39,14 @@ function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
   );
 }
 
+/** By a link, where the form has one that leads to this call and still holds: anybody can write a form of his own. */
+async function through(visit: Visit, form: Form): Promise<Pick<Deciding, 'via'>> {
+  const link = linkIn(inList(visit, form)).slice(0, 512);
+  if (link === '') return {};
+  const { valid, pending_id: id } = await visit.services.hil.verifyLink(link);
+  return valid && id === idOf(visit) ? { via: 'signed-link' } : {};
+}
+
 /** The row again, with the list as it was. */
 const backTo = (visit: Visit, form: Form): string =>
   `/hil/${idOf(visit)}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', idOf(visit)]]).toString()}`;
@@ -53,7 +61,7 @@ export const reasonIn = (form: Form): string | null => form.get('reason').trim()
 export async function approve(
   { services: { hil } }: Visit,
   id: string,
-  shown: Pick<Deciding, 'reason' | 'actionDigest' | 'requestId' | 'passkey'>,
+  shown: Omit<Deciding, 'decision' | 'modificationDiff'>,
 ): Promise<PendingRequest> {
   const row = await hil.row(id);
   if (row === null) throw new GateError('not_found');
@@ -67,7 +75,12 @@ export const APPROVE: Action = {
   role: 'approver',
   does: 'approve a call',
   async act(visit, form) {
-    await approve(visit, idOf(visit), { reason: reasonIn(form), ...asShown(form), ...signatureIn(form) });
+    await approve(visit, idOf(visit), {
+      reason: reasonIn(form),
+      ...asShown(form),
+      ...signatureIn(form),
+      ...(await through(visit, form)),
+    });
     return backTo(visit, form);
   },
   refused,
@@ -82,6 +95,7 @@ export const DENY: Action = {
       decision: 'deny',
       reason: reasonIn(form),
       ...asShown(form),
+      ...(await through(visit, form)),
     });
     return backTo(visit, form);
   },
@@ -111,6 +125,7 @@ export const MODIFY: Action = {
       modificationDiff: diff.data,
       ...asShown(form),
       ...signatureIn(form),
+      ...(await through(visit, form)),
     });
     return backTo(visit, form);
   },

@@ -3,9 +3,9 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { isAtLeast } from '../../roles.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
-import type { SigningVisit } from '../../visit.js';
+import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
-import { listAddress, listField } from './list-address.js';
+import { linkIn, listAddress, listField } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
@@ -42,6 +42,7 @@ export function Forms({
       {/* The same form sent twice is one decision. */}
       <input type="hidden" name="request" value={randomUUID()} />
       <ListFields query={query} />
+      <LinkField visit={visit} />
     </>
   );
   return (
@@ -80,7 +81,7 @@ export function Forms({
           Change…
         </button>
       ) : (
-        <a class="button" href={listAddress(`/hil/${row.id}/modify`, query)} data-decide="m">
+        <a class="button" href={modifyAddress(visit, row.id, query)} data-decide="m">
           Change…
         </a>
       )}
@@ -127,6 +128,15 @@ export const fresh = (part: string, on: unknown): Record<string, string> => ({
 export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
   <input type="hidden" name="list" value={listField(query)} />
 );
+
+/** The decision link beside a form, so that a decision says that it was made by one. */
+export const LinkField = ({ visit }: { readonly visit: Pick<Visit, 'query'> }) =>
+  linkIn(visit) === '' ? null : <input type="hidden" name="link" value={linkIn(visit)} />;
+
+function modifyAddress(visit: Pick<Visit, 'query'>, id: string, query: QueueQuery): string {
+  const link = linkIn(visit);
+  return listAddress(`/hil/${id}/modify`, query, link === '' ? {} : { link });
+}
 
 /**
  * Stands before the fields of a form that approves: its first button is the one that Enter in a field means, and this one does nothing. So

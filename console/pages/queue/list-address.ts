@@ -38,10 +38,13 @@ const fieldsOf = ({ status, q, riskTier: risk, cursor }: QueueQuery): Record<str
 /** The list as a field of a form, with its page: a row beyond the first page has its neighbours there alone. */
 export const listField = (query: QueueQuery): string => new URLSearchParams(fieldsOf(query)).toString();
 
-/** The visit of a form, with the list as it was on the page of the form. */
+/** The decision link by which somebody came to a call; `''` for none. Nobody has looked yet whether it holds. */
+export const linkIn = ({ query }: Pick<Visit, 'query'>): string => query['link'] ?? '';
+
+/** The visit of a form, with the list and the decision link as they were on the page of the form. */
 export const inList = <Of extends Pick<Visit, 'query'>>(visit: Of, form: Form): Of => ({
   ...visit,
-  query: Object.fromEntries(new URLSearchParams(form.get('list'))),
+  query: { ...Object.fromEntries(new URLSearchParams(form.get('list'))), link: form.get('link') },
 });
 
 /** Where calls were ticked: on the page of a case, or in the list with its filter and page. */

@@ -15,7 +15,7 @@ import {
   type Visit,
 } from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
-import { ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
+import { LinkField, ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -114,7 +114,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
   const first = leaves.find((leaf) => notHere(leaf) === null);
   const whole = readable(row).isWhole;
   const people = row.required_approvers ?? 1;
-  const query = queueQuery(form === null ? visit : inList(visit, form));
+  const on = form === null ? visit : inList(visit, form);
+  const query = queueQuery(on);
   return {
     title: `Change ${toolOf(row)}`,
     keptForBack: form !== null,
@@ -147,6 +148,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           <form method="post" action={`/hil/${row.id}/modify/preview`}>
             <Csrf token={visit.csrf} />
             <ListFields query={query} />
+            <LinkField visit={on} />
             {leaves.map((leaf, at) => (
               <Field
                 key={JSON.stringify(leaf.path)}
@@ -219,7 +221,8 @@ function previewShown(
   replacements: ModificationDiff['replacements'],
 ): Shown {
   const leaves = leavesIn(row);
-  const query = queueQuery(inList(visit, form));
+  const on = inList(visit, form);
+  const query = queueQuery(on);
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
     title: `Change ${toolOf(row)}?`,
@@ -261,6 +264,7 @@ function previewShown(
           <input type="hidden" name="digest" value={row.original_payload_digest} />
           <input type="hidden" name="request" value={randomUUID()} />
           <ListFields query={query} />
+          <LinkField visit={on} />
           {leaves.flatMap((_, at) =>
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}

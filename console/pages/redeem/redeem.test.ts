@@ -66,6 +66,75 @@ describe('the page of a decision link', () => {
     expect(text).toContain(`data-review="${row.id}"`);
   });
 
+  describe('says of a decision that it was made by it', () => {
+    const hiddenIn = (text: string, name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const fieldsOf = (text: string) => ({
+      digest: hiddenIn(text, 'digest'),
+      request: hiddenIn(text, 'request'),
+      list: hiddenIn(text, 'list'),
+      link: hiddenIn(text, 'link'),
+    });
+    const through = async (id: string) => (await fixture.hil.reviews.get(id, 'acme'))?.decided_via;
+
+    it.each(['approve', 'deny'])('%s, whatever it was a link to', async (decision) => {
+      const { row, token } = await linked();
+      const browser = await fixture.browser();
+      const { text } = await browser.get(`/decide/redeem?token=${token}`);
+      expect((await browser.post(`/hil/${row.id}/${decision}`, fieldsOf(text))).status).toBe(303);
+      expect(await through(row.id)).toBe('signed-link');
+    });
+
+    it('with a change, made on the pages that it leads to', async () => {
+      const { row, token } = await linked();
+      const browser = await fixture.browser();
+      const { text } = await browser.get(`/decide/redeem?token=${token}`);
+      const address = /href="([^"]*\/modify[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const values = (page: string) =>
+        Object.fromEntries(
+          [...page.matchAll(/name="(value\.\d+)"[^>]* value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+            name,
+            value,
+          ]),
+        );
+      const form = await browser.get(address);
+      const typed = { ...values(form.text), 'value.0': '1' };
+      const preview = await browser.post(`/hil/${row.id}/modify/preview`, { ...fieldsOf(form.text), ...typed });
+      const more = await browser.post(`/hil/${row.id}/modify/more`, { ...fieldsOf(preview.text), ...typed });
+      expect([preview.text, more.text].map((page) => hiddenIn(page, 'link'))).toEqual([token, token]);
+      expect((await browser.post(`/hil/${row.id}/modify`, { ...fieldsOf(preview.text), ...typed })).status).toBe(303);
+      expect(await through(row.id)).toBe('signed-link');
+    });
+
+    it('after a form that was refused too, which shows the call again', async () => {
+      const { row, token } = await linked();
+      const browser = await fixture.browser();
+      const fields = fieldsOf((await browser.get(`/decide/redeem?token=${token}`)).text);
+      const refused = await browser.post(`/hil/${row.id}/deny`, { ...fields, digest: 'sha256:another' });
+      expect(refused.status).toBe(409);
+      await browser.post(`/hil/${row.id}/deny`, fieldsOf(refused.text));
+      expect(await through(row.id)).toBe('signed-link');
+    });
+
+    it('and not of one that was made elsewhere, by the link of another call, by a forged one, or by one that is too old', async () => {
+      const browser = await fixture.browser();
+      const other = await linked();
+      const forged = `${other.token.slice(0, -1)}${other.token.endsWith('0') ? '1' : '0'}`;
+      for (const link of ['', other.token, forged, 'x'.repeat(600)]) {
+        const { row } = await linked();
+        const { text } = await browser.get(`/hil/${row.id}`);
+        expect(hiddenIn(text, 'link')).toBe('');
+        expect((await browser.post(`/hil/${row.id}/approve`, { ...fieldsOf(text), link })).status).toBe(303);
+        expect([link, await through(row.id)]).toEqual([link, 'console']);
+      }
+      const old = await linked('action=deny&ttl_secs=60');
+      const fields = fieldsOf((await browser.get(`/decide/redeem?token=${old.token}`)).text);
+      fixture.hil.now += 120_000;
+      expect((await browser.post(`/hil/${old.row.id}/deny`, fields)).status).toBe(303);
+      expect(await through(old.row.id)).toBe('console');
+    });
+  });
+
   it('is none with another character in its signature', async () => {
     const { token } = await linked();
     const forged = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;

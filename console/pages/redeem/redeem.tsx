@@ -18,11 +18,8 @@ export const REDEEM: Page = {
   of: 'decision-links',
   role: 'viewer',
   async show(visit) {
-    const {
-      reason,
-      pending_id: id,
-      action,
-    } = await visit.services.hil.verifyLink((visit.query['token'] ?? '').slice(0, 512));
+    const link = (visit.query['token'] ?? '').slice(0, 512);
+    const { reason, pending_id: id, action } = await visit.services.hil.verifyLink(link);
     if (id === undefined || reason === 'invalid' || reason === 'gone')
       return {
         title: 'No such link',
@@ -36,7 +33,7 @@ export const REDEEM: Page = {
           </section>
         ),
       };
-    const shown = await queueShown(visit, id);
+    const shown = await queueShown({ ...visit, query: { ...visit.query, link } }, id);
     if (reason === 'expired') return { ...shown, notice: { kind: 'bad', text: WHY_NOT['expired'] } };
     if (reason === 'ok')
       return {
