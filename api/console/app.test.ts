@@ -153,6 +153,26 @@ describe('a session', () => {
     expect((await again.get('/hil')).status).toBe(303);
   });
 
+  it.each([
+    ['Secure where people open the console over HTTPS', 'https://gate.example', true],
+    ['not so over HTTP, where browsers would not keep it', CONSOLE_ORIGIN, false],
+  ])('has a cookie that is %s: as it is given, renewed and taken away', async (_, origin, isSecure) => {
+    await fixture.restart({ url: origin });
+    const from = { host: new URL(origin).host, origin };
+    const given = await fixture.stranger().post('/login', { token: OPERATOR }, from);
+    const cookieIn = ({ headers }: typeof given) => String(headers['set-cookie']);
+    const kept = /^gate_console_session=([\w-]{43}); Max-Age=3600; Path=\/; HttpOnly;(?: Secure;)? SameSite=Lax$/;
+    const browser = fixture.stranger(kept.exec(cookieIn(given))?.[1]);
+    fixture.hil.now += 50 * 60_000;
+    const renewed = await browser.get('/hil', from);
+    expect([given, renewed].map(cookieIn)).toEqual([expect.stringMatching(kept), expect.stringMatching(kept)]);
+    const ended = await browser.post('/logout', {}, from);
+    expect(cookieIn(ended)).toMatch(/^gate_console_session=;/);
+    expect([given, renewed, ended].map((answer) => cookieIn(answer).includes('; Secure;'))).toEqual(
+      Array<boolean>(3).fill(isSecure),
+    );
+  });
+
   it.each(['', 'x', 'A'.repeat(43), '../../etc'])('is not in the cookie %j', async (cookie) => {
     expect((await fixture.stranger(cookie).get('/hil')).status).toBe(303);
   });

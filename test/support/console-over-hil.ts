@@ -79,8 +79,8 @@ export interface ConsoleFixture {
   stranger(cookie?: string): TestBrowser;
   /** Where the sessions are. */
   readonly sessionFile: string;
-  /** Stops the console and starts it over the same store. */
-  restart(over?: { key?: Uint8Array; operators?: typeof CONSOLE_OPERATORS }): Promise<void>;
+  /** Stops the console and starts it over the same store, `url` being where people open it from then on. */
+  restart(over?: { key?: Uint8Array; operators?: typeof CONSOLE_OPERATORS; url?: string }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -117,6 +117,7 @@ export async function openConsole(
   const clock = () => hil.now;
   let key: Uint8Array = Buffer.alloc(32, 9);
   let operators = CONSOLE_OPERATORS;
+  let url: string | undefined;
   const answering = (
     name: Neighbour,
     answer: (url: URL, init: Asked) => Promise<{ status: number; body: string; setCookies?: readonly string[] }>,
@@ -182,7 +183,7 @@ export async function openConsole(
       passkeyRequired: hilOptions?.passkeyRequired ?? 'none',
       about,
       signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
-      url: undefined,
+      url,
       sessionSeconds: idleMs / 1_000,
       metrics: consoleMetrics(registry),
       neighbours: {
@@ -296,6 +297,7 @@ export async function openConsole(
       await current.sessions.close();
       key = over.key ?? key;
       operators = over.operators ?? operators;
+      url = over.url ?? url;
       current = await open();
     },
     async close() {
