@@ -990,6 +990,27 @@ describe('a call', () => {
   });
 });
 
+describe('the time left of a call', () => {
+  it('falls with the clock, to nothing and no lower, and says when it ends', async () => {
+    const row = await fixture.hil.park(1);
+    const ends = Date.parse(row.created_at) + row.ttl_seconds * 1_000;
+    const browser = await fixture.browser();
+    const left = async () => {
+      const { text } = await browser.get(`/hil/${row.id}`);
+      const { max, value, due } =
+        /<meter min="0" max="(?<max>\d+)" value="(?<value>[\d.]+)" aria-label="Time left" data-due="(?<due>\d+)">/.exec(
+          text,
+        )?.groups ?? {};
+      expect([max, due]).toEqual([String(row.ttl_seconds), String(ends)]);
+      return Number(value);
+    };
+    for (const seconds of [row.ttl_seconds, 61, 1.5, 0, -30]) {
+      fixture.hil.now = ends - seconds * 1_000;
+      expect(await left()).toBe(Math.max(0, seconds));
+    }
+  });
+});
+
 describe('what an approval does', () => {
   const told = async (
     rows: readonly (readonly [kind: string, decision: object, reasoning?: string])[],
