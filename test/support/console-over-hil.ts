@@ -64,8 +64,11 @@ export interface ConsoleFixture {
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
   /** What Brain answers to a question; by default that rules judge alone. */
   brain: (path: string, asked: unknown) => PolicyAnswer;
-  /** The stream of any service; `null` where there is none. */
-  streamed: (signal: AbortSignal) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
+  /** The stream of any service, by what it is asked with; `null` where there is none. */
+  streamed: (
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
   /** The names of the services that do not answer. */
   readonly away: Set<Neighbour>;
   /** The names of those that take what is asked and say nothing. */
@@ -136,7 +139,7 @@ export async function openConsole(
     ) => {
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(signal);
-      const streamed = fixture.streamed(signal);
+      const streamed = fixture.streamed(signal, headers);
       if (streamed) return streamed;
       if (method === 'POST') {
         const { status, text: body } = await fetch(text, { method });
