@@ -13,6 +13,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { hostileEntry, hostileLedger, hostilePolicies } from '../../test/support/hostile-services.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
@@ -26,13 +27,20 @@ const { sharedHere } = openedFor(
 /** Forms of what the console keeps itself for whoever is signed in: they ask no service, and every role has them. */
 const KEPT_HERE: readonly string[] = ['/audit/searches', '/audit/searches/forget'];
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
-const HOSTILE = {
-  markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
-  closing: '</script></style></textarea></title><b>bold</b>',
-  attribute: '" autofocus onfocus="alert(3)',
-  bidi: 'pay\u202eevil\u2066',
-  control: 'a\u0001b\u001b[31m\u0007c\u0085',
-  invisible: 'z\u200bw\u00adn',
+/** What somebody else writes, and how a page shows it. */
+const HOSTILE: Readonly<Record<string, readonly [words: string, shown: string]>> = {
+  markup: [
+    '<img src=x onerror=alert(1)><script>alert(2)</script>',
+    '&lt;img src=x onerror=alert(1)>&lt;script>alert(2)&lt;/script>',
+  ],
+  closing: [
+    '</script></style></textarea></title><b>bold</b>',
+    '&lt;/script>&lt;/style>&lt;/textarea>&lt;/title>&lt;b>bold&lt;/b>',
+  ],
+  attribute: ['" autofocus onfocus="alert(3)', '&quot; autofocus onfocus=&quot;alert(3)'],
+  bidi: ['pay\u202eevil\u2066', 'pay\\u{202e}evil\\u{2066}'],
+  control: ['a\u0001b\u001b[31m\u0007c\u0085', 'a\\u{1}b\\u{1b}[31m\\u{7}c\\u{85}'],
+  invisible: ['z\u200bw\u00adn', 'z\\u{200b}w\\u{ad}n'],
 };
 const fieldsOf = (row: PendingRequest, over = {}) => ({
   digest: row.original_payload_digest,
@@ -151,6 +159,26 @@ describe('a session', () => {
       headers: { location: '/login' },
     });
     expect((await again.get('/hil')).status).toBe(303);
+  });
+
+  it.each([
+    ['Secure where people open the console over HTTPS', 'https://gate.example', true],
+    ['not so over HTTP, where browsers would not keep it', CONSOLE_ORIGIN, false],
+  ])('has a cookie that is %s: as it is given, renewed and taken away', async (_, origin, isSecure) => {
+    await fixture.restart({ url: origin });
+    const from = { host: new URL(origin).host, origin };
+    const given = await fixture.stranger().post('/login', { token: OPERATOR }, from);
+    const cookieIn = ({ headers }: typeof given) => String(headers['set-cookie']);
+    const kept = /^gate_console_session=([\w-]{43}); Max-Age=3600; Path=\/; HttpOnly;(?: Secure;)? SameSite=Lax$/;
+    const browser = fixture.stranger(kept.exec(cookieIn(given))?.[1]);
+    fixture.hil.now += 50 * 60_000;
+    const renewed = await browser.get('/hil', from);
+    expect([given, renewed].map(cookieIn)).toEqual([expect.stringMatching(kept), expect.stringMatching(kept)]);
+    const ended = await browser.post('/logout', {}, from);
+    expect(cookieIn(ended)).toMatch(/^gate_console_session=;/);
+    expect([given, renewed, ended].map((answer) => cookieIn(answer).includes('; Secure;'))).toEqual(
+      Array<boolean>(3).fill(isSecure),
+    );
   });
 
   it.each(['', 'x', 'A'.repeat(43), '../../etc'])('is not in the cookie %j', async (cookie) => {
@@ -683,9 +711,27 @@ describe('every page', () => {
       row = await fixture.hil.park(1, over());
     });
     beforeEach(() => {
+      fixture.ledger = hostileLedger('a-bot', row.correlation_id);
+      fixture.policies = hostilePolicies('a-policy');
       fixture.reached.length = 0;
     });
   };
+  /** Where the address names no link to decide there is none. */
+  const answered = (path: string): number => (path === '/decide/redeem' ? 404 : 200);
+  /** Pages that are nothing without the review service; every other one shows what is known elsewhere. */
+  const OF_REVIEWS_ALONE: readonly string[] = ['/hil/:id/modify', '/hil/:id/note', '/decide/redeem'];
+  const whileAway = (path: string): number => (OF_REVIEWS_ALONE.includes(path) ? 503 : 200);
+  /** Pages of Gate itself, and of the person: nothing stands there that an agent or a policy says. */
+  const OF_NOBODY: readonly string[] = [
+    '/decide/redeem',
+    '/policies/new',
+    '/compliance',
+    '/tenants',
+    '/health-of-services',
+    '/settings',
+    '/me',
+    '/device',
+  ];
 
   describe('without a session', () => {
     whereOneWaits();
@@ -717,40 +763,47 @@ describe('every page', () => {
       const browser = await fixture.browser();
       for (const name of ['hil', 'ledger'] as const) {
         fixture.away.add(name);
-        const { text } = await browser.get(pathFor(path, row));
+        const { status, text } = await browser.get(pathFor(path, row));
+        expect([name, status]).toEqual([name, name === 'hil' ? whileAway(path) : answered(path)]);
         expect(text).toContain('<header class="top">');
         fixture.away.delete(name);
       }
-      fixture.away.add('hil').add('ledger').add('policy');
+      fixture.away.add('hil').add('ledger').add('policy').add('brain');
       fixture.reached.length = 0;
-      const { text } = await browser.get(pathFor(path, row));
+      const { status, text } = await browser.get(pathFor(path, row));
+      expect(status).toBe(whileAway(path));
       // A page about the session alone asks nobody.
       if (fixture.reached.length > 0 || path === '/health-of-services')
         expect(text).toMatch(/is away|not ready|cannot be reached/);
     });
   });
 
-  describe.each(Object.entries(HOSTILE))('with %s from an agent', (_, words) => {
-    whereOneWaits(() => ({
-      agent_id: `agent ${words}`,
-      request_payload: {
-        method: 'tools/call',
-        params: { name: `tool ${words}`, arguments: { [`key ${words}`]: `value ${words}`, list: [words] } },
-      },
-      risk_summary: `risk ${words}`,
-      review_reasons: [`reason ${words}`],
-    }));
-    beforeEach(() => {
-      fixture.ledger = (asked) =>
-        asked === '/verify'
-          ? { valid: true, entries_checked: 1, first_invalid_seq: null }
-          : [hostileEntry(words, row.correlation_id)];
-    });
-    it.each(pages)('%s shows it as text', async (path) => {
-      const { text } = await (await fixture.browser()).get(pathFor(path, row));
-      assertInert(text);
-    });
-  });
+  describe.each(Object.entries(HOSTILE))(
+    'with %s from an agent, or from whoever writes policies',
+    (_, [words, shown]) => {
+      whereOneWaits(() => ({
+        agent_id: `agent ${words}`,
+        request_payload: {
+          method: 'tools/call',
+          params: { name: `tool ${words}`, arguments: { [`key ${words}`]: `value ${words}`, list: [words] } },
+        },
+        risk_summary: `risk ${words}`,
+        review_reasons: [`reason ${words}`],
+      }));
+      beforeEach(() => {
+        fixture.ledger = hostileLedger(words, row.correlation_id);
+        fixture.policies = hostilePolicies(words);
+      });
+      it.each(pages)('%s shows it as text', async (path) => {
+        const { status, text } = await (await fixture.browser()).get(pathFor(path, row));
+        assertInert(text);
+        expect(status).toBe(answered(path));
+        // Each answer was one that the page reads.
+        expect(text).not.toContain('is away');
+        expect([path, text.includes(shown)]).toEqual([path, !OF_NOBODY.includes(path)]);
+      });
+    },
+  );
 
   describe('however much an agent sends', () => {
     whereOneWaits(() => ({
@@ -758,32 +811,12 @@ describe('every page', () => {
       request_payload: { method: 'tools/call', params: { name: 'tool', arguments: { text: '<b>'.repeat(200_000) } } },
     }));
     it.each(pages)('%s stays small', async (path) => {
-      const { text } = await (await fixture.browser()).get(pathFor(path, row));
+      const { status, text } = await (await fixture.browser()).get(pathFor(path, row));
+      expect(status).toBe(answered(path));
       expect(text.length).toBeLessThan(1_500_000);
       expect(text).not.toContain('<b><b>');
     });
   });
-});
-
-const hostileEntry = (words: string, correlationId: string) => ({
-  chain_version: 1,
-  id: REQUEST,
-  timestamp: '2026-11-02T10:00:00.000Z',
-  seq: 1,
-  prev_hash: '0'.repeat(64),
-  entry_hash: '1'.repeat(64),
-  agent_id: words,
-  method: words,
-  intent_category: words,
-  authorized: false,
-  reasoning: words,
-  policy_decision: { outcome: 'deny', reasons: [words] },
-  correlation_id: correlationId,
-  event_kind: null,
-  state_namespace: 'operator',
-  tool_type: words,
-  decided_by: words,
-  status: null,
 });
 
 /** Nothing of what was written became an element, an attribute, or a character that nobody sees. */
@@ -967,6 +1000,27 @@ describe('a call', () => {
       }),
     );
     expect(await told()).toContain('Its last other decided call was not of this tool.');
+  });
+});
+
+describe('the time left of a call', () => {
+  it('falls with the clock, to nothing and no lower, and says when it ends', async () => {
+    const row = await fixture.hil.park(1);
+    const ends = Date.parse(row.created_at) + row.ttl_seconds * 1_000;
+    const browser = await fixture.browser();
+    const left = async () => {
+      const { text } = await browser.get(`/hil/${row.id}`);
+      const { max, value, due } =
+        /<meter min="0" max="(?<max>\d+)" value="(?<value>[\d.]+)" aria-label="Time left" data-due="(?<due>\d+)">/.exec(
+          text,
+        )?.groups ?? {};
+      expect([max, due]).toEqual([String(row.ttl_seconds), String(ends)]);
+      return Number(value);
+    };
+    for (const seconds of [row.ttl_seconds, 61, 1.5, 0, -30]) {
+      fixture.hil.now = ends - seconds * 1_000;
+      expect(await left()).toBe(Math.max(0, seconds));
+    }
   });
 });
 

@@ -157,6 +157,16 @@ describe('the stream of rows', () => {
       'event: entry\nid: 1\ndata: {}\n\n',
     ]);
     expect(page.asked).toEqual(['/stream/audit?tenant=acme']);
+    expect(page.streamsAsked).toEqual([expect.objectContaining({ 'last-event-id': '0' })]);
+  });
+
+  it.each([
+    ['none is sent', {}],
+    ['it is empty', { 'last-event-id': '' }],
+  ])('begins anew where no last event is named: %s', async (_, headers) => {
+    page.streamed = (async function* () {})();
+    expect((await page.get('/stream/audit', { headers })).status).toBe(200);
+    expect(page.streamsAsked).toEqual([expect.not.objectContaining({ 'last-event-id': expect.anything() })]);
   });
 
   it('is 401 for nobody, 503 without the ledger', async () => {

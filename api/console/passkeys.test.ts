@@ -48,13 +48,16 @@ describe.each([
   ['/auth/login/start', '/auth/login/start', NAMED],
   ['/auth/login/finish', '/auth/login/finish', {}],
   ['/auth/enrollment/recoveries', '/auth/enrollment/recoveries', NAMED],
+  ['/auth/enrollment/invitations', '/auth/enrollment/invitations', NAMED],
+  ['/auth/enrollment/removals', '/auth/enrollment/removals', NAMED],
   ['/hil/:id/approval-challenge', '/pending/:id/approval-challenge', { decision: 'approve' }],
 ])('the ceremony at %s', (path, of, body) => {
   const address = () => path.replace(':id', row.id);
 
   it('is passed on for a page of the session, so that the refusals below refuse something', async () => {
-    const { status } = await ask(address(), body);
-    expect(status).not.toBe(403);
+    const answer = await ask(address(), body);
+    // Who may invite is HIL's to say; nothing here refuses it.
+    expect(['csrf_failed', 'host_not_allowed', 'role_too_low']).not.toContain(answer.body['error']);
     expect(fixture.reached).toEqual([`POST ${of.replace(':id', row.id)}`]);
   });
 
@@ -87,6 +90,14 @@ describe.each([
         status: 401,
         body: { error: 'unauthenticated' },
       });
+    expect(fixture.reached).toEqual([]);
+  });
+});
+
+describe.each(['/auth/enrollment/invitations', '/auth/enrollment/removals'])('the ceremony at %s', (path) => {
+  it.each(['viewer', 'approver'] as const)('is refused to a person who is %s', async (role) => {
+    const refused = await ask(path, NAMED, {}, await fixture.browser({ role }));
+    expect(refused).toMatchObject({ status: 403, body: { error: 'role_too_low', required: 'admin', actual: role } });
     expect(fixture.reached).toEqual([]);
   });
 });

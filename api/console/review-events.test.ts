@@ -30,8 +30,13 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 /** A page that begins to follow; its status, or `null` where it was left without an answer. */
-function follow(cookie: string) {
-  const headers = { host: CONSOLE_HOST, accept: 'text/event-stream', cookie: `gate_console_session=${cookie}` };
+function follow(cookie: string, more: Readonly<Record<string, string>> = {}) {
+  const headers = {
+    host: CONSOLE_HOST,
+    accept: 'text/event-stream',
+    cookie: `gate_console_session=${cookie}`,
+    ...more,
+  };
   const request = get({ host: '127.0.0.1', port, path: '/stream/hil', headers });
   const status = new Promise<number | null>((resolve) => {
     request.on('response', (answer) => {
@@ -57,6 +62,21 @@ const reading = (cookie: string) =>
       });
     }).on('error', reject);
   });
+
+describe('a page that comes again', () => {
+  it('is told what it missed: the review service gets the last event that it names, and none of a page that is new', async () => {
+    const { cookie } = await fixture.browser();
+    const asked: Readonly<Record<string, string>>[] = [];
+    fixture.streamed = (signal, headers) => {
+      asked.push(headers);
+      return Promise.resolve({ status: 200, body: events(() => 'retry: 3000\n\n', signal) });
+    };
+    const pages = [follow(cookie, { 'last-event-id': '41' }), follow(cookie)];
+    for (const page of pages) expect(await page.status).toBe(200);
+    expect(asked.map((headers) => headers['last-event-id']).toSorted()).toEqual(['41', undefined]);
+    for (const page of pages) page.leave();
+  });
+});
 
 describe('a page that is closed before the review service answered its stream', () => {
   it('is no failure: nothing is logged or counted, what was asked is ended, and its place is free', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
+import type { ChainHealth } from '../services.js';
 import { Chain } from './chain.js';
 import { ForeignBlock, Table } from './parts.js';
 import { Diff, Source } from './source.js';
@@ -42,18 +43,18 @@ describe('a text of very many lines', () => {
 });
 
 describe('what is said of the chain', () => {
-  const told = (length: number) =>
+  const told = (length: number, checkpoint: ChainHealth['checkpoint'] = null, valid = true) =>
     render(
       <Chain
         of={{
           ok: true,
           value: {
-            valid: true,
+            valid,
             entries_checked: length,
             length,
             head_hash: null,
             checked_at: '2026-11-02T10:00:00.000Z',
-            checkpoint: null,
+            checkpoint,
           },
         }}
         nowMs={Date.parse('2026-11-02T10:00:00.000Z')}
@@ -64,5 +65,40 @@ describe('what is said of the chain', () => {
     expect(told(3)).toContain('The chain holds: 3 rows');
     expect(told(0)).not.toContain('holds');
     expect(told(0)).toContain('What came since is walked');
+  });
+
+  describe('with a checkpoint', () => {
+    const checkpoint = { origin: 'gate.test/ledger', size: 2, root: 'cm9vdCBoYXNo' };
+    const words = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+    it('names it, and each witness with when it signed, whatever a witness is called', () => {
+      const name = '<img src=x onerror=alert(1)>\u202e"';
+      const html = told(3, {
+        ...checkpoint,
+        witnesses: [
+          { name, signed_at: '2026-11-02T09:58:00.000Z' },
+          { name: 'witness.test', signed_at: '2026-11-02T09:00:00.000Z' },
+        ],
+      });
+      expect(html).not.toMatch(/<img|\u202e/);
+      expect(words(html)).toContain(
+        '; newest checkpoint of gate.test/ledger over 2 rows, root cm9vdCBo' +
+          ', signed by the witness &lt;img src=x onerror=alert(1)>\\u{202e}&quot; 2 min ago (2026-11-02 09:58:00 UTC)' +
+          ', signed by the witness witness.test 1 h ago (2026-11-02 09:00:00 UTC).',
+      );
+      expect(html).toContain('data-copy="cm9vdCBoYXNo"');
+    });
+
+    it('says where no witness signed it, and where the ledger signs none', () => {
+      expect(words(told(3, { ...checkpoint, witnesses: [] }))).toContain('root cm9vdCBo, which no witness has signed.');
+      expect(told(3)).toContain('; the ledger signs no checkpoints (GATE_LEDGER_CHECKPOINT_KEY_FILE).');
+    });
+  });
+
+  it('is to decide nothing where it does not hold, with no word of a checkpoint', () => {
+    const html = told(3, null, false);
+    expect(html).toContain('The chain does not hold');
+    expect(html).toContain('Decide nothing on what it says');
+    expect(html).not.toContain('checkpoint');
   });
 });

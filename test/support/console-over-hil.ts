@@ -64,8 +64,11 @@ export interface ConsoleFixture {
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
   /** What Brain answers to a question; by default that rules judge alone. */
   brain: (path: string, asked: unknown) => PolicyAnswer;
-  /** The stream of any service; `null` where there is none. */
-  streamed: (signal: AbortSignal) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
+  /** The stream of any service, by what it is asked with; `null` where there is none. */
+  streamed: (
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
   /** The names of the services that do not answer. */
   readonly away: Set<Neighbour>;
   /** The names of those that take what is asked and say nothing. */
@@ -79,8 +82,8 @@ export interface ConsoleFixture {
   stranger(cookie?: string): TestBrowser;
   /** Where the sessions are. */
   readonly sessionFile: string;
-  /** Stops the console and starts it over the same store. */
-  restart(over?: { key?: Uint8Array; operators?: typeof CONSOLE_OPERATORS }): Promise<void>;
+  /** Stops the console and starts it over the same store, `url` being where people open it from then on. */
+  restart(over?: { key?: Uint8Array; operators?: typeof CONSOLE_OPERATORS; url?: string }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -117,6 +120,7 @@ export async function openConsole(
   const clock = () => hil.now;
   let key: Uint8Array = Buffer.alloc(32, 9);
   let operators = CONSOLE_OPERATORS;
+  let url: string | undefined;
   const answering = (
     name: Neighbour,
     answer: (url: URL, init: Asked) => Promise<{ status: number; body: string; setCookies?: readonly string[] }>,
@@ -135,7 +139,7 @@ export async function openConsole(
     ) => {
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(signal);
-      const streamed = fixture.streamed(signal);
+      const streamed = fixture.streamed(signal, headers);
       if (streamed) return streamed;
       if (method === 'POST') {
         const { status, text: body } = await fetch(text, { method });
@@ -182,7 +186,7 @@ export async function openConsole(
       passkeyRequired: hilOptions?.passkeyRequired ?? 'none',
       about,
       signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
-      url: undefined,
+      url,
       sessionSeconds: idleMs / 1_000,
       metrics: consoleMetrics(registry),
       neighbours: {
@@ -296,6 +300,7 @@ export async function openConsole(
       await current.sessions.close();
       key = over.key ?? key;
       operators = over.operators ?? operators;
+      url = over.url ?? url;
       current = await open();
     },
     async close() {

@@ -55,6 +55,8 @@ export interface ConsoleOverLedger {
   ledgerIsAway: boolean;
   /** What the ledger's stream says. */
   streamed: AsyncIterable<Uint8Array> | null;
+  /** The headers with which each stream was asked for. */
+  readonly streamsAsked: Readonly<Record<string, string>>[];
   endSession(): void;
   /** Its address for browsers, which show the tenant's name as their session. */
   listen(): Promise<string>;
@@ -99,6 +101,7 @@ export function consoleOverLedger(
                 text: () => Promise.resolve(bytes.toString()),
               };
             }
+            state.streamsAsked.push(headers ?? {});
             if (state.streamed === null) return Promise.reject(new Error('nobody there'));
             return Promise.resolve({ status: 200, body: state.streamed, text: () => Promise.resolve('') });
           },
@@ -195,6 +198,7 @@ export function consoleOverLedger(
     review: null,
     ledgerIsAway: false,
     streamed: null,
+    streamsAsked: [],
     async get(path, { as = 'acme', headers = {} } = {}) {
       const response = await service.app.inject({
         method: 'GET',

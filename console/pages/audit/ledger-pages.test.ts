@@ -430,6 +430,51 @@ describe('the page of agents', () => {
     expect(await told('/agents/nobody')).toContain('It called nothing in this window.');
   });
 
+  it('says who is silent since when, and whose behaviour changed in what, whatever they are called', async () => {
+    const DAY_MS = 86_400_000;
+    let now = Date.parse('2026-03-10T12:30:00.000Z');
+    await page.close();
+    await gate.close();
+    gate = await ledgerService('sqlite', { ledger: { clock: () => now } });
+    page = consoleOverLedger(
+      () => gate,
+      () => now,
+    );
+    const calls = (agent_id: string, tool_name: string, many = 50) =>
+      append(...Array.from({ length: many }, () => ({ agent_id, tool_name })));
+    await calls(`changed ${HOSTILE}`, `old ${HOSTILE}`);
+    await calls('steady', 'read');
+    now += 8 * DAY_MS;
+    await calls(`silent ${HOSTILE}`, 'read', 1);
+    now += 2 * DAY_MS;
+    await calls(`changed ${HOSTILE}`, `new ${HOSTILE}`);
+    await calls('steady', 'read');
+    // A window ends before now.
+    now += 1_000;
+    const found = await text('/agents');
+    const SHOWN = `${INERT}&quot;'`;
+    const wordsIn = (label: string) =>
+      (found.split(`aria-label="${label}"`)[1]?.split('</table>')[0] ?? '').split('</tr>').map((row) =>
+        row
+          .replaceAll(/<[^>]*>/g, ' ')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      );
+    expect(wordsIn('Silent agents').slice(1)).toEqual([`silent ${SHOWN} 2 days ago (2026-03-18 12:30:00 UTC)`, '']);
+    expect(found).toContain(`href="/audit?${new URLSearchParams({ agent: `silent ${HOSTILE}` }).toString()}"`);
+    expect(wordsIn('Changed behaviour').slice(1)).toEqual([
+      `changed ${SHOWN} 100 % drifted 50 new ${SHOWN} old ${SHOWN}`,
+      'steady 0 % as before 50',
+      '',
+    ]);
+    expect(
+      [...found.matchAll(/<meter min="0" max="1" value="(.*?)" aria-label="Change">/g)].map(([, of]) => of),
+    ).toEqual(['1', '0']);
+    expect(await told('/agents')).toContain('1 of 3 had fewer than 50 calls in one of the two');
+    expect(found).not.toContain('<script>alert');
+    expect(found).not.toContain('\u202e');
+  });
+
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {
     expect(await told('/agents?window=constructor')).toContain('Take a longer one');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=25');

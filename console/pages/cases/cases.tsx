@@ -9,6 +9,7 @@ import {
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
@@ -487,7 +488,7 @@ const Timeline = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: nu
       {of.timeline.slice(-ROWS).map(({ at, kind, actor, detail }, index) => (
         <li key={index}>
           <p>
-            {kind.replaceAll('_', ' ')} {detail !== '' && <Foreign text={detail} />}
+            {oneLine(kind.replaceAll('_', ' '))} {detail !== '' && <Foreign text={detail} />}
           </p>
           <p class="dim">
             <Time iso={at} nowMs={nowMs} /> by <Foreign text={actor} />

@@ -75,7 +75,7 @@ export const POLICIES: Page = {
                     ['Version in force', <Foreign text={found.bundle.version} />],
                     ['Bundle', <Id id={found.bundle.hash_sha256} />],
                     ['Loaded', <Time iso={found.origin.loaded_at} nowMs={nowMs} />],
-                    ['Compiled by OPA', found.origin.opa_version],
+                    ['Compiled by OPA', <Foreign text={found.origin.opa_version} />],
                   ]}
                 />
                 {isKept && <Kept of={found} nowMs={nowMs} />}
@@ -196,7 +196,7 @@ const RuleTable = ({
             {!isFloor && at === 0 && <span class="tag none">of operators</span>}
           </td>
           <td>
-            <a href={policyAddress(name, line)}>{title === null ? <code>{rule}</code> : oneLine(title)}</a>
+            <a href={policyAddress(name, line)}>{title === null ? <code>{oneLine(rule)}</code> : oneLine(title)}</a>
             {description && <p class="dim">{oneLine(description)}</p>}
           </td>
           {spoken && (

@@ -3,6 +3,7 @@ import { isIntact, type KeptVersion } from '../../../contracts/policy-library.js
 import { withoutFence } from '../../../domain/policy/mining/fence.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
+import { oneLine } from '../../../domain/printable.js';
 import { isAtLeast } from '../../roles.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
@@ -220,7 +221,7 @@ const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'na
       {rules.map(({ rule, line, title, description, reason }, at) => (
         <tr key={at}>
           <td>
-            <a href={policyAddress(name, line)}>{title ? <Foreign text={title} /> : <code>{rule}</code>}</a>
+            <a href={policyAddress(name, line)}>{title ? <Foreign text={title} /> : <code>{oneLine(rule)}</code>}</a>
             {description && (
               <p class="dim">
                 <Foreign text={description} />
@@ -228,7 +229,7 @@ const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'na
             )}
           </td>
           <td>
-            <code>{rule}</code>
+            <code>{oneLine(rule)}</code>
           </td>
           <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
         </tr>

@@ -1,5 +1,6 @@
 import { POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import { Foreign } from '../../ui/parts.js';
 import type { SeenVersion } from '../../services.js';
 import type { Form } from '../../visit.js';
@@ -17,7 +18,7 @@ export const EVENTS: Readonly<Record<string, string>> = {
 
 /** Who made a change, as whoever signed the person in says. */
 export const By = ({ of }: { readonly of: { readonly actor_sub: string; readonly actor_idp: string } }) => (
-  <span title={`signed in by ${of.actor_idp}`}>
+  <span title={`signed in by ${oneLine(of.actor_idp)}`}>
     <Foreign text={of.actor_sub} />
   </span>
 );

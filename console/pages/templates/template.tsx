@@ -272,7 +272,9 @@ const About = ({ of }: { readonly of: TemplateFile }) => (
         ],
         [
           'Domain',
-          <a href={`/policies/templates?${new URLSearchParams({ domain: of.domain }).toString()}`}>{of.domain}</a>,
+          <a href={`/policies/templates?${new URLSearchParams({ domain: of.domain }).toString()}`}>
+            <Foreign text={of.domain} />
+          </a>,
         ],
         ['Severity', of.severity],
         ['Does', of.tier === 'mixed' ? 'deny, review' : of.tier],
