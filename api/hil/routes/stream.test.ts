@@ -335,7 +335,7 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     const rows: PendingRequest[] = [];
     for (let n = 1; n <= 64; n += 1) rows.push(await hil.park(n, { risk_summary: 'x'.repeat(65_536) }));
     const numbers = rows.map((_, index) => index + 1);
-    const told = numbers.map((n) => ['created', n] as const);
+    const told: (readonly [string, number])[] = numbers.map((n) => ['created', n]);
     await following.first(told.length);
     for (let round = 1; !socket.destroyed; round += 1) {
       for (const { id } of rows) await hil.reviews.note(id, 'acme', () => ({ assigned_to: `ada ${round}` }));
