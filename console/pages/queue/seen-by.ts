@@ -4,7 +4,7 @@ import { mask } from '../../../domain/masking/mask.js';
 import { isAtLeast, type Role } from '../../roles.js';
 
 /**
- * A row as a role may see it (docs/architecture/console.md#who-sees-what). Who decides sees exactly what will run; who looks on sees secrets and personal
+ * A row as a role may see it (docs/architecture/console.md#pages-and-forms). Who decides sees exactly what will run; who looks on sees secrets and personal
  * data masked, as in the ledger.
  */
 export function seenBy(role: Role, row: PendingRequest): PendingRequest {
