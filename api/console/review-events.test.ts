@@ -73,7 +73,8 @@ describe('a page that comes again', () => {
     };
     const pages = [follow(cookie, { 'last-event-id': '41' }), follow(cookie)];
     for (const page of pages) expect(await page.status).toBe(200);
-    expect(asked.map((headers) => headers['last-event-id']).toSorted()).toEqual(['41', undefined]);
+    expect(asked).toHaveLength(2);
+    expect(new Set(asked.map((headers) => headers['last-event-id']))).toEqual(new Set(['41', undefined]));
     for (const page of pages) page.leave();
   });
 });
