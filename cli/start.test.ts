@@ -30,8 +30,15 @@ describe('the page that gate start ends with', () => {
     expect(readyPage(stack(true), '.gate', 1)).toMatch(
       /console +http:\S+8085 {3}.*gate console prints a link that signs you in/,
     );
-    expect(readyPage(stack(true), '.gate', 1, null, 'http://localhost:8085/login?link=x')).toMatch(
+    expect(readyPage(stack(true), '.gate', 1, null, { link: 'http://localhost:8085/login?link=x' })).toMatch(
       /console +http:\/\/localhost:8085\/login\?link=x\n/,
+    );
+  });
+
+  it('says why there is no link, and how to ask again', () => {
+    const why = 'the console does not answer at http://127.0.0.1:8085 (connection refused\u001b[2J)';
+    expect(readyPage(stack(true), '.gate', 1, null, { why })).toMatch(
+      /console +http:\S+8085\n {13}no link that signs you in: the console does not answer at http:\S+8085 \(connection refused\\u\{1b\}\[2J\); .*gate console asks again\n {2}review/,
     );
   });
 

@@ -2,6 +2,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { signInLink } from './console.js';
+import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { gateCommand, observed } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
@@ -34,12 +35,21 @@ export function registerStart(program: Command): void {
       const stateDir = resolve(process.env.GATE_STATE_DIR ?? '.gate');
       const took = Date.now() - started;
       // A link that is printed where nobody looks would only lie in a log.
-      const link = quiet ? null : await signInLink(first.development).catch(() => null);
-      say(readyPage(first.development, stateDir, took, first.toolsFound, link));
+      const signIn = quiet ? null : await linkOrWhy(first.development);
+      say(readyPage(first.development, stateDir, took, first.toolsFound, signIn));
       await untilStopped(first, signals, say);
       leave();
     });
 }
+
+/** A link that signs in at the console, or why there is none. */
+export type SignIn = { readonly link: string } | { readonly why: string };
+
+const linkOrWhy = (stack: DevelopmentFile): Promise<SignIn> =>
+  signInLink(stack).then(
+    (link) => ({ link }),
+    (error: unknown) => ({ why: errorText(error) }),
+  );
 
 async function untilStopped(stack: Stack, signals: StopSignals, say: (line: string) => void): Promise<void> {
   let failed: unknown;
@@ -65,7 +75,7 @@ export function readyPage(
   stateDir: string,
   tookMs: number,
   toolsFound: Stack['toolsFound'] = null,
-  link: string | null = null,
+  signIn: SignIn | null = null,
 ): string {
   const here = (file: string) => {
     const path = relative(process.cwd(), file);
@@ -108,7 +118,7 @@ ${call(own, 'TOOL', '{}')}
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate${stack.token_issuer ? `, or a token (${gate} token prints one)` : ''}
-  console    ${link ?? `${stack.console.url}   ${gate} console prints a link that signs you in`}
+  console    ${consoleShown(stack.console.url, gate, signIn)}
   review     ${stack.hil.url}   for ${gate} pending and decide
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
@@ -122,11 +132,19 @@ Ctrl-C stops everything.
 `;
 }
 
+function consoleShown(url: string, gate: string, signIn: SignIn | null): string {
+  if (signIn === null) return `${url}   ${gate} console prints a link that signs you in`;
+  if ('link' in signIn) return signIn.link;
+  return `${url}${BENEATH}no link that signs you in: ${oneLine(signIn.why)}; ${gate} console asks again`;
+}
+
+/** Another line of the same entry. */
+const BENEATH = '\n             ';
+
 function foundShown(found: Stack['toolsFound']): string {
   if (found === null) return '';
   if (found.kind === 'mcp') return ` (${oneLine(found.words)})`;
-  const beneath = '\n             ';
   return found.kind === 'unclear'
-    ? `${beneath}NOTHING ANSWERS THERE YET: ${oneLine(found.words)}. Is it started? Until it answers, calls are answered with 502`
-    : `${beneath}NO MCP SERVER ANSWERS THERE: ${oneLine(found.words.split(';')[0] ?? '')}. Is the path right?`;
+    ? `${BENEATH}NOTHING ANSWERS THERE YET: ${oneLine(found.words)}. Is it started? Until it answers, calls are answered with 502`
+    : `${BENEATH}NO MCP SERVER ANSWERS THERE: ${oneLine(found.words.split(';')[0] ?? '')}. Is the path right?`;
 }

@@ -1,8 +1,9 @@
 import diagnostics from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
-import { ACTIONS } from '../../console/routes.js';
+import { ACTIONS, PAGES } from '../../console/routes.js';
 import { type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import { ofLedger, ofPolicies, ofQueue } from '../../test/support/looked-at.js';
 import { RELAYED } from './command-line/relayed.js';
 
 /** Routes that are no form of a page, with where what protects each of them is tested. */
@@ -54,5 +55,26 @@ describe('the routes of the console', () => {
     expect(changing.map(({ method, url }) => `${method} ${url}`).toSorted()).toEqual(
       [...posted, ...relayed].toSorted(),
     );
+  });
+});
+
+describe('the pages of the console', () => {
+  it('are looked at by axe and at the narrowest and widest window, every one of them', () => {
+    const call = { id: 'a-call', correlation_id: 'a-correlation' };
+    const addresses = [
+      ...ofQueue(call, { id: 'decided' }),
+      ...ofPolicies('a.rego'),
+      ...ofLedger('/cases/a-case', call.correlation_id),
+    ].map((address) => address.split('?', 1)[0] ?? '');
+    const isAt = (path: string, address: string) => {
+      const [parts, found] = [path.split('/'), address.split('/')];
+      return parts.length === found.length && parts.every((part, at) => part.startsWith(':') || part === found[at]);
+    };
+    const paths = PAGES.map(({ path }) => path);
+    // An address of a page that has its own name is none of the page of any name.
+    const seen = addresses.map(
+      (address) => paths.find((path) => path === address) ?? paths.find((path) => isAt(path, address)),
+    );
+    expect(paths.filter((path) => !seen.includes(path))).toEqual([]);
   });
 });

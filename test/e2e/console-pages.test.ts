@@ -10,6 +10,7 @@ import { chromiumPath, openBrowser } from '../support/browser.js';
 import { ABOUT } from '../support/about-console.js';
 import { type ConsoleOverLedger, consoleOverLedger } from '../support/console-over-ledger.js';
 import { testRow } from '../support/ledger.js';
+import { ofLedger } from '../support/looked-at.js';
 import { ledgerService, type TestLedgerService } from '../support/ledger-service.js';
 import { WITH_MODELS } from '../support/model-snapshot.js';
 import { needs } from '../support/needs.js';
@@ -147,19 +148,7 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
     const { page, complaints } = await opened();
     const one = await opensCase(page);
     const found: Record<string, string[]> = {};
-    for (const path of [
-      one,
-      '/cases',
-      '/audit?agent=pay-bot',
-      '/audit/hunt?window=24h',
-      `/audit/correlation/${CALL}?judged=again`,
-      '/exports',
-      '/agents',
-      '/agents/pay-bot',
-      '/compliance?from=2020-01-01&to=2100-01-01',
-      '/settings',
-      '/brain',
-    ]) {
+    for (const path of ofLedger(one, CALL)) {
       await page.setViewportSize({ width: 1280, height: 800 });
       await page.goto(address + path);
       found[path] = await seriousInBothThemes(page);

@@ -100,6 +100,10 @@ describe('gate start', () => {
     expect((await shell(`${decide} ${id} approve`)).out).toMatch(
       /^approved: wire_transfer for support-bot, by operator:dev/,
     );
+
+    const [, link = ''] = /^ *console +(http:\S+\/login\?link=\S+)$/m.exec(page) ?? [];
+    const enter = async () => (await fetch(link, { redirect: 'manual' })).status;
+    expect([await enter(), await enter()]).toEqual([303, 401]);
     for (const file of [/all of it +(\S+)/, /log +(\S+)/])
       expect(readFileSync(resolve(PROJECT_ROOT, file.exec(page)?.[1] ?? ''), 'utf8')).toBeDefined();
   });

@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { seriousInBothThemes } from '../../support/accessibility.js';
+import { ofPolicies } from '../../support/looked-at.js';
 import { needs } from '../../support/needs.js';
 import { pictured } from '../../support/pictures.js';
 import { atConsole, browser, gate, hasBrowser, inBrowser, signIn } from '../../support/running-console.js';
@@ -125,18 +126,7 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
     async () => {
       const page = await signedIn();
       const found: Record<string, string[]> = {};
-      for (const path of [
-        '/policies',
-        '/policies/new',
-        '/policies/suggestions',
-        '/policies/templates',
-        '/policies/templates/money_moves.rego',
-        '/policies/weather_scripted.rego',
-        '/policies/weather_scripted.rego/edit',
-        '/policies/weather_scripted.rego/lab',
-        '/policies/weather_scripted.rego/versions/2',
-        '/policies/weather_scripted.rego/diff?from=1&to=2',
-      ]) {
+      for (const path of ofPolicies('weather_scripted.rego')) {
         await page.setViewportSize({ width: 1280, height: 800 });
         await page.goto(atConsole(path));
         if (path.endsWith('/lab')) {

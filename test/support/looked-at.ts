@@ -1,0 +1,61 @@
+/** The addresses at which pages of the console are looked at by axe, in both themes, and at the narrowest and the widest window. */
+
+/** Pages of the queue and what leads from it: of a call that waits and one that was decided. */
+export const ofQueue = (
+  row: { readonly id: string; readonly correlation_id: string },
+  decided: { readonly id: string },
+) => [
+  '/',
+  `/hil/${row.id}`,
+  `/hil/${row.id}/modify`,
+  `/hil/${decided.id}`,
+  `/hil/${decided.id}/note`,
+  '/hil?status=denied',
+  '/decide/redeem?token=x',
+  '/audit',
+  '/audit?tool=wire_transfer',
+  '/audit/hunt',
+  `/audit/correlation/${row.correlation_id}`,
+  `/audit/correlation/${row.correlation_id}?judged=again`,
+  '/cases',
+  '/health-of-services',
+  '/policies',
+  '/agents',
+  '/exports',
+  '/compliance?from=2020-01-01&to=2100-01-01',
+  '/tenants',
+  '/settings',
+  '/me',
+  '/device',
+  '/agents/axe',
+  '/audit/agents/axe/narrative',
+];
+
+/** Pages of policies, of which one has two versions. */
+export const ofPolicies = (name: string) => [
+  '/policies',
+  '/policies/new',
+  '/policies/suggestions',
+  '/policies/templates',
+  '/policies/templates/money_moves.rego',
+  `/policies/${name}`,
+  `/policies/${name}/edit`,
+  `/policies/${name}/lab`,
+  `/policies/${name}/versions/2`,
+  `/policies/${name}/diff?from=1&to=2`,
+];
+
+/** Pages over the ledger, with a case there. */
+export const ofLedger = (caseAt: string, call: string) => [
+  caseAt,
+  '/cases',
+  '/audit?agent=pay-bot',
+  '/audit/hunt?window=24h',
+  `/audit/correlation/${call}?judged=again`,
+  '/exports',
+  '/agents',
+  '/agents/pay-bot',
+  '/compliance?from=2020-01-01&to=2100-01-01',
+  '/settings',
+  '/brain',
+];
