@@ -600,6 +600,24 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     await page.getByText('by operator:second').waitFor();
   }, 60_000);
 
+  it('the time left falls with the clock of the browser, to nothing and no lower', async () => {
+    const [row] = await parked('time-left', 1);
+    const page = await opened('time-left');
+    await page.clock.install({ time: fixture.hil.now });
+    await page.reload();
+    const left = async () => Number(await page.evaluate("document.querySelector('.detail meter').value"));
+    const { created_at = '', ttl_seconds = 0 } = row ?? {};
+    const whole = ttl_seconds - (fixture.hil.now - Date.parse(created_at)) / 1_000;
+    await page.clock.pauseAt(fixture.hil.now + 60_000);
+    await page.clock.runFor(1_000);
+    const after = await left();
+    expect([after > whole - 63, after <= whole - 60]).toEqual([true, true]);
+    await page.clock.runFor(10_000);
+    expect(await left()).toBeCloseTo(after - 10, 1);
+    await page.clock.fastForward((whole + 60) * 1_000);
+    expect(await left()).toBe(0);
+  }, 60_000);
+
   it('a form that was refused leaves no address in the history where nothing is', async () => {
     const rows = await parked('refused', 3);
     const page = await opened('refused', { parts: (route) => route.continue() });
