@@ -258,12 +258,20 @@ export const policyRow = z.object({
 });
 export type PolicyRow = z.infer<typeof policyRow>;
 
+/** How the process that answers stands to what is stored. */
+const standing = {
+  /** Why it does not judge by it, so that what is stored as in force judges no call; null where it does. */
+  not_in_force: z.string().nullable().default(null),
+  /** Why no policy can be changed; null where each can. */
+  takes_no_change: z.string().nullable().default(null),
+};
+export type PolicyStanding = z.infer<z.ZodObject<typeof standing>>;
+
 /** The answer of `GET /policies/{name}`: a file with its text. */
 export const policyFile = policyRow.extend({
   current_body: z.string(),
   current_body_sha256: z.string(),
-  /** As in `policyList`: what is stored as in force judges no call where it is not null. */
-  not_in_force: z.string().nullable().default(null),
+  ...standing,
 });
 export type PolicyFileShown = z.infer<typeof policyFile>;
 
@@ -278,7 +286,6 @@ export const policyList = z.object({
     entrypoints: z.array(z.string()),
   }),
   policies: z.array(policyRow),
-  /** Why the process that answers does not judge by what is stored, or changes nothing; null where it does. */
-  not_in_force: z.string().nullable().default(null),
+  ...standing,
 });
 export type PolicyList = z.infer<typeof policyList>;

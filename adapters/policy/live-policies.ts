@@ -330,10 +330,7 @@ export function createLivePolicies({
         throw new GateError('policy_invalid', `the rules cannot be loaded: ${errorText(error)}`, { cause: error });
       }
     },
-    /**
-     * Why this process does not judge the tenant's calls by what is stored, or changes nothing; null where it does. A tenant is told nothing of another
-     * one's rows.
-     */
+    /** Why this process does not judge the tenant's calls by what is stored; null where it does. A tenant is told nothing of another one's rows. */
     notInForce(tenant: string): string | null {
       const told: string[] = [];
       const isForAll = tenant === EVERYBODY;
@@ -341,9 +338,11 @@ export function createLivePolicies({
         told.push(`what is stored is not in force${isForAll ? `: ${fault}` : ''}`);
       const own = damaged.get(tenant);
       if (own !== undefined) told.push(`the newest rules of the tenant are not in force: ${errorText(own)}`);
-      if (unchangeable !== null) told.push(`no policy can be changed${isForAll ? `: ${unchangeable}` : ''}`);
       return told.length === 0 ? null : told.join('. ');
     },
+    /** Why no policy can be changed now, also where what is stored judges; null where each can. */
+    takesNoChange: (tenant: string): string | null =>
+      unchangeable === null ? null : tenant === EVERYBODY ? unchangeable : 'somebody edited the store',
     /** Fails where nobody has the newest. Of tenants whose own rules were edited it says so: for all others this process is ready. */
     ready(): number | string {
       const damage = damageTold();

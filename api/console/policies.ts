@@ -73,10 +73,10 @@ export function policiesOver(
         return await file(name);
       } catch (error) {
         if (!(error instanceof GateError && error.code === 'policy_tampered')) throw error;
-        const { policies, not_in_force } = await list();
+        const { policies, not_in_force, takes_no_change } = await list();
         const row = policies.find((policy) => policy.name === name && policy.tampered !== undefined);
         if (!row) throw error;
-        return { ...row, current_body: null, current_body_sha256: row.body_sha256, not_in_force };
+        return { ...row, current_body: null, current_body_sha256: row.body_sha256, not_in_force, takes_no_change };
       }
     },
     async hadCopy(name) {

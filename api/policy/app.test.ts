@@ -154,7 +154,7 @@ describe('GET /policies', () => {
     const listedRow = rows.find((row: { name: string }) => row.name === 'money.rego');
     const file = await service.app.inject({ method: 'GET', url: '/policies/money.rego' });
     const { current_body: body, current_body_sha256: digest, ...row } = file.json();
-    expect([row, digest]).toEqual([{ ...listedRow, not_in_force: null }, listedRow.body_sha256]);
+    expect([row, digest]).toEqual([{ ...listedRow, not_in_force: null, takes_no_change: null }, listedRow.body_sha256]);
     expect(body).toBe(policies.files.find(({ name }) => name === 'money.rego')?.body);
     for (const { line } of row.rules) expect(body.split('\n')[line - 1]).toMatch(/^(?:# METADATA|deny|review|[a-z_]+)/);
     const status = async (url: string) => (await service.app.inject({ method: 'GET', url })).statusCode;

@@ -214,12 +214,19 @@ export function hostilePolicies(words: string): (path: string) => PolicyAnswer {
     created_at: AT,
     updated_at: AT,
   };
-  const file: PolicyFileShown = { ...row, current_body: words, current_body_sha256: HASH, not_in_force: words };
+  const file: PolicyFileShown = {
+    ...row,
+    current_body: words,
+    current_body_sha256: HASH,
+    not_in_force: words,
+    takes_no_change: words,
+  };
   const list: PolicyList = {
     bundle: { schema_version: 1, version: words, hash_sha256: `sha256:${HASH}`, policy_count: 1 },
     origin: { directory: words, loaded_at: AT, wasm_sha256: HASH, opa_version: words, entrypoints: [words] },
     policies: [row],
     not_in_force: words,
+    takes_no_change: words,
   };
   const version: PolicyVersion = {
     name: words,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policyFile, policyList, type PolicyRow } from '../../../contracts/policy.js';
+import { policyFile, policyList, type PolicyRow, type PolicyStanding } from '../../../contracts/policy.js';
 import {
   type KeptVersion,
   policyDiff,
@@ -95,7 +95,10 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     throw new GateError('not_found', `${name} has no version ${version}`);
   }
 
-  const notInForce = (tenant: string): string | null => management?.live.notInForce(tenant) ?? null;
+  const standingOf = (tenant: string): PolicyStanding => ({
+    not_in_force: management?.live.notInForce(tenant) ?? null,
+    takes_no_change: management?.live.takesNoChange(tenant) ?? null,
+  });
 
   app.get(
     '/policies',
@@ -129,7 +132,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         bundle: management?.live.bundleFor(tenant) ?? set.bundle,
         origin: { ...set.origin, entrypoints: [...set.origin.entrypoints] },
         policies: all,
-        not_in_force: notInForce(tenant),
+        ...standingOf(tenant),
       };
     },
   );
@@ -144,7 +147,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
           ...row,
           current_body: file.body,
           current_body_sha256: file.body_sha256,
-          not_in_force: notInForce(tenant),
+          ...standingOf(tenant),
         };
       const { tampered, ...policy } = await stored(tenant, name);
       if (tampered !== null) throw new GateError('policy_tampered', tampered);
@@ -155,7 +158,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         ...(await storedRow(policy, { body, tampered: null })),
         current_body: body,
         current_body_sha256: body_sha256,
-        not_in_force: notInForce(tenant),
+        ...standingOf(tenant),
       };
     },
   );

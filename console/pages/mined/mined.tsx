@@ -13,7 +13,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { Window } from '../audit/fields.js';
 import { cameOf } from '../policies/came.js';
-import { NotInForce, whyNotInForce } from '../policies/standing.js';
+import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { bitByBit } from '../policy-lab/bit-by-bit.js';
 import { labShown } from '../policy-lab/found.js';
@@ -105,7 +105,7 @@ async function suggestionsShown(
 ): Promise<Shown> {
   // What was found before is not of interest beside what is looked for now, which it is compared with anyway.
   const found = isMining ? null : await settled('The policy engine', visit.services.policy.suggestions());
-  const late = found === null ? null : await whyNotInForce(visit);
+  const stands = found === null ? null : await engineStands(visit);
   const typed = windowTyped(form, USUAL);
   const id = visit.params['id'];
   return {
@@ -117,7 +117,7 @@ async function suggestionsShown(
           The tightest rules that past approvals of people support. Each only has more calls wait; what it names runs
           once its tool is classed so, which is a step of its own. <a href="/policies">All rules</a>
         </p>
-        <NotInForce why={late} />
+        <Standing of={stands} />
         <form method="post" action="/policies/suggestions/mine" class="filter">
           <Csrf token={visit.csrf} />
           <Window asked={typed} />

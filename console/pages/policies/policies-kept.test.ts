@@ -396,20 +396,19 @@ describe('a policy whose text somebody edited in the store', () => {
     const file = { name, content_type: 'rego', body: denies('no_such', 'all'), active: true } as const;
     await engine.management.library.create('', { ...file, ...by });
     await edit(name, 1);
+    // As the engine does every minute.
+    await expect(engine.management.live.verify()).rejects.toMatchObject({ code: 'policy_tampered' });
     for (const path of ['', '/edit']) {
       const shown = await told(`/policies/${name}${path}`);
       expect(shown).toMatch(/for everybody: on the command line alone, with gate policy rollback .*does not come into/);
       expect(shown).not.toMatch(/takes its place/);
     }
-    const refresh = jest.spyOn(engine.management.live, 'refresh').mockResolvedValueOnce('edited in the store: it is');
     const saved = await page.post(`/policies/${name}/edit`, { version: '1', body: denies('no_such'), reason: 'ours' });
-    refresh.mockRestore();
     expect([saved.status, words(saved.text)]).toEqual([
       200,
       expect.stringMatching(/Done: version 2, changed\. Warning: this is stored, and not in force in the process/),
     ]);
     // The list says it for as long as it is so, and not only the answer to the change.
-    const standing = jest.spyOn(engine.management.live, 'notInForce').mockReturnValue('what is stored is not in force');
     expect(await told('/policies')).toMatch(/judges by other policies than are stored.*what is stored is not in force/);
     // So do the policy's own page and its editor, of what is stored as in force.
     const late = await told(`/policies/${name}?came=2`);
@@ -430,14 +429,33 @@ describe('a policy whose text somebody edited in the store', () => {
       ]);
     expect(await told('/policies/templates/pii_egress.rego')).toContain('judges by other policies than are stored');
     expect(await told(`/policies/${name}/lab`)).toContain('as it is stored');
-    standing.mockRestore();
+    await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
     expect(await told('/policies')).not.toContain('judges by other policies');
     expect(await told(`/policies/${name}`)).toMatch(/State in force /);
-    expect(await told(`/policies/${name}/edit`)).toContain('what you save judges calls at once');
-    await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
+    expect(await told(`/policies/${name}/edit`)).toContain('a new version judges calls at once');
     const again = await page.post(`/policies/${name}/edit`, { version: '2', body: denies('no_such'), reason: 'ours' });
     expect(again.headers['location']).toBe(`/policies/${name}?came=3`);
   }, 120_000);
+
+  it('that is switched on there stops changes, and nothing of what judges is said not to', async () => {
+    const off = 'switched_on_there.json';
+    await page.post('/policies/new', { policy_name: off, body: '{}', reason: 'off' });
+    const on = await document('judges_still.json');
+    await page.post(`/policies/${on}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });
+    const switched = (active: number) =>
+      editedSqlite(engine.file).all('update policies set active = ? where name = ?', [active, off]);
+    switched(1);
+    await engine.management.live.verify();
+    for (const path of [`/policies/${on}`, '/policies', '/policies/templates']) {
+      const shown = await told(path);
+      expect([path, shown]).toEqual([path, expect.stringContaining('takes no change: somebody edited the store .')]);
+      expect([path, shown]).toEqual([path, expect.not.stringMatching(/judges by other|stored as in force/)]);
+    }
+    expect(await told(`/policies/${on}`)).toMatch(/State in force /);
+    switched(0);
+    await engine.management.live.verify();
+    expect(await told(`/policies/${on}`)).not.toContain('takes no change');
+  }, 60_000);
 
   it('is shown as it is to who began with the edited text, and what he typed goes on top', async () => {
     const name = await document('edited_between.json');

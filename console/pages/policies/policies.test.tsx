@@ -53,6 +53,7 @@ async function pageOf(...verdicts: Verdicts): Promise<string> {
             origin: { wasm_sha256: 'a', loaded_at: '2026-01-01T00:00:00.000Z', opa_version: '1' },
             bundle: { version: '1', hash_sha256: 'sha256:0b' },
             not_in_force: null,
+            takes_no_change: null,
             policies: [
               { name: 'own.rego', as_shipped: false, protected: true, active: true, rules: rulesOf(FILE) },
               { name: 'off.rego', as_shipped: false, protected: false, active: false, rules: rulesOf(FILE) },

@@ -9,7 +9,7 @@ import type { Page } from '../../visit.js';
 import { policyAddress } from './address.js';
 import { State } from './policy.js';
 import { timesSpoken } from './spoken.js';
-import { NotInForce } from './standing.js';
+import { Standing } from './standing.js';
 
 const DAY_MS = 86_400_000;
 /** Verdicts that are looked through; where there are more, the page says so. */
@@ -65,7 +65,7 @@ export const POLICIES: Page = {
               <Foreign text={engine.words} />
             </p>
           )}
-          {list.ok && list.value.not_in_force !== null && <NotInForce why={list.value.not_in_force} />}
+          {list.ok && <Standing of={list.value} />}
           {!verdicts.ok && <OrAway of={verdicts}>{() => null}</OrAway>}
           <OrAway of={list}>
             {(found) => (

@@ -11,7 +11,7 @@ import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
-import { NotInForce } from './standing.js';
+import { Standing } from './standing.js';
 import { By, EVENTS, RowOf } from './told.js';
 
 /** A rule by its place. */
@@ -150,7 +150,7 @@ const File = ({
         ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
-    <NotInForce why={of.not_in_force} />
+    <Standing of={of} />
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.current_body === null && (
       <Edited why={of.tampered ?? ''}>

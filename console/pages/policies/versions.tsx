@@ -9,7 +9,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { cameOf } from './came.js';
 import { between, digestShownOf, Overtaken, versionShownOf } from './overtaken.js';
-import { NotInForce, whenSaved } from './standing.js';
+import { Standing, whenSaved } from './standing.js';
 import { By, EVENTS, reasonIn, RowOf, seenIn, versionIn } from './told.js';
 
 /** One version: its text, who stored it and why, and how the text of now differs from it. */
@@ -59,7 +59,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
         <p>
           <a href={policyAddress(name)}>The policy as it is now</a>
         </p>
-        <NotInForce why={current?.not_in_force ?? null} />
+        <Standing of={current} />
         <OrAway of={found}>
           {(version) =>
             version === null ? (

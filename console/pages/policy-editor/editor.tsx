@@ -9,7 +9,7 @@ import { type Between, between, digestShownOf, Overtaken, versionShownOf } from 
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
 import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
-import { NotInForce, whenSaved } from '../policies/standing.js';
+import { Standing, whenSaved } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -130,7 +130,6 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
   const typed = form && draftIn(visit, form);
   const draft = typed ?? (stored ? draftOf(stored) : newDraft());
   const checked = said === undefined && typed ? await checkSettled(visit, typed) : said;
-  const late = stored?.not_in_force ?? null;
   const title = name === undefined ? 'A new policy' : `Edit ${name}`;
   const cannot = whyNot(name, file);
   const overtaken =
@@ -166,7 +165,7 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
           </>
         ) : (
           <>
-            <NotInForce why={late} />
+            <Standing of={stored} />
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
             {stored?.current_body === null && (
               <Edited why={stored.tampered ?? ''}>

@@ -4,7 +4,7 @@ import { settled } from '../../services.js';
 import { Csrf, Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from '../policies/address.js';
-import { NotInForce } from '../policies/standing.js';
+import { Standing } from '../policies/standing.js';
 import { labShown } from './found.js';
 import { CallsFields, callsAsked } from './window.js';
 
@@ -56,7 +56,7 @@ async function labPage(visit: Visit, form?: Form): Promise<Shown> {
         <p>
           <a href={policyAddress(name)}>The policy</a>
         </p>
-        {file.ok && <NotInForce why={file.value?.not_in_force ?? null} />}
+        {file.ok && <Standing of={file.value} />}
         <OrAway of={file}>
           {(found) =>
             found === null ? (

@@ -12,7 +12,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, templateAddress } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
-import { NotInForce, whyNotInForce } from '../policies/standing.js';
+import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn, seenIn, versionIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -195,7 +195,7 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
     template.ok && template.value !== null
       ? await settled('The policy engine', setOf(visit, template.value))
       : ({ ok: true, value: DEFAULTS } as const);
-  const late = await whyNotInForce(visit);
+  const stands = await engineStands(visit);
   const overtaken =
     asked !== null && set.ok && set.value.version !== null
       ? await between(visit, documentOf(name), { on: versionAsked(asked.form), now: set.value.version })
@@ -213,7 +213,7 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
         <p>
           <a href="/policies/templates">All templates</a>
         </p>
-        <NotInForce why={late} />
+        <Standing of={stands} />
         <OrAway of={template}>
           {(one) =>
             one === null ? (

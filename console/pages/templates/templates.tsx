@@ -4,7 +4,7 @@ import { Empty, Foreign, OrAway, Table } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { templateAddress } from '../policies/address.js';
-import { NotInForce, whyNotInForce } from '../policies/standing.js';
+import { engineStands, Standing } from '../policies/standing.js';
 
 /** The catalogue: policies that ship without being in force. */
 export const TEMPLATES: Page = {
@@ -13,9 +13,9 @@ export const TEMPLATES: Page = {
   role: 'viewer',
   async show(visit) {
     const { services, query } = visit;
-    const [found, late] = await Promise.all([
+    const [found, stands] = await Promise.all([
       settled('The policy engine', services.policy.templates()),
-      whyNotInForce(visit),
+      engineStands(visit),
     ]);
     const domain = query['domain'] || undefined;
     const words = (query['q'] ?? '').trim();
@@ -28,7 +28,7 @@ export const TEMPLATES: Page = {
             Policies that ship with Gate and hold nowhere until somebody installs them.{' '}
             <a href="/policies">All rules</a>
           </p>
-          <NotInForce why={late} />
+          <Standing of={stands} />
           <OrAway of={found}>
             {(all) => (
               <>
