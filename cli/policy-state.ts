@@ -48,7 +48,8 @@ export function registerPolicyState(policy: Command, { engine }: Pick<PolicyComm
 
 /**
  * Does it to the version that Gate has now; refused where somebody changes it in between, or what holds for everybody and comes back where a tenant's
- * copy is deleted. A rule may be named without its ending. `tell` is given what follows and what comes back, line by line.
+ * copy is deleted. A rule may be named without its ending. `tell` is given what comes back, line by line; what else follows is a
+ * warning of the answer.
  */
 export async function policyStateSet(
   ask: AskPolicies,
@@ -71,11 +72,9 @@ export async function policyStateSet(
     );
   if (act !== 'delete' && now.active === (act === 'on'))
     throw new CliError(`${oneLine(now.name)} ${ACTS[act].done} already`, 4);
-  const opened = act === 'on' ? null : withoutFence(now);
-  if (opened !== null) tell(oneLine(opened));
   const path = `/policies/${encodeURIComponent(now.name)}`;
   const [method, what] = act === 'delete' ? ['DELETE', ''] : ['POST', act === 'on' ? '/activate' : '/deactivate'];
-  return ask(method, `${path}${what}${scope}`, {
+  const made = await ask<MutatedPolicy>(method, `${path}${what}${scope}`, {
     expected_current_version: now.current_version,
     expected_body_sha256: now.body_sha256,
     ...(act === 'delete' && tenant !== undefined && { expected_back_sha256: await comesBack(ask, now, tenant, tell) }),
@@ -83,6 +82,8 @@ export async function policyStateSet(
     actor_sub: userInfo().username,
     actor_idp: 'command line',
   });
+  const opened = act === 'on' ? null : withoutFence(now);
+  return opened === null ? made : { ...made, warnings: [...(made.warnings ?? []), opened] };
 }
 
 /** The SHA-256 of the text for everybody that holds for the tenant without its copy, which is told; `null` where nothing comes back. */

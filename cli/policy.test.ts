@@ -400,16 +400,18 @@ describe('one policy at the command line', () => {
     expect(told.join('\n')).not.toContain('\u001b');
   });
 
-  it.each(['off', 'delete'] as const)('that was mined says what follows, by %s while it is in force', async (act) => {
-    const mined = { ...row, domain: 'mined', tool_surface: ['create\u001b_issue'] };
+  it.each(['off', 'delete'] as const)('that was mined is warned of, by %s while it is in force', async (act) => {
+    const mined = { ...row, domain: 'mined', tool_surface: ["create'issue"] };
     policies = [mined];
-    await policyStateSet(ask, act, 'a.rego', { reason: 'ticket 3' }, tell);
-    expect(told).toEqual([
-      expect.stringMatching(/^Without this rule the class of create\\u\{1b\}_issue alone counts: .*runs/),
+    const made = await policyStateSet(ask, act, 'a.rego', { reason: 'ticket 3' }, tell);
+    expect(made.warnings).toEqual([
+      expect.stringMatching(
+        /^Without this rule the class of create'issue alone counts: .*npx gate tools set 'create'\\''issue' review/,
+      ),
     ]);
     policies = [{ ...mined, active: false }];
-    await policyStateSet(ask, act === 'off' ? 'on' : act, 'a.rego', { reason: 'ticket 3' }, tell);
-    expect(told).toHaveLength(1);
+    const on = await policyStateSet(ask, act === 'off' ? 'on' : act, 'a.rego', { reason: 'ticket 3' }, tell);
+    expect(on.warnings).toBeUndefined();
   });
 
   it('is the one of an operator, also where one of the rules that ship has its name', async () => {
