@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Kysely } from 'kysely';
+import { errorText } from '../../domain/errors.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { EVERYBODY, type PolicyStore, type StoredPolicy, type StoredSet } from '../../domain/policy/library-ports.js';
@@ -385,6 +386,28 @@ describe.each([
     for (const question of [() => store.sets(), () => store.catalogue()])
       await expect(question()).rejects.toMatchObject({ code: 'policy_tampered', message });
   };
+
+  it('a number that is none, in a table that somebody made anew, hides no later version', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const first = await tables('policy_state', 'policy_sets', 'policies');
+    await change(EVERYBODY, 'a.json', '{"max":2}');
+    await putAllBack(first);
+    const kept = (await all('policy_past_sets')).map(({ version }) => String(version)).toSorted();
+    await place.all(`delete from policy_past_sets where version = '${kept.at(-1)}'`);
+    const versions = await all('policy_versions');
+    const isFile = place.folder !== null;
+    if (isFile) {
+      const columns = Object.keys(versions[0] ?? {}).map((name) =>
+        name === 'version' ? name : `${name} ${name === 'active' || name === 'chain_seq' ? 'integer' : 'text'}`,
+      );
+      await place.all('drop table policy_versions');
+      await place.all(`create table policy_versions (${columns.join(', ')}, primary key (tenant, name, version))`);
+      for (const row of versions) await inserted('policy_versions', row);
+    } else await place.all('alter table policy_versions alter column version type numeric');
+    await inserted('policy_versions', { ...versions[0], version: isFile ? 'zzz' : 'NaN' });
+    const told = await store.sets().then(({ tampered }) => tampered, errorText);
+    expect(told).toMatch(/put back to generation 1: version 2 of a\.json .* is of a later one/);
+  });
 
   it('who puts the state and the sets back and takes the kept sets away is told by the policies and versions since', async () => {
     await change(EVERYBODY, 'a.json', '{"max":1}');

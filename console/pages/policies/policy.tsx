@@ -252,6 +252,7 @@ const Acts = ({
   readonly form: Form | undefined;
 }) => {
   const act = active ? 'deactivate' : 'activate';
+  const opens = withoutFence(of);
   const meant = form?.get('act') || act;
   return (
     <section aria-labelledby="acts">
@@ -274,9 +275,9 @@ const Acts = ({
           <input type="hidden" name="version" value={version} />
           <input type="hidden" name="digest" value={digest} />
           <input type="hidden" name="act" value={act} />
-          {withoutFence(of) && (
+          {opens && (
             <p class="notice">
-              <Foreign text={withoutFence(of) ?? ''} />
+              <Foreign text={opens} />
             </p>
           )}
           <label>
