@@ -444,7 +444,7 @@ describe('a policy whose text somebody edited in the store', () => {
     await page.post(`/policies/${on}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });
     const switched = (active: number) =>
       editedSqlite(engine.file).all('update policies set active = ? where name = ?', [active, off]);
-    switched(1);
+    await switched(1);
     await engine.management.live.verify();
     for (const path of [`/policies/${on}`, '/policies', '/policies/templates']) {
       const shown = await told(path);
@@ -452,7 +452,7 @@ describe('a policy whose text somebody edited in the store', () => {
       expect([path, shown]).toEqual([path, expect.not.stringMatching(/judges by other|stored as in force/)]);
     }
     expect(await told(`/policies/${on}`)).toMatch(/State in force /);
-    switched(0);
+    await switched(0);
     await engine.management.live.verify();
     expect(await told(`/policies/${on}`)).not.toContain('takes no change');
   }, 60_000);
