@@ -56,6 +56,10 @@ const PROVER = 'gate/policies';
 /** Rules that are stored do not wait longer to be in force. */
 const REHEARSAL_MS = 5_000;
 
+/** Tries rules that are not in force, in a thread of its own. */
+export const openTrials = (floor: PolicySet): LocalEvaluator =>
+  createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
+
 /** Rejects where what is stored cannot be loaded: a process that starts has nothing older to judge by. */
 export async function openManagement({
   floor,
@@ -71,6 +75,7 @@ export async function openManagement({
   ordinaryMs = ORDINARY_MS,
   watchMs,
   lookMs,
+  shared,
 }: {
   readonly floor: PolicySet;
   readonly store: PolicyStore;
@@ -86,8 +91,13 @@ export async function openManagement({
   readonly ordinaryMs?: number;
   readonly watchMs?: number;
   readonly lookMs?: number;
+  /** Tries rules for several of one process, and outlives them; without it each has its own. */
+  readonly shared?: LocalEvaluator;
 }): Promise<PolicyManagement> {
-  const trials = createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
+  const trials = shared ?? openTrials(floor);
+  const closeTrials = async (): Promise<void> => {
+    if (trials !== shared) await trials.close();
+  };
   const live = createLivePolicies({
     floor,
     store,
@@ -177,7 +187,7 @@ export async function openManagement({
         'rules that ship by now have the names of stored policies, which hold beside them until they are switched off or deleted',
       );
   } catch (error) {
-    await trials.close();
+    await closeTrials();
     throw error;
   }
   return {
@@ -208,7 +218,7 @@ export async function openManagement({
     async close() {
       live.close();
       await outbox.close();
-      await trials.close();
+      await closeTrials();
       await studies.close();
     },
   };

@@ -5,7 +5,7 @@ import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { openTemplates } from '../../adapters/policy/template-files.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
-import { openManagement } from '../../api/policy/management.js';
+import { openManagement, openTrials } from '../../api/policy/management.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { EVERYBODY, type PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
@@ -27,6 +27,7 @@ const { places, before, after, several } = JSON.parse(process.argv[2] ?? '') as 
 const forever = () => new Promise<never>(() => undefined);
 const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
+const shared = openTrials(floor);
 const opa = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory });
 const known = new Map<string, ReturnType<PolicyCompiler['compile']>>();
 /** Every store has the same texts. */
@@ -90,6 +91,7 @@ async function changing(step: ChangeStep): Promise<void> {
       log: pino({ level: 'silent' }),
       watchMs: 20,
       lookMs: 20,
+      shared,
     });
   const compiler: PolicyCompiler = {
     ...opa,
