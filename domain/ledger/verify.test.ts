@@ -10,6 +10,7 @@ import { prepareRow } from './entry.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { sqliteChainReader } from '../../adapters/ledger/sqlite-chain.js';
 import { createVerifier } from './verifier.js';
+import { someOf } from '../../test/support/some-of.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
 const sidecarOf = (text: string) => ({ payload_sha256: sha256Hex(text), payload_canonical_json: text });
@@ -64,7 +65,8 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
   it('each column of each row, in every way a value can change', async () => {
     const kinds = new Map<string, string>(CONTENT_FIELDS);
     const integers = ['chain_version', 'seq', 'authorized', 'cost_micros'];
-    for (let seq = 1; seq <= LENGTH; seq++) {
+    const numbers = Array.from({ length: LENGTH }, (_, at) => at + 1);
+    for (const seq of someOf(`rows that are changed, on ${kind}`, numbers, 2)) {
       const [row] = await place.sql('select * from ledger_entries where seq = ?', [seq]);
       for (const column of ENTRY_COLUMNS.filter((name) => name !== 'seq' && name !== 'chain_version')) {
         const value = row?.[column] ?? null;
