@@ -8,6 +8,7 @@ import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
 import { reviewsOf } from '../adapters/review/review-store.js';
+import type { ThreadLimits } from '../adapters/threads/threads.js';
 import type { LiteConfig } from '../config/lite.js';
 import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
@@ -47,6 +48,7 @@ export interface LitePortsOptions {
   readonly toolsName: string;
   readonly mayCall: MayCall;
   readonly inspected: LiteMetrics['inspected'];
+  readonly largeRequests: ThreadLimits | undefined;
   readonly tellAlarm: OnAlarm;
   readonly told: OnDisk['told'];
   readonly logger: Logger;
@@ -76,13 +78,14 @@ export function litePorts(options: LitePortsOptions) {
     toolsName,
     mayCall,
     inspected,
+    largeRequests,
     tellAlarm,
     told,
     logger,
     now,
   } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
-  const scanner = scanInThreads();
+  const scanner = scanInThreads(largeRequests);
   const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine, maskedParams } = config;
   const egress: EgressPolicy = { evaluateEgress: async (question) => policies.egress(question) };
   const observed = config.mode === 'observe' || config.egressMode === 'observe';
@@ -90,9 +93,13 @@ export function litePorts(options: LitePortsOptions) {
   const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
-  const evaluator = createLocalEvaluator(policies);
-  const sandbox = createLocalSandbox(analyze);
-  const inspector = inspectLargeInThreads(createInspector({ personas, maskedParams }), { personas, maskedParams });
+  const evaluator = createLocalEvaluator(policies, undefined, largeRequests);
+  const sandbox = createLocalSandbox(analyze, largeRequests);
+  const inspector = inspectLargeInThreads(createInspector({ personas, maskedParams }), {
+    personas,
+    maskedParams,
+    ...largeRequests,
+  });
   const ports: ActivityPorts = {
     calls,
     inspector: {

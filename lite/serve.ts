@@ -9,6 +9,7 @@ import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { loadAnalyzer } from '../adapters/sandbox/analyzer.js';
 import { logStream } from '../adapters/store/log-stream.js';
+import type { ThreadLimits } from '../adapters/threads/threads.js';
 import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
@@ -66,6 +67,8 @@ export interface LiteOptions {
   readonly beforeCommit?: () => void;
   /** A call must have begun within this time; later it is abandoned without an effect. */
   readonly callDeadlineMs?: number;
+  /** Of the threads that look at large requests; for tests that are to depend on no machine's speed. */
+  readonly largeRequests?: ThreadLimits;
   /** Composes the activities over their ports; crash tests replace it. */
   readonly compose?: (ports: ActivityPorts, durable: () => Promise<void>) => GateActivities;
 }
@@ -121,7 +124,7 @@ export async function startLite({
     command: child && [child.command, ...child.args],
   });
   const probes = liteProbes(config, policies, toolsName);
-  const { maxPages, beforeCommit } = options;
+  const { maxPages, beforeCommit, largeRequests } = options;
   const stores = await openLiteStores({
     file: ledgerFile,
     keys: keys.ring,
@@ -168,6 +171,7 @@ export async function startLite({
     logger,
     now,
     inspected: metrics.inspected,
+    largeRequests,
     tellAlarm: alarmsTold(logger, registry),
   });
   const runner = createInProcessRunner({
