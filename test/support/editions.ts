@@ -21,6 +21,8 @@ export interface EditionOptions {
 /** One edition of Gate before some tools, as an agent and an operator meet it. */
 export interface Edition {
   readonly bot: AgentClient;
+  /** Another agent, and the name that rows have for it; in lite there is one agent, whatever its name. */
+  agent(name: string): Promise<{ readonly bot: AgentClient; readonly id: string }>;
   readonly ledgerFile: string;
   approve(correlationId: string): Promise<number>;
   /** What the readiness of the front door says. */
@@ -47,6 +49,7 @@ async function openStack(options: EditionOptions): Promise<Edition> {
   const stack = await startStack({ env, stateDir });
   return {
     bot: await stack.agent(agent),
+    agent: async (name) => ({ bot: await stack.agent(name), id: name }),
     ready: async () => JSON.parse((await stack.health('proxy', '/readyz')).text) as JsonObject,
     ledgerFile: join(stateDir, 'data', 'ledger.db'),
     approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
@@ -78,6 +81,7 @@ async function openLiteEdition(options: EditionOptions): Promise<Edition> {
   };
   return {
     bot,
+    agent: () => Promise.resolve({ bot, id: 'anonymous' }),
     ready: async () => {
       const token = gate.lite.ownDecideToken?.token ?? '';
       return (await gate.send('GET', '/readyz', { headers: { authorization: `Bearer ${token}` } })).body;
