@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { type Edition, EDITIONS } from '../../support/editions.js';
 import { liteFolder } from '../../support/lite.js';
 import { drift } from './drift.js';
+import { pins } from './pins.js';
 import { responses } from './responses.js';
 import { reviewedDefinitions } from './reviewed-definitions.js';
 import { type Section, STARTS, type Subject } from './section.js';
@@ -35,7 +36,7 @@ async function upstream() {
  * has pins and a history of its own; in lite there is one agent, so there each section has a lite of its own, which starts at once.
  */
 describe.each([
-  ['the full stack', [SECTIONS]],
+  ['the full stack', [[...SECTIONS, pins]]],
   ['lite', SECTIONS.map((one) => [one])],
 ] as const)('%s', (edition, groups) => {
   const [, open, startLimitMs] = EDITIONS.find(([name]) => name === edition) ?? EDITIONS[0];
