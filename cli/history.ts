@@ -89,6 +89,9 @@ function stackWithEngine(): ReturnType<typeof developmentFile> {
   }
 }
 
+/** Somebody waits at a terminal for an engine that has long been started, or is not. */
+const CONNECT_LIMIT = '4s';
+
 /** The runs of a call, and of what it began. */
 async function runsOf(id: string): Promise<HistoryRun[]> {
   const [{ Client, isGrpcServiceError }, { connectEngine }, { historyOf }, { engineAddress, engineTlsFault }] =
@@ -107,7 +110,9 @@ async function runsOf(id: string): Promise<HistoryRun[]> {
   const namespace = known?.namespace ?? config.namespace;
   let connection: Awaited<ReturnType<typeof connectEngine>> | undefined;
   try {
-    connection = await connectEngine(engineAddress({ ...config, namespace }, address));
+    connection = await connectEngine(engineAddress({ ...config, namespace }, address), {
+      connectTimeout: CONNECT_LIMIT,
+    });
     const client = new Client({ connection, namespace });
     const keys = keysHere();
     const runs = await historyOf(client, id, keys);

@@ -914,14 +914,14 @@ describe('a store that was away for a minute', () => {
 
   it('asks of the store no more than a look now and then, however many calls stand open and others are stored', async () => {
     away = true;
-    const calls = await left(40);
+    const calls = await left(12);
     asked = 0;
     await pass(60_000);
     // Half a second, then twice as long each time, then every five seconds.
     expect(asked).toBeLessThanOrEqual(calls.length * 20);
     asked = 0;
     gate.script.tier = 'green';
-    for (let others = 0; others < 20; others += 1)
+    for (let others = 0; others < 12; others += 1)
       expect(await gate.run(await gate.call())).toMatchObject({ state: 'completed' });
     await settled();
     expect(asked).toBeLessThanOrEqual(calls.length);

@@ -1,5 +1,5 @@
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
-import { bare, found, nameOf, type Node, nodeAt, nodesAt, type Source, treeOf, walk } from './syntax.js';
+import { bare, found, nameOf, type Node, nodeAt, nodesAt, type Source, treeOf } from './syntax.js';
 
 /** The position of a text or value in the syntax tree. */
 type Use = 'read' | 'written';
@@ -110,15 +110,14 @@ export function writtenSignals(sources: readonly Source[]): ReadonlySet<string> 
   for (const source of sources) {
     const tree = treeOf(source);
     const names = new Set<string>();
-    walk(tree, (node) => {
-      const value =
-        node.type === 'KeyValueProperty' && nameOf(nodeAt(node, 'key')) === 'signal' ? nodeAt(node, 'value') : null;
+    for (const { node } of found(tree, 'KeyValueProperty')) {
+      const value = nameOf(nodeAt(node, 'key')) === 'signal' ? nodeAt(node, 'value') : null;
       if (value?.type === 'StringLiteral') written.add(value['value'] as string);
       else if (value?.type === 'Identifier') names.add(nameOf(value) ?? '');
-      if (node.type === 'ObjectExpression')
-        for (const one of nodesAt(node, 'properties'))
-          if (one.type === 'Identifier' && nameOf(one) === 'signal') names.add('signal');
-    });
+    }
+    for (const { node } of found(tree, 'ObjectExpression'))
+      for (const one of nodesAt(node, 'properties'))
+        if (one.type === 'Identifier' && nameOf(one) === 'signal') names.add('signal');
     if (names.size > 0) for (const text of typedTexts(tree, names)) written.add(text);
   }
   return written;
@@ -182,15 +181,14 @@ export function unwrittenFields(sources: readonly Source[], fields: readonly str
   const unwritten = new Set(fields);
   const ofRows = new Set(fields);
   for (const source of sources)
-    walk(treeOf(source), (node) => {
-      if (node.type !== 'ObjectExpression') return;
+    for (const { node } of found(treeOf(source), 'ObjectExpression')) {
       const parts = ownParts(node);
-      if (!parts.every(([name]) => ofRows.has(name)) && !parts.some(([name]) => name === 'event_kind')) return;
+      if (!parts.every(([name]) => ofRows.has(name)) && !parts.some(([name]) => name === 'event_kind')) continue;
       for (const [name, value] of parts) {
         const constant = value && constantIn(value, name);
         if (constant !== null && !EMPTY.has(constant)) unwritten.delete(name);
       }
-    });
+    }
   return [...unwritten];
 }
 
@@ -198,9 +196,8 @@ export function unwrittenFields(sources: readonly Source[], fields: readonly str
 export function unnamed(sources: readonly Source[], names: readonly string[]): readonly string[] {
   const missing = new Set(names);
   for (const source of sources)
-    walk(treeOf(source), (node) => {
-      if (node.type === 'ObjectExpression') for (const [name] of ownParts(node)) missing.delete(name);
-    });
+    for (const { node } of found(treeOf(source), 'ObjectExpression'))
+      for (const [name] of ownParts(node)) missing.delete(name);
   return [...missing];
 }
 
@@ -216,19 +213,18 @@ export function constantFields(sources: readonly Source[]): ReadonlyMap<string, 
     if (name === null || value === null || !fields.has(name)) return;
     values.set(name, (values.get(name) ?? new Set()).add(value));
   };
-  for (const source of sources.filter((one) => !isContract(one)))
-    walk(treeOf(source), (node) => {
-      // A counter that starts at zero is not empty.
-      const changed = nodeAt(node, node.type === 'UpdateExpression' ? 'argument' : 'left');
-      if (/^(?:Update|Assignment)Expression$/.test(node.type)) put(changed && nameOf(changed), 'something else');
-      if (node.type === 'ObjectExpression')
-        for (const one of nodesAt(node, 'properties')) {
-          const name = one.type === 'Identifier' ? nameOf(one) : nameOf(nodeAt(one, 'key'));
-          const value = nodeAt(one, 'value');
-          if (one.type === 'Identifier') put(name, 'something else');
-          else if (value && name !== null) put(name, constantIn(value, name));
-        }
-    });
+  for (const tree of sources.filter((one) => !isContract(one)).map(treeOf)) {
+    // A counter that starts at zero is not empty.
+    for (const { node } of found(tree, 'UpdateExpression')) put(nameOf(nodeAt(node, 'argument')), 'something else');
+    for (const { node } of found(tree, 'AssignmentExpression')) put(nameOf(nodeAt(node, 'left')), 'something else');
+    for (const { node } of found(tree, 'ObjectExpression'))
+      for (const one of nodesAt(node, 'properties')) {
+        const name = one.type === 'Identifier' ? nameOf(one) : nameOf(nodeAt(one, 'key'));
+        const value = nodeAt(one, 'value');
+        if (one.type === 'Identifier') put(name, 'something else');
+        else if (value && name !== null && fields.has(name)) put(name, constantIn(value, name));
+      }
+  }
   return new Map(
     [...values].flatMap(([name, [value = '', ...rest]]) =>
       rest.length === 0 && EMPTY.has(value) ? [[name, value] as const] : [],

@@ -43,8 +43,18 @@ export function treeOf({ text }: Source): Node {
 /** Called for each node; `true` skips its children. `parents` goes from the file to the nearest parent. */
 export type Visit = (node: Node, parents: readonly Node[]) => boolean | void;
 
-const PART_OF_TYPES =
-  /^(?:typeAnnotation|typeParams|typeArguments|typeParameters|returnType|superTypeParams|implements)$/;
+/** Parts of a node that do not exist at run time, and where it stands. */
+const NOT_AT_RUN_TIME = new Set([
+  'typeAnnotation',
+  'typeParams',
+  'typeArguments',
+  'typeParameters',
+  'returnType',
+  'superTypeParams',
+  'implements',
+  'span',
+  'decorators',
+]);
 const TYPES_ALONE = new Set(['TsInterfaceDeclaration', 'TsTypeAliasDeclaration', 'TsModuleDeclaration']);
 
 /** Visits every node that exists at run time, so no types. */
@@ -52,12 +62,12 @@ export function walk(node: Node, visit: Visit, parents: readonly Node[] = []): v
   if (TYPES_ALONE.has(node.type) || visit(node, parents) === true) return;
   const around = [...parents, node];
   const go = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(go);
+    if (value === null || typeof value !== 'object') return;
+    if (Array.isArray(value)) for (const one of value) go(one);
     else if (isNode(value)) walk(value, visit, around);
-    else if (value !== null && typeof value === 'object') Object.values(value).forEach(go);
+    else for (const part in value) go((value as Record<string, unknown>)[part]);
   };
-  for (const [part, value] of Object.entries(node))
-    if (part !== 'span' && part !== 'decorators' && !PART_OF_TYPES.test(part)) go(value);
+  for (const part in node) if (!NOT_AT_RUN_TIME.has(part)) go(node[part]);
 }
 
 export interface Place {
@@ -66,7 +76,7 @@ export interface Place {
 }
 
 const places = new WeakMap<Node, Map<string, Place[]>>();
-/** All nodes of a kind that exist at run time. */
+/** All nodes of a kind that exist at run time; a tree is walked once for all kinds. */
 export function found(tree: Node, type: string): readonly Place[] {
   let known = places.get(tree);
   if (!known) {

@@ -10,7 +10,7 @@ import { failureConverterPath } from './client.js';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const workflowsPath = here('../workflows/index.js');
 /** What workflow code may import, besides packages, whose versions are pinned. */
-const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'workers'];
+export const SOURCES = ['workflows', 'domain', 'contracts', 'activities', 'workers'];
 const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
 
 /**
@@ -18,7 +18,7 @@ const CACHE = join(PROJECT_ROOT, '.cache', 'workflows');
  * digest of its sources; if it cannot be stored, it is made each time.
  */
 export async function bundleWorkflows(cache = CACHE): Promise<WorkflowBundle & { readonly kept: boolean }> {
-  const file = join(cache, `${sourcesDigest()}.js`);
+  const file = join(cache, `${workflowSourcesDigest()}.js`);
   const kept = keptIn(file);
   if (kept !== null) return { code: kept, kept: true };
   const { code } = await bundleWorkflowCode({
@@ -51,16 +51,15 @@ function keptIn(file: string): string | null {
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-function sourcesDigest(): string {
-  const digest = createHash('sha256').update(`${PROJECT_ROOT}\0${process.version}\0`);
+/** What the bundle of a program is kept under: `root` is the folder of its package.json, `code` that of its built code. */
+export function workflowSourcesDigest(root = PROJECT_ROOT, code = here('..')): string {
+  const digest = createHash('sha256').update(`${root}\0${process.version}\0`);
   // The lock file says which packages are in the bundle; an image without one has packages that never change.
   for (const name of ['package.json', 'package-lock.json'])
-    if (existsSync(join(PROJECT_ROOT, name)))
-      digest.update(`\0${name}\0`).update(readFileSync(join(PROJECT_ROOT, name)));
-  for (const folder of SOURCES) {
-    const root = here(`../${folder}`);
-    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort())
-      if (/(?<!\.test)\.js$/.test(name)) digest.update(`\0${folder}/${name}\0`).update(readFileSync(join(root, name)));
-  }
+    if (existsSync(join(root, name))) digest.update(`\0${name}\0`).update(readFileSync(join(root, name)));
+  for (const folder of SOURCES)
+    for (const name of readdirSync(join(code, folder), { recursive: true, encoding: 'utf8' }).sort())
+      if (/(?<!\.test)\.js$/.test(name))
+        digest.update(`\0${folder}/${name}\0`).update(readFileSync(join(code, folder, name)));
   return digest.digest('hex');
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Interceptor, InterceptingCall, StatusObject } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
+import type { DataConverter, Duration } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { createEngineCircuit, type CircuitOptions, type EngineCircuit } from './circuit.js';
@@ -48,12 +48,18 @@ export interface EngineClient {
 /** How often a lost connection is tried again; by default gRPC waits up to two minutes. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
+/** How long a connection may take on a machine that is busy with a start. */
+const CONNECT_LIMIT = '10s';
+
 /** A bare connection. gRPC compression is off: on loopback it costs processor time and saves nothing. */
-export const connectEngine = async (address: EngineAddress, interceptors?: Interceptor[]): Promise<Connection> =>
+export const connectEngine = async (
+  address: EngineAddress,
+  { interceptors, connectTimeout = CONNECT_LIMIT }: { interceptors?: Interceptor[]; connectTimeout?: Duration } = {},
+): Promise<Connection> =>
   Connection.connect({
     address: address.address,
     tls: await tlsOf(address),
-    connectTimeout: '10s',
+    connectTimeout,
     channelArgs: { 'grpc.default_compression_algorithm': 0, ...RECONNECT },
     ...(interceptors && { interceptors }),
   });
@@ -78,12 +84,14 @@ export async function connectClient(
       return !closed && retries.retryableDecider(attempt, status);
     },
   });
-  const connection = await connectEngine(address, [
-    // The probe must answer first.
-    (options, next) =>
-      options.method_definition.path.endsWith(PROBE) ? (next(options) as InterceptingCall) : retried(options, next),
-    (options, next) => (closed ? endedCall() : next(options)) as InterceptingCall,
-  ]);
+  const connection = await connectEngine(address, {
+    interceptors: [
+      // The probe must answer first.
+      (options, next) =>
+        options.method_definition.path.endsWith(PROBE) ? (next(options) as InterceptingCall) : retried(options, next),
+      (options, next) => (closed ? endedCall() : next(options)) as InterceptingCall,
+    ],
+  });
   const client = new Client({ connection, namespace: address.namespace, dataConverter: dataConverter(keys) });
   circuit = createEngineCircuit({
     probe: (deadlineMs) => connection.withDeadline(deadlineMs, () => connection.workflowService.getSystemInfo({})),

@@ -169,18 +169,18 @@ describe('an agent that asks for more than answers of its own', () => {
   });
 
   it('is sent earlier results up to so many bytes a minute, in whatever way it asks; a single retry always', async () => {
-    await open({ GATE_LITE_REPLAY_BYTES: '3000000', GATE_LITE_VELOCITY_LIMIT: '0' });
+    await open({ GATE_LITE_REPLAY_BYTES: '300000', GATE_LITE_VELOCITY_LIMIT: '0' });
     tools.answer = (request) => ({
       jsonrpc: '2.0',
       id: request.id ?? null,
-      result: { content: [{ type: 'text', text: 'x'.repeat(2_000_000) }] },
+      result: { content: [{ type: 'text', text: 'x'.repeat(200_000) }] },
     });
-    const ids = Array.from({ length: 20 }, () => randomUUID());
+    const ids = Array.from({ length: 8 }, () => randomUUID());
     for (const id of ids) expect((await gate.call('read_file', { id })).status).toBe(200);
     const replies = await Promise.all(ids.map((id) => gate.call('read_file', { id })));
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(2);
     const refused = replies.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(18);
+    expect(refused).toHaveLength(6);
     expect(refused[0]).toMatchObject({ body: { error: 'rate_limited', scope: 'agent' } });
     expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
     // What was never asked for again, and what holds no result, is not refused.

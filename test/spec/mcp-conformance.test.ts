@@ -105,9 +105,7 @@ describe(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
   (HAS_NODE_24 ? it : it.skip)(
     'loses no scenario through Gate that its upstream passes',
     async () => {
-      const directly = await run(upstream.url);
-      expect([...directly.keys()].toSorted()).toEqual(SCENARIOS.toSorted());
-      expect([...directly].filter(([, passed]) => !passed)).toEqual([]);
+      // Its upstream passes all of them: what is missing here is looked for there by running the suite against `upstream.url`.
       const through = await run(`${gate.lite.url}/mcp`);
       expect([...through].filter(([, passed]) => !passed)).toEqual([]);
       expect([...through.keys()].toSorted()).toEqual(SCENARIOS.toSorted());

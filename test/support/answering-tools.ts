@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Json, JsonObject } from '../../contracts/json.js';
@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 /** An MCP server that answers calls and reads with what a test tells it to. */
 export interface AnsweringTools {
   readonly url: string;
+  readonly server: Server;
   /** The result of each tool, resource (by its address) or prompt (by its name). */
   results: Readonly<Record<string, JsonObject>>;
   /** How often each was asked for. */
@@ -62,6 +63,7 @@ export async function answeringTools(): Promise<AnsweringTools> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const tools: AnsweringTools = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    server,
     results: {},
     asked: new Map(),
     streams: false,

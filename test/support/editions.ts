@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../contracts/json.js';
 import { type AgentClient, createAgentClient } from './agent.js';
 import { openLite } from './lite.js';
-import { STACK_START_LIMIT_MS, startStack } from './stack.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from './stack.js';
 
 /** What an edition is opened over: the tools, where it keeps its state, and whether it hands on lists that changed. */
 export interface EditionOptions {
@@ -21,7 +21,11 @@ export interface EditionOptions {
 /** One edition of Gate before some tools, as an agent and an operator meet it. */
 export interface Edition {
   readonly bot: AgentClient;
+  /** Another agent, and the name that rows have for it; in lite there is one agent, whatever its name. */
+  agent(name: string): Promise<{ readonly bot: AgentClient; readonly id: string }>;
   readonly ledgerFile: string;
+  /** Where it is the full stack: what that has besides. */
+  readonly stack?: TestStack;
   approve(correlationId: string): Promise<number>;
   /** What the readiness of the front door says. */
   ready(): Promise<JsonObject>;
@@ -47,7 +51,9 @@ async function openStack(options: EditionOptions): Promise<Edition> {
   const stack = await startStack({ env, stateDir });
   return {
     bot: await stack.agent(agent),
+    agent: async (name) => ({ bot: await stack.agent(name), id: name }),
     ready: async () => JSON.parse((await stack.health('proxy', '/readyz')).text) as JsonObject,
+    stack,
     ledgerFile: join(stateDir, 'data', 'ledger.db'),
     approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
     reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
@@ -78,6 +84,7 @@ async function openLiteEdition(options: EditionOptions): Promise<Edition> {
   };
   return {
     bot,
+    agent: () => Promise.resolve({ bot, id: 'anonymous' }),
     ready: async () => {
       const token = gate.lite.ownDecideToken?.token ?? '';
       return (await gate.send('GET', '/readyz', { headers: { authorization: `Bearer ${token}` } })).body;

@@ -1,10 +1,11 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../contracts/json.js';
 
 /** An MCP server that lists what a test tells it to, page by page, and counts the calls of its tools. */
 export interface ListingTools {
   readonly url: string;
+  readonly server: Server;
   /** The pages of `tools/list`; the cursor of one is the place of the next. */
   pages: readonly (readonly JsonObject[])[];
   /** What other lists and introductions answer, by method. */
@@ -62,6 +63,7 @@ export async function listingTools(): Promise<ListingTools> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const tools: ListingTools = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    server,
     pages: [],
     results: {},
     called: [],
