@@ -54,4 +54,17 @@ describe('the key of a provider, in a file', () => {
       await close();
     }
   });
+
+  it.each([
+    ['that is not there', {}, 'GATE_BRAIN_TEST_KEY: is not set, or empty'],
+    ['that is a sentence', { GATE_BRAIN_TEST_KEY: 'ask 4711 people' }, 'GATE_BRAIN_TEST_KEY: is no key'],
+  ])('%s is refused at the start with its name, and is not shown', async (_what, env, message) => {
+    const opened = openModels(written(modelsFile({ url: stub.url }), readModels), {
+      env,
+      metrics: { attempt: () => undefined, saved: () => undefined },
+      log: { warn: () => undefined, error: () => undefined },
+    });
+    await expect(opened).rejects.toThrow(message);
+    await expect(opened).rejects.not.toThrow('4711');
+  });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createHttp, type Http } from '../support/agent.js';
 import { KEY, modelsFile } from '../support/judging-models.js';
 import { answering, type ModelStub, startModelStub, status } from '../support/model-stub.js';
+import { someOf } from '../support/some-of.js';
 import { timePasses } from '../support/waiting.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
@@ -127,19 +128,28 @@ describe('a Gate with models', () => {
   });
 });
 
+const LATE = someOf(
+  'a start that Brain refuses',
+  [
+    ['a key that is not there', {}, 'GATE_BRAIN_TEST_KEY: is not set, or empty'],
+    [
+      'models that nobody qualified',
+      { GATE_BRAIN_TEST_KEY: KEY, GATE_BRAIN_REQUIRE_QUALIFIED: '/nowhere/report.json' },
+      'GATE_BRAIN_REQUIRE_QUALIFIED: models_not_qualified: the file: cannot be read (ENOENT)',
+    ],
+    ['a key that is a sentence', { GATE_BRAIN_TEST_KEY: 'ask 4711 people' }, 'GATE_BRAIN_TEST_KEY: is no key'],
+  ] as const,
+  1,
+);
+
 it.each([
-  ['a key that is not there', {}, 'GATE_BRAIN_TEST_KEY: is not set, or empty'],
   [
     'calls that do not wait for models',
     { GATE_BRAIN_TEST_KEY: KEY, GATE_INSPECTION_TIMEOUT_SECS: '60' },
     'at least 61',
-  ],
-  [
-    'models that nobody qualified',
-    { GATE_BRAIN_TEST_KEY: KEY, GATE_BRAIN_REQUIRE_QUALIFIED: '/nowhere/report.json' },
-    'GATE_BRAIN_REQUIRE_QUALIFIED: models_not_qualified: the file: cannot be read (ENOENT)',
-  ],
-  ['a key that is a sentence', { GATE_BRAIN_TEST_KEY: 'ask 4711 people' }, 'GATE_BRAIN_TEST_KEY: is no key'],
+  ] as const,
+  // Each costs the start of everything before Brain.
+  ...LATE,
 ])('a start with %s is refused with its name', async (_what, env, message) => {
   const start = startStack({
     env: { GATE_INSPECTION_TIMEOUT_SECS: '61', GATE_BRAIN_MODELS_FILE: join(folder, 'models.json'), ...env },

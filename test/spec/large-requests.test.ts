@@ -107,10 +107,11 @@ describe('large requests of an ordinary agent', () => {
         return status;
       };
       await asking('first', other, 'lorem ipsum '.repeat(2_000));
-      const hostile = `é%41'"\`${'$(sh)'.repeat(8_000)}`;
-      const floods = [1, 2, 3].map((at) => asking('flood', flood, `${hostile}${at}`));
+      const hostile = `é%41'"\`${'$(sh)'.repeat(3_500)}`;
+      const floods = [1, 2, 3, 4, 5, 6].map((at) => asking('flood', flood, `${hostile}${at}`));
       expect(await asking('other', other, 'lorem ipsum dolor '.repeat(1_200))).toBe(200);
-      expect(order.filter((name) => name === 'flood').length).toBeLessThan(floods.length);
+      // Behind one of them at each stage, never behind half of them.
+      expect(order.filter((name) => name === 'flood').length).toBeLessThan(floods.length / 2);
       for (const status of await Promise.all(floods)) expect([200, 202, 403, 503]).toContain(status);
     } finally {
       await gate.close();
