@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
@@ -7,9 +7,11 @@ import {
   type ConsoleFixture,
   type Neighbour,
   openConsole,
+  type PolicyAnswer,
   type TestBrowser,
   WholeAnswer,
 } from '../../test/support/console-over-hil.js';
+import { fixture as openedFor } from '../../test/support/fixture.js';
 import { testRow } from '../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { eventually } from '../../test/support/waiting.js';
@@ -29,34 +31,51 @@ const SHORT = {
 };
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
 
-let limits: { -readonly [Limit in keyof typeof ASK_LIMITS]: number };
+/** Policies without one. */
+const POLICIES: PolicyAnswer = {
+  status: 200,
+  body: {
+    bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
+    origin: {
+      directory: 'policies',
+      loaded_at: '2026-11-02',
+      wasm_sha256: 'b'.repeat(64),
+      opa_version: '1',
+      entrypoints: [],
+    },
+    policies: [],
+  },
+};
+
+const limits: { -readonly [Limit in keyof typeof ASK_LIMITS]: number } = { ...ASK_LIMITS };
 let fixture: ConsoleFixture;
+let unchanged: Pick<ConsoleFixture, 'sender' | 'streamed'>;
 let ledger: TestLedgerService;
 let browser: TestBrowser;
 let row: PendingRequest;
+let calls = 0;
+const { sharedHere } = openedFor(
+  async () => {
+    fixture = await openConsole(undefined, { limits });
+    unchanged = { sender: fixture.sender, streamed: fixture.streamed };
+    ledger = await ledgerService('sqlite', { ledger: { clock: () => fixture.hil.now } });
+    browser = await fixture.browser();
+  },
+  async () => {
+    await fixture.close();
+    await ledger.close();
+  },
+);
+/** Each test has a call of its own, and services as they answer. */
 beforeEach(async () => {
-  limits = { ...ASK_LIMITS };
-  fixture = await openConsole(undefined, { limits });
-  ledger = await ledgerService('sqlite', { ledger: { clock: () => fixture.hil.now } });
+  ends();
+  Object.assign(fixture, unchanged);
+  fixture.policies = POLICIES;
   fixture.ledger = async (path, search) => {
     const { status, bytes } = await ledger.call(`GET ${path}${search}`);
     return new WholeAnswer(status, bytes.toString('utf8'));
   };
-  fixture.policies = {
-    status: 200,
-    body: {
-      bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
-      origin: {
-        directory: 'policies',
-        loaded_at: '2026-11-02',
-        wasm_sha256: 'b'.repeat(64),
-        opa_version: '1',
-        entrypoints: [],
-      },
-      policies: [],
-    },
-  };
-  row = await fixture.hil.park(1);
+  row = await fixture.hil.park((calls += 1));
   await ledger.ledger.append([
     testRow({
       correlation_id: row.correlation_id,
@@ -65,11 +84,6 @@ beforeEach(async () => {
       tool_name: 'wire_transfer',
     }),
   ]);
-  browser = await fixture.browser();
-});
-afterEach(async () => {
-  await fixture.close();
-  await ledger.close();
 });
 
 /** A row as the ledger answers it. */
@@ -121,16 +135,26 @@ const PAGES: readonly (readonly [path: string, service: Neighbour, says: RegExp,
 ];
 
 describe.each(FAULTS)('a service that is %s', (fault) => {
-  it.each(PAGES)('on %s: %s', async (path, service, says, shows) => {
-    const address = path.replace(':id', row.id).replace(':cid', row.correlation_id);
+  sharedHere();
+
+  // Its pages are asked for at once, since each of them waits as long for it.
+  it.each([...new Set(PAGES.map(([, service]) => service))])('on every page that asks %s', async (service) => {
+    const pages = PAGES.filter((page) => page[1] === service);
+    const address = (path: string) => path.replace(':id', row.id).replace(':cid', row.correlation_id);
     happens(fault, service);
-    const { status, text } = await browser.get(address);
-    expect(status).toBe(200);
-    expect(text).toMatch(says);
-    expect(text).toMatch(shows);
+    await Promise.all(
+      pages.map(async ([path, , says, shows]) => {
+        const { status, text } = await browser.get(address(path));
+        expect([path, status]).toEqual([path, 200]);
+        expect(`${path}: ${text}`).toMatch(says);
+        expect(`${path}: ${text}`).toMatch(shows);
+      }),
+    );
     ends();
-    const back = await browser.get(address);
-    expect(back.text).not.toMatch(/is away|tag deny">away/);
+    for (const [path] of pages) {
+      const { text } = await browser.get(address(path));
+      expect(`${path}: ${text}`).not.toMatch(/is away|tag deny">away/);
+    }
   });
 
   it('ends no live page in silence: its stream is refused, and the browser comes back', async () => {
@@ -211,6 +235,8 @@ describe('an export', () => {
 });
 
 describe('a decision that is under way', () => {
+  sharedHere();
+
   const waiting: ((outcome: DecisionOutcome) => void)[] = [];
   const applied = ({ decision, pending_id, decided_at, principal, request_id }: SignedDecision): DecisionOutcome => ({
     outcome: 'applied',

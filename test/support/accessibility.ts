@@ -18,6 +18,13 @@ export const findings = async (page: Page): Promise<string[]> => (await violatio
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> =>
   (await violations(page, rules)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);
 
+/** The size at which pages are looked at, unless a test says otherwise. */
+const AT_A_DESK = { width: 1280, height: 800 };
+const NARROWEST_AND_WIDEST = [
+  { width: 320, height: 640 },
+  { width: 2560, height: 1440 },
+];
+
 /** The same in both themes, which differ by colours alone: the page is loaded once, and in the second theme its colours are looked at. */
 export async function seriousInBothThemes(page: Page): Promise<string[]> {
   const found: string[] = [];
@@ -28,5 +35,17 @@ export async function seriousInBothThemes(page: Page): Promise<string[]> {
     await page.emulateMedia({ colorScheme });
     found.push(...(await seriousFindings(page, rules)).map((one) => `${colorScheme}: ${one}`));
   }
+  return found;
+}
+
+/** That in both themes, and the windows in which the page scrolls sideways: the narrowest one and the widest are tried without loading it again. */
+export async function seriousOrTooWide(page: Page): Promise<string[]> {
+  const found = await seriousInBothThemes(page);
+  for (const size of NARROWEST_AND_WIDEST) {
+    await page.setViewportSize(size);
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    if (width !== size.width) found.push(`${width} pixels wide in ${size.width}`);
+  }
+  await page.setViewportSize(AT_A_DESK);
   return found;
 }
