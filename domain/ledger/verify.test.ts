@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { ledgerPlace, STORES, type TestLedgerPlace, testKeys, testRow } from '../../test/support/ledger.js';
+import { someOf } from '../../test/support/some-of.js';
 import { sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { CONTENT_FIELDS } from './canonical-bytes.js';
 import { chainRows, EMPTY_CHAIN } from './chain.js';
@@ -10,7 +11,6 @@ import { prepareRow } from './entry.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { sqliteChainReader } from '../../adapters/ledger/sqlite-chain.js';
 import { createVerifier } from './verifier.js';
-import { someOf } from '../../test/support/some-of.js';
 
 const id = (name: string) => uuidFromDigest('test', name);
 const sidecarOf = (text: string) => ({ payload_sha256: sha256Hex(text), payload_canonical_json: text });
@@ -65,11 +65,15 @@ describe.each(STORES)('any change of the chain is found, on %s', (kind) => {
   it('each column of each row, in every way a value can change', async () => {
     const kinds = new Map<string, string>(CONTENT_FIELDS);
     const integers = ['chain_version', 'seq', 'authorized', 'cost_micros'];
-    const numbers = Array.from({ length: LENGTH }, (_, at) => at + 1);
-    for (const seq of someOf(`rows that are changed, on ${kind}`, numbers, 2)) {
-      const [row] = await place.sql('select * from ledger_entries where seq = ?', [seq]);
-      for (const column of ENTRY_COLUMNS.filter((name) => name !== 'seq' && name !== 'chain_version')) {
-        const value = row?.[column] ?? null;
+    const rows = await place.sql('select * from ledger_entries order by seq');
+    expect(rows).toHaveLength(LENGTH);
+    for (const column of ENTRY_COLUMNS.filter((name) => name !== 'seq' && name !== 'chain_version')) {
+      // Of the rows that hold something there, and of those that hold nothing, one each.
+      const empty = (row: (typeof rows)[number]) => (row[column] ?? null) === null;
+      const full = rows.filter((row) => !empty(row));
+      for (const row of [...someOf(`full ${column}`, full, 1), ...someOf(`empty ${column}`, rows.filter(empty), 1)]) {
+        const seq = Number(row['seq']);
+        const value = row[column] ?? null;
         const changes: (string | number | null)[] = [];
         if (column === 'authorized') changes.push(1 - Number(value));
         else if (integers.includes(column)) changes.push(value === null ? 0 : Number(value) + 1);

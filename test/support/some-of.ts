@@ -11,3 +11,14 @@ export function someOf<T>(name: string, all: readonly T[], count: number): reado
   while (taken.size < count) taken.add(Math.floor(random.next() * all.length));
   return all.filter((_, index) => taken.has(index));
 }
+
+/**
+ * What one run takes of the pairs of a table: one of `share` of each row, and of each column where there are as many rows, so that neither is
+ * ever left out. Where there are fewer columns than `share`, each row is tried in one of them.
+ */
+export function pairsOf(name: string, columns: number, share: number): (row: number, column: number) => boolean {
+  if (process.env['GATE_TEST_ALL'] === '1') return () => true;
+  const turns = Math.max(1, Math.min(share, columns));
+  const first = Math.floor(seededRandom(name).next() * turns);
+  return (row, column) => (row + column + first) % turns === 0;
+}
