@@ -3,6 +3,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { KillPoint, Moment, Step } from '../support/kill-host.js';
 import type { HostKind } from '../support/kill-host-driver.js';
 import { HANGS_UP } from '../support/kill-host-tools.js';
+import { oneOfEach } from '../support/some-of.js';
 
 /**
  * The one kill-point table (docs/architecture/record-and-claim.md#kill-points): where the process dies, in which story, and how the story
@@ -363,9 +364,19 @@ const TABLE: readonly KillCase[] = [
   ...each('allow', 'callUpstream', ['unsynced'], 'uncertain, sent', { only: 'lite' }),
 ];
 
-/** The cases of one host. */
-export const killPointsOf = (host: HostKind): readonly KillCase[] =>
-  TABLE.filter(({ only }) => only === undefined || only === host);
+/**
+ * The cases of one host that a run plays: each kill point in one of its stories, each story at least once, and each case that a fault is known
+ * by. Which story a point is met in differs from run to run, and `GATE_TEST_ALL=1` plays all.
+ */
+export function killPointsOf(host: HostKind): readonly KillCase[] {
+  const all = TABLE.filter(({ only }) => only === undefined || only === host);
+  const points = oneOfEach(`kill points on ${host}`, all, ({ step, when }) => `${when} ${step}`);
+  const told = new Set(points.map(({ story }) => story));
+  const untold = all.filter(({ story }) => !told.has(story));
+  const stories = oneOfEach(`stories of kill points on ${host}`, untold, ({ story }) => story);
+  const played = new Set([...points, ...stories, ...all.filter(({ known }) => known !== undefined)]);
+  return all.filter((given) => played.has(given));
+}
 
 export const nameOf = ({ story, step, when, nth, known }: KillCase): string =>
   `${story}: killed ${when} ${step}${nth ? ` (${nth})` : ''}${known ? ` — ${known}` : ''}`;

@@ -22,3 +22,12 @@ export function pairsOf(name: string, columns: number, share: number): (row: num
   const first = Math.floor(seededRandom(name).next() * turns);
   return (row, column) => (row + column + first) % turns === 0;
 }
+
+/** One row of each kind in each run, others in each, by a seed that is printed; `GATE_TEST_ALL=1` takes every row. In the order of the table. */
+export function oneOfEach<T>(name: string, all: readonly T[], kindOf: (row: T) => string): readonly T[] {
+  if (process.env['GATE_TEST_ALL'] === '1') return all;
+  const random = seededRandom(name);
+  const kinds = new Set(all.map(kindOf));
+  const taken = new Set([...kinds].map((kind) => random.pick(all.filter((row) => kindOf(row) === kind))));
+  return all.filter((row) => taken.has(row));
+}
