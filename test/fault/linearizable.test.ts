@@ -113,7 +113,7 @@ describe('reviews that many people decide at once', () => {
 
   withGo(
     told(
-      'each have one end, whoever asks and whatever is killed: 200 of them, of one person and of two, kill -9 of the host, of the engine or of both in between',
+      'each have one end, whoever asks and whatever is killed: 66 of them, of one person and of two, kill -9 of the host, of the engine or of both in between',
     ),
     async () => {
       const random = seededRandom('reviews that many people decide at once');
@@ -121,7 +121,7 @@ describe('reviews that many people decide at once', () => {
       const { ended, gate } = await playRound({
         stateDir,
         toolsUrl: tools.url,
-        reviews: 200,
+        reviews: 66,
         kill: random.pick(KILLS),
         random,
       });
