@@ -118,7 +118,8 @@ describe('an engine that is killed while Gate lives', () => {
         const call: (typeof calls)[number] = { path: `under-load-${calls.length}`, id: randomUUID(), told: null };
         calls.push(call);
         call.told = await write(call.path, call.id).catch(() => null);
-        if (call.told?.status === 503) await timePasses(50, 'a caller that tries again');
+        // Every refused id is asked once more at the end, and an outage lasts for seconds.
+        if (call.told?.status === 503) await timePasses(500, 'a caller that tries again');
       }
     });
     const before = gate.output().length;
