@@ -2,7 +2,7 @@ import { seededRandom } from './random.js';
 
 /**
  * What one run takes of a table whose rows are tried against the same code: `count` of them, others in each run, by a seed that is printed.
- * `GATE_TEST_ALL=1` takes every row, which is how a change of that code is tried. In the order of the table.
+ * `GATE_TEST_ALL=1` takes every row, which is how a change of that code is tried (`docs/decisions/tests-in-parts.md`). In the order of the table.
  */
 export function someOf<T>(name: string, all: readonly T[], count: number): readonly T[] {
   if (process.env['GATE_TEST_ALL'] === '1' || count >= all.length) return all;
