@@ -109,3 +109,14 @@ describe('connections at a listener that is full', () => {
     expect([connections.open(), told]).toEqual([MOST, []]);
   });
 });
+
+describe('a listener that ends', () => {
+  it('closes the connections on which nothing was ever asked, and no other', () => {
+    const [asking, answered, unused] = openFrom(3);
+    asking?.asks();
+    answered?.asks()();
+    connections.closeUnused();
+    expect([asking?.isOpen, answered?.isOpen, unused?.isOpen]).toEqual([true, true, false]);
+    expect(connections.open()).toBe(2);
+  });
+});

@@ -6,6 +6,8 @@ export interface HeldConnections {
   readonly most: number;
   /** How many are open. */
   readonly open: () => number;
+  /** Closes those on which nothing was ever asked, as browsers open them in advance: a server that ends waits for none of them. */
+  readonly closeUnused: () => void;
 }
 
 export interface HoldOptions {
@@ -21,6 +23,8 @@ interface Held {
   /** Who proved who he is on it. */
   known: string | null;
   requests: number;
+  /** A request has come on it. */
+  used: boolean;
   /** Grows with each use of any connection. */
   usedAt: number;
 }
@@ -83,7 +87,7 @@ export function holdConnections(server: Server, { most, onFull }: HoldOptions): 
     }
     const key = keyOf(socket);
     const address = countedAddress(socket.remoteAddress ?? '');
-    const held: Held = { key, socket, address, known: null, requests: 0, usedAt: (uses += 1) };
+    const held: Held = { key, socket, address, known: null, requests: 0, used: false, usedAt: (uses += 1) };
     all.set(key, held);
     heldBy.set(socket, held);
     socket.once('close', () => {
@@ -98,6 +102,7 @@ export function holdConnections(server: Server, { most, onFull }: HoldOptions): 
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const held = heldBy.get(socket);
     if (!held) return;
+    held.used = true;
     held.requests += 1;
     held.usedAt = uses += 1;
     response.once('close', () => {
@@ -105,7 +110,13 @@ export function holdConnections(server: Server, { most, onFull }: HoldOptions): 
       held.usedAt = uses += 1;
     });
   });
-  return { most, open: () => all.size };
+  return {
+    most,
+    open: () => all.size,
+    closeUnused: () => {
+      for (const { used, socket } of all.values()) if (!used) socket.destroy();
+    },
+  };
 }
 
 /** Two open connections of one listener differ in it. */

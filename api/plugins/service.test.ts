@@ -193,6 +193,25 @@ describe('what is no whole HTTP request is answered like everything else, and th
   });
 });
 
+describe('a service that ends', () => {
+  it('waits for no connection on which nothing was ever asked', async () => {
+    const ending = createService({
+      name: 'ending',
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+    });
+    const at = await ending.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+    const came = once(ending.app.server, 'connection');
+    // As a browser opens them in advance.
+    const unused = connect(at.port, '127.0.0.1').on('error', () => undefined);
+    const [held] = (await came) as [Socket];
+    await ending.close();
+    expect(held.destroyed).toBe(true);
+    unused.destroy();
+  });
+});
+
 describe('a listener that strangers fill, with TLS', () => {
   const MOST = 8;
   let full: Service;

@@ -87,6 +87,8 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** How long a service that ends waits for the first request on a connection; what comes by then is answered that Gate ends. */
+const UNUSED_MS = 250;
 /** A whole request must arrive within this time, so that slow senders do not hold connections forever. */
 const REQUEST_LIMIT_MS = 30_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
@@ -155,6 +157,10 @@ export function createService(options: ServiceOptions): Service {
         'as many connections are open as may be: new ones take the place of others',
       );
     },
+  });
+  app.addHook('preClose', (done) => {
+    setTimeout(connections.closeUnused, UNUSED_MS).unref();
+    done();
   });
   const stalls = closeStalled(app.server, {
     limitMs: options.stalledLimitMs ?? STALLED_LIMIT_MS,
