@@ -395,6 +395,9 @@ describe('a policy whose text somebody edited in the store', () => {
     const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
     const file = { name, content_type: 'rego', body: denies('no_such', 'all'), active: true } as const;
     await engine.management.library.create('', { ...file, ...by });
+    const beside = 'beside_it.rego';
+    await engine.management.library.create('', { ...file, ...by, name: beside });
+    await page.post(`/policies/${beside}/deactivate`, { version: '1', reason: 'not ours' });
     await edit(name, 1);
     // As the engine does every minute.
     await expect(engine.management.live.verify()).rejects.toMatchObject({ code: 'policy_tampered' });
@@ -415,6 +418,9 @@ describe('a policy whose text somebody edited in the store', () => {
     expect(late).toMatch(/Done: version 2, changed\. .*State stored as in force .*what is stored is not in force \./);
     expect(await told(`/policies/${name}/edit`)).toMatch(
       /judges by other policies than are stored.*judges calls once the engine does by what is stored/,
+    );
+    expect(await told(`/policies/${beside}`)).toContain(
+      'version 1 for everybody is stored as in force again, and judges calls once the engine does by what is stored',
     );
     // And whatever else says what is in force.
     for (const path of [

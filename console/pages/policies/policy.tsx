@@ -299,7 +299,7 @@ const Acts = ({
               {(back) => (
                 <>
                   <input type="hidden" name="back" value={back?.current_body_sha256 ?? ''} />
-                  <ComesBack of={back} instead={body} />
+                  <ComesBack of={back} instead={body} isLate={of.not_in_force !== null} />
                 </>
               )}
             </OrAway>
@@ -317,14 +317,24 @@ const Acts = ({
 };
 
 /** What a tenant has once its copy is deleted. */
-const ComesBack = ({ of, instead }: { readonly of: PolicyFileShown | null; readonly instead: string }) =>
+const ComesBack = ({
+  of,
+  instead,
+  isLate,
+}: {
+  readonly of: PolicyFileShown | null;
+  readonly instead: string;
+  readonly isLate: boolean;
+}) =>
   of === null ? (
     <p class="dim">The versions of a deleted policy stay to be read; a new one of its name goes on behind them.</p>
   ) : (
     <>
       <p>
-        Deleted, this copy gives way: version {of.current_version} for everybody is in force again, and judges calls at
-        once.
+        Deleted, this copy gives way: version {of.current_version} for everybody{' '}
+        {isLate
+          ? 'is stored as in force again, and judges calls once the engine does by what is stored.'
+          : 'is in force again, and judges calls at once.'}
       </p>
       <details>
         <summary>How that differs from this copy</summary>
