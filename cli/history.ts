@@ -89,7 +89,7 @@ function stackWithEngine(): ReturnType<typeof developmentFile> {
   }
 }
 
-/** Somebody waits at a terminal for an engine that has long been started, or is not. */
+/** Somebody waits at a terminal for the engine of this machine, which has long been started, or is not. */
 const CONNECT_LIMIT = '4s';
 
 /** The runs of a call, and of what it began. */
@@ -110,9 +110,8 @@ async function runsOf(id: string): Promise<HistoryRun[]> {
   const namespace = known?.namespace ?? config.namespace;
   let connection: Awaited<ReturnType<typeof connectEngine>> | undefined;
   try {
-    connection = await connectEngine(engineAddress({ ...config, namespace }, address), {
-      connectTimeout: CONNECT_LIMIT,
-    });
+    const own = known === null ? {} : ({ connectTimeout: CONNECT_LIMIT } as const);
+    connection = await connectEngine(engineAddress({ ...config, namespace }, address), own);
     const client = new Client({ connection, namespace });
     const keys = keysHere();
     const runs = await historyOf(client, id, keys);

@@ -17,7 +17,7 @@ import { TOOL_CALL } from '../workflows/tool-call/messages.js';
 import { LeanWorker } from './workflow-threads.js';
 
 /** Hangs sooner, so that the test need not wait for it. */
-const HANGS_MS = 1_000;
+const HANGS_MS = 2_000;
 class Impatient extends LeanWorker {
   protected static override readonly hangsMs = HANGS_MS;
 }
@@ -117,7 +117,7 @@ describe('threads of workflows', () => {
         });
         const client = await engine.client();
         const calls = await Promise.all(
-          Array.from({ length: 36 }, (_, at) =>
+          Array.from({ length: 72 }, (_, at) =>
             client.workflow.start(TOOL_CALL, {
               workflowId: `call-${at}`,
               taskQueue: 'calls',

@@ -12,7 +12,7 @@ import { findOpa } from '../../stack/programs/find-program.js';
 import { type EditedStore, editedSqlite } from '../../test/support/edited-store.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { POLICY_KEYS } from '../../test/support/policy-keys.js';
-import { someOf } from '../../test/support/some-of.js';
+import { oneOfEach, someOf } from '../../test/support/some-of.js';
 import { eventually } from '../../test/support/waiting.js';
 import { createLivePolicies, type LivePolicies } from './live-policies.js';
 import { loadPolicySet } from './load-policy-set.js';
@@ -227,7 +227,10 @@ describe('a process that runs', () => {
     await live.start();
     live.begin();
     const restore = await copyOfAll();
-    for (const [what, edit, how, where] of someOf('edits of the policies that are in force', EDITS, 7)) {
+    // Of each kind of answer at least one.
+    const kinds = oneOfEach('kinds of edits of policies', EDITS, ([, , how]) => how.source);
+    const played = new Set([...kinds, ...someOf('edits of policies', EDITS, 4)]);
+    for (const [what, edit, how, where] of played) {
       expect(readiness()).toBe('2');
       await editor.all(edit);
       await eventually(`${what}: ${edit}`, () => how.test(readiness()) && where.test(readiness()));

@@ -21,12 +21,12 @@ import { ASK_LIMITS } from './ask-limits.js';
 const FAULTS = ['away', 'hanging'] as const;
 /** Silence is noticed soon here, but not so soon that the other services are taken for silent on a busy machine. */
 const SHORT = {
-  readMs: 1_000,
-  reportMs: 1_000,
-  suggestionsMs: 1_000,
-  decideMs: 1_000,
-  healthMs: 1_000,
-  quietMs: 1_000,
+  readMs: 2_000,
+  reportMs: 2_000,
+  suggestionsMs: 2_000,
+  decideMs: 2_000,
+  healthMs: 2_000,
+  quietMs: 2_000,
   drainMs: 30_000,
 };
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
@@ -145,9 +145,8 @@ describe.each(FAULTS)('a service that is %s', (fault) => {
     await Promise.all(
       pages.map(async ([path, , says, shows]) => {
         const { status, text } = await browser.get(address(path));
-        expect([path, status]).toEqual([path, 200]);
-        expect(`${path}: ${text}`).toMatch(says);
-        expect(`${path}: ${text}`).toMatch(shows);
+        const found = { status, says: says.test(text), shows: shows.test(text) };
+        expect([path, found]).toEqual([path, { status: 200, says: true, shows: true }]);
       }),
     );
     ends();

@@ -159,7 +159,8 @@ export function createService(options: ServiceOptions): Service {
     },
   });
   app.addHook('preClose', (done) => {
-    setTimeout(connections.closeUnused, UNUSED_MS).unref();
+    const unused = setInterval(connections.closeUnused, UNUSED_MS).unref();
+    app.server.once('close', () => clearInterval(unused));
     done();
   });
   const stalls = closeStalled(app.server, {

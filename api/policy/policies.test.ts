@@ -36,7 +36,7 @@ import { headerOf } from '../../domain/policy/policy-header.js';
 import { policySealing } from '../../domain/policy/sealed-policies.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { findOpa } from '../../stack/programs/find-program.js';
-import { someOf } from '../../test/support/some-of.js';
+import { pairsOf } from '../../test/support/some-of.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { POLICY_KEYS } from '../../test/support/policy-keys.js';
@@ -212,7 +212,15 @@ const places = (): Record<'SQLite' | 'Postgres', StoreTarget> => {
   };
 };
 
-describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (kind) => {
+const PLACES = ['SQLite', 'Postgres'] as const;
+const KILLED_AT = [
+  ['a change', false],
+  ['several changes at once', true],
+] as const;
+/** Each on one of the stores, in each run. */
+const plays = pairsOf('a process is killed at changes', KILLED_AT.length, 2);
+
+describe.each(PLACES)('policies of operators, on %s', (kind) => {
   it('are made, changed, switched, rolled back and deleted, each time as a new version that is in force at once', async () => {
     const gate = await replica(places()[kind]);
     const floorBundle = (await gate.judge('list_files')).policy_bundle;
@@ -713,16 +721,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     await stored.close();
   });
 
-  it.each(
-    someOf(
-      `a process is killed at changes, on ${kind}`,
-      [
-        ['a change', false],
-        ['several changes at once', true],
-      ] as const,
-      1,
-    ),
-  )(
+  it.each(KILLED_AT.filter((_, change) => plays(PLACES.indexOf(kind), change)))(
     'are one version that every process comes to, wherever a process is killed at %s',
     async (_, several) => {
       const STEPS = ['compiled', 'storing', 'stored', 'loading', 'row_sent', 'watching'] as const;

@@ -5,7 +5,7 @@ import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js'
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { calling, type Case, shippedCases } from '../../test/support/policy-cases.js';
 import { seededRandom } from '../../test/support/random.js';
-import { pairsOf } from '../../test/support/some-of.js';
+import { pairsOf, timesOf } from '../../test/support/some-of.js';
 import type { PolicySet } from './policy-set.js';
 
 let policies: PolicySet;
@@ -162,7 +162,7 @@ describe('a call that is not allowed', () => {
         const other = args === undefined || Object.keys(args).length === 0 ? args : outer(inner(args as JsonObject));
         if (allowed(one, tool, other as JsonObject)) throw new Error(told(one, tool, other as JsonObject));
       }),
-      { seed: random.seed, numRuns: 700 },
+      { seed: random.seed, numRuns: timesOf(700, 2_000) },
     );
   });
 

@@ -370,7 +370,7 @@ const TABLE: readonly KillCase[] = [
  */
 export function killPointsOf(host: HostKind): readonly KillCase[] {
   const all = TABLE.filter(({ only }) => only === undefined || only === host);
-  const points = oneOfEach(`kill points on ${host}`, all, ({ step, when }) => `${when} ${step}`);
+  const points = oneOfEach(`kill points on ${host}`, all, ({ step, when, nth = 1 }) => `${when} ${step} ${nth}`);
   const told = new Set(points.map(({ story }) => story));
   const untold = all.filter(({ story }) => !told.has(story));
   const stories = oneOfEach(`stories of kill points on ${host}`, untold, ({ story }) => story);

@@ -9,6 +9,7 @@ import type { History, Operation } from '../linearizability/history.js';
 import { KILLS, playRound } from '../linearizability/rounds.js';
 import { needs } from '../support/needs.js';
 import { seededRandom } from '../support/random.js';
+import { timesOf } from '../support/some-of.js';
 import { STACK_START_LIMIT_MS } from '../support/stack.js';
 
 const able = await hasGo();
@@ -98,6 +99,8 @@ describe('the model that histories of reviews are checked against', () => {
   );
 });
 
+const REVIEWS = timesOf(66, 200);
+
 describe('reviews that many people decide at once', () => {
   let tools: DemoUpstream;
   let folder: string;
@@ -113,7 +116,7 @@ describe('reviews that many people decide at once', () => {
 
   withGo(
     told(
-      'each have one end, whoever asks and whatever is killed: 66 of them, of one person and of two, kill -9 of the host, of the engine or of both in between',
+      `each have one end, whoever asks and whatever is killed: ${REVIEWS} of them, of one person and of two, kill -9 of the host, of the engine or of both in between`,
     ),
     async () => {
       const random = seededRandom('reviews that many people decide at once');
@@ -121,7 +124,7 @@ describe('reviews that many people decide at once', () => {
       const { ended, gate } = await playRound({
         stateDir,
         toolsUrl: tools.url,
-        reviews: 66,
+        reviews: REVIEWS,
         kill: random.pick(KILLS),
         random,
       });

@@ -8,6 +8,7 @@ import { keysBeside } from '../../lite/keys.js';
 import { fieldIn, signedInAt } from '../support/lite-browser.js';
 import { echoTools, openLite, type EchoTools, type LiteFixture } from '../support/lite.js';
 import { eventually, timePasses } from '../support/waiting.js';
+import { timesOf } from '../support/some-of.js';
 
 /**
  * A transaction that the file does not take, once: what was done in it never was. The tool's list of definitions takes its time, so that a
@@ -172,11 +173,11 @@ describe('a commit that fails once', () => {
   }, 60_000);
 
   it('of another call until a decision is answered is nothing to it: answered 200 where it stands, 503 where it does not', async () => {
-    for (let place = 0; place < 10; place += 1) {
+    for (let place = 0; place < timesOf(10, 30); place += 1) {
       const pending = await parked(randomUUID());
       failing = 1;
       const other = gate.call('read_file');
-      await timePasses(place, 'the fault comes at any moment');
+      await timePasses(place % 10, 'the fault comes at any moment');
       const told = await decide(pending, 'deny');
       await other;
       failing = 0;
@@ -191,7 +192,7 @@ describe('a commit that fails once', () => {
     async (decision) => {
       const settled = decision === 'deny' ? 'denied' : 'approved';
       const seen = new Set<number>();
-      for (let place = 0; place < 16; place += 1) {
+      for (let place = 0; place < timesOf(16, 48); place += 1) {
         const pending = await parked(randomUUID());
         await timePasses(10, 'its own commits are over');
         const click = randomUUID();
@@ -219,7 +220,9 @@ describe('a commit that fails once', () => {
 
   it('beside decisions at once is told in the form of Gate, to those that it had refused as well', async () => {
     const told = new Set<string>();
-    for (let round = 0; round < 3; round += 1) {
+    const some = () => round >= timesOf(3, 8) && told.has('503 store_unavailable');
+    let round = 0;
+    for (; round < 8 && !some(); round += 1) {
       const waiting = await Promise.all(Array.from({ length: 6 }, () => parked(randomUUID())));
       everyOf = 3;
       const sent = waiting.flatMap((pending, place) =>
@@ -335,7 +338,7 @@ describe('a commit that fails once', () => {
   it('and one that goes on failing: everybody is told so in the form of Gate', async () => {
     full = true;
     const told = await Promise.all(
-      Array.from({ length: 100 }, async (_, place) => {
+      Array.from({ length: timesOf(100, 300) }, async (_, place) => {
         await timePasses(place, 'one after another');
         return gate.call(place % 2 === 0 ? 'read_file' : 'wire_transfer');
       }),

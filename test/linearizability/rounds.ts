@@ -287,8 +287,12 @@ export async function playRound({
     });
   };
   // A part of them is left for the deadline.
+  let begun = 0;
   const decided = (some: readonly Review[]) =>
-    inTurns(some, TOGETHER, (review) => decideTogether(review, Math.floor(random.next() * OPERATIONS)));
+    inTurns(some, TOGETHER, (review) => {
+      begun += 1;
+      return decideTogether(review, Math.floor(random.next() * OPERATIONS));
+    });
 
   // What a call needs is what holds when it is parked: the first half needs one number of people, the second half the other.
   const [first, second] = random.next() < 0.5 ? [1, 2] : [2, 1];
@@ -296,7 +300,10 @@ export async function playRound({
   const parked = await park(Math.ceil(reviews / 2));
   const deciding = decided(parked);
   if (kill.length > 0) {
-    await timePasses(500 + random.next() * 4_000, 'the kill comes at any moment');
+    // However many reviews a round has, and however fast the machine is: while some of them are being decided.
+    const most = 1 + Math.floor(random.next() * (parked.length - 1));
+    await eventually('reviews are being decided', () => begun >= most);
+    await timePasses(random.next() * SPREAD_MS, 'the kill comes at any moment');
     await killed(kill, gate!);
   }
   // Without its engine the host goes on, and starts another.

@@ -31,8 +31,6 @@ export interface Edition {
   ready(): Promise<JsonObject>;
   /** What the operator is told to look at. */
   reasons(correlationId: string): Promise<readonly string[]>;
-  /** Goes on over the same stores as a new process. */
-  restart(): Promise<Edition>;
   stop(): Promise<void>;
 }
 
@@ -57,10 +55,6 @@ async function openStack(options: EditionOptions): Promise<Edition> {
     ledgerFile: join(stateDir, 'data', 'ledger.db'),
     approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
     reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
-    async restart() {
-      await stack.stop();
-      return openStack(options);
-    },
     stop: () => stack.stop(),
   };
 }
@@ -94,10 +88,6 @@ async function openLiteEdition(options: EditionOptions): Promise<Edition> {
     reasons: async (id) => {
       const rows = (await gate.send('GET', '/pending')).body as unknown as JsonObject[];
       return (rows.find((row) => row['correlation_id'] === id)?.['review_reasons'] ?? []) as string[];
-    },
-    async restart() {
-      await stop();
-      return openLiteEdition(options);
     },
     stop,
   };

@@ -1,6 +1,9 @@
-/** A seed for a random test, printed so that a failure can be run again with `GATE_TEST_SEED`. Mulberry32. */
+/** Of a whole test file. */
+let drawn: number | undefined;
+
+/** A seed for a random test, printed so that a failure can be run again with `GATE_TEST_SEED`: all of a file have the same. Mulberry32. */
 export function seededRandom(name: string): { readonly seed: number; next(): number; pick<T>(from: readonly T[]): T } {
-  const seed = Number(process.env['GATE_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32)) >>> 0;
+  const seed = Number(process.env['GATE_TEST_SEED'] ?? (drawn ??= Math.floor(Math.random() * 2 ** 32))) >>> 0;
   process.stderr.write(`${name}: GATE_TEST_SEED=${seed}\n`);
   let state = seed;
   const next = () => {

@@ -23,6 +23,9 @@ export function pairsOf(name: string, columns: number, share: number): (row: num
   return (row, column) => (row + column + first) % turns === 0;
 }
 
+/** How often something random is played in a run, and with `GATE_TEST_ALL=1`. */
+export const timesOf = (usual: number, all: number): number => (process.env['GATE_TEST_ALL'] === '1' ? all : usual);
+
 /** One row of each kind in each run, others in each, by a seed that is printed; `GATE_TEST_ALL=1` takes every row. In the order of the table. */
 export function oneOfEach<T>(name: string, all: readonly T[], kindOf: (row: T) => string): readonly T[] {
   if (process.env['GATE_TEST_ALL'] === '1') return all;

@@ -106,7 +106,14 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
                 {form && <Typed form={form} />}
               </>
             ) : (
-              <File of={found} versions={versions} behind={behind} visit={visit} form={form} />
+              <File
+                of={found}
+                versions={versions}
+                behind={behind}
+                visit={visit}
+                form={form}
+                isLate={isLate || found.not_in_force !== null}
+              />
             )
           }
         </OrAway>
@@ -122,12 +129,14 @@ const File = ({
   behind,
   visit,
   form,
+  isLate,
 }: {
   readonly of: KeptFile;
   readonly versions: Settled<readonly KeptVersion[] | null> | null;
   readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
+  readonly isLate: boolean;
 }) => (
   <>
     {of.summary && (
@@ -137,7 +146,7 @@ const File = ({
     )}
     <Facts
       of={[
-        ['State', <State of={of} isLate={of.not_in_force !== null} />],
+        ['State', <State of={of} isLate={isLate} />],
         ['Version', String(of.current_version)],
         ...(of.protected ? ([['As shipped', of.as_shipped ? 'yes' : 'no: changed here']] as const) : []),
         ...(of.updated_at ? ([['Changed', <Time iso={of.updated_at} nowMs={visit.nowMs} />]] as const) : []),
@@ -163,7 +172,7 @@ const File = ({
     )}
     {of.rules.length > 0 && <Rules of={of} />}
     {versions && of.deleted_at === null && isAtLeast(visit.person.role, 'admin') && (
-      <Acts of={of} behind={behind} visit={visit} form={form} />
+      <Acts of={of} behind={behind} visit={visit} form={form} isLate={isLate} />
     )}
     {versions && <Versions of={versions} name={of.name} isOwn={of.tenant !== null} nowMs={visit.nowMs} />}
     {of.current_body !== null && (
@@ -245,11 +254,13 @@ const Acts = ({
   behind,
   visit: { csrf },
   form,
+  isLate,
 }: {
   readonly of: KeptFile;
   readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
+  readonly isLate: boolean;
 }) => {
   const act = active ? 'deactivate' : 'activate';
   const opens = withoutFence(of);
@@ -299,7 +310,7 @@ const Acts = ({
               {(back) => (
                 <>
                   <input type="hidden" name="back" value={back?.current_body_sha256 ?? ''} />
-                  <ComesBack of={back} instead={body} isLate={of.not_in_force !== null} />
+                  <ComesBack of={back} instead={body} isLate={isLate} />
                 </>
               )}
             </OrAway>

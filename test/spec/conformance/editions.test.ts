@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { type Edition, EDITIONS } from '../../support/editions.js';
 import { liteFolder } from '../../support/lite.js';
 import { drift } from './drift.js';
+import { firstList } from './first-list.js';
 import { pins } from './pins.js';
 import { responses } from './responses.js';
 import { reviewedDefinitions } from './reviewed-definitions.js';
@@ -12,7 +13,7 @@ import { type Section, STARTS, type Subject } from './section.js';
 import { toldInstructions } from './told-instructions.js';
 import { toolDefinitions } from './tool-definitions.js';
 
-const SECTIONS = [responses, reviewedDefinitions, drift, toldInstructions, toolDefinitions];
+const SECTIONS = [responses, reviewedDefinitions, drift, toldInstructions, toolDefinitions, firstList];
 
 /** One address for the tools of all sections: requests go to those of the section that runs. */
 async function upstream() {

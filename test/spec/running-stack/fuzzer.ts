@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openLite } from '../../support/lite.js';
 import { needs } from '../../support/needs.js';
 import { gate } from '../../support/running-stack.js';
-import { someOf } from '../../support/some-of.js';
 
 const SCHEMATHESIS = process.env['GATE_TEST_SCHEMATHESIS'] ?? 'schemathesis';
 const isThere = spawnSync(SCHEMATHESIS, ['--version']).status === 0;
@@ -77,17 +76,8 @@ const ASKED: readonly (readonly [
   ['hil', 'proxy', 6],
   ['sandbox', 'proxy', 4],
 ];
-/** Each service in each run, asked by one of those who may ask it, by all of them where asked for. */
-const TAKEN = [...new Set(ASKED.map(([service]) => service))].flatMap((service) =>
-  someOf(
-    `fuzzer of ${service}`,
-    ASKED.filter(([of]) => of === service),
-    1,
-  ),
-);
-
 describe(`a fuzzer that reads the OpenAPI documents, seed ${SEED}`, () => {
-  run.each(TAKEN)(
+  run.each(ASKED)(
     `finds no 5xx and no answer that the document does not tell: %s, asked by %s${needs('schemathesis', isThere)}`,
     async (service, as, seconds) => {
       const { development } = gate;
