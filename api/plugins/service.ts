@@ -159,6 +159,8 @@ export function createService(options: ServiceOptions): Service {
     },
   });
   app.addHook('preClose', (done) => {
+    // One that never listened has no connections, and no end of its own.
+    if (!app.server.listening) return done();
     const unused = setInterval(connections.closeUnused, UNUSED_MS).unref();
     app.server.once('close', () => clearInterval(unused));
     done();
