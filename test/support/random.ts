@@ -5,7 +5,9 @@ let drawn: number | undefined;
 export function seededRandom(name: string): { readonly seed: number; next(): number; pick<T>(from: readonly T[]): T } {
   const seed = Number(process.env['GATE_TEST_SEED'] ?? (drawn ??= Math.floor(Math.random() * 2 ** 32))) >>> 0;
   process.stderr.write(`${name}: GATE_TEST_SEED=${seed}\n`);
+  // By its name too, so that two of a file do not draw alike.
   let state = seed;
+  for (const letter of name) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x0100_0193) >>> 0;
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
