@@ -75,7 +75,7 @@ describe('what the bundle is kept under', () => {
     const last = kept(root);
     writeFileSync(join(root, 'dist/workflows/warm-up/more.test.js'), '');
     expect(kept(root)).toBe(last);
-    // An image without a lock file starts too.
+    // An image may have no lock file.
     rmSync(join(root, 'package-lock.json'));
     expect(kept(root)).not.toBe(last);
   });

@@ -68,7 +68,7 @@ describe('a request of 900 kB that is written to be slow', () => {
       const { status, others, slowestMs } = await watched(tool, content, agent);
       expect([200, 202, 403, 503]).toContain(status);
       expect(others).toBeGreaterThanOrEqual(2);
-      // What is left on the event loop is reading, hashing and storing a megabyte, as of an ordinary one. In place it was minutes of one's second.
+      // What is left on the event loop is reading, hashing and storing a megabyte, as of an ordinary one. Inspected there, it would be minutes.
       expect(slowestMs).toBeLessThan(1_000 + 10 * ordinary.slowestMs);
     },
     60_000,
