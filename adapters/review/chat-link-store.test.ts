@@ -172,6 +172,24 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
       expect(await used()).toEqual([CODE]);
     });
 
+    it('are made once also where the other is faster between the look at the code and the one at the account', async () => {
+      const opened = await openStore(place.target, hilMigrations);
+      let isFirst = true;
+      const ask: Ask = async (of, ...values) => {
+        const answer = await askedOf(opened.db)(of, ...values);
+        if (isFirst && of.text.startsWith('select digest from chat_clicks')) {
+          isFirst = false;
+          await links.upsert('acme', eve, CODE);
+        }
+        return answer;
+      };
+      const slower = chatLinkStoreOver({ ...opened, ask }, { keys: place.keys, clock: () => T0 });
+      await expect(slower.upsert('acme', { ...eve, oidc_sub: 'fay' }, CODE)).rejects.toMatchObject(invalid);
+      await opened.close();
+      expect(isFirst).toBe(false);
+      expect((await links.linksOf('slack', 'U9')).map(({ oidc_sub }) => oidc_sub)).toEqual(['eve']);
+    });
+
     it.each([
       ['a first link', 'insert', eve],
       ['one more account', 'update', { oidc_sub: 'ada', slack_user_id: 'U9' }],

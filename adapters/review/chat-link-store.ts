@@ -98,8 +98,9 @@ export function chatLinkStoreOver<Tables>(
       for (const other of rows) {
         if (other.tenant !== tenant || other.oidc_sub === oidc_sub) continue;
         if (holds(other)) {
-          if (code !== undefined) await accepted(code);
-          throw new GateError('channel_already_linked');
+          // Somebody else may have used the code between the look at it and the one at the account.
+          const isUsed = code !== undefined && !(await accepted(code));
+          throw new GateError(isUsed ? 'link_code_invalid' : 'channel_already_linked');
         }
         await dropped(other);
       }

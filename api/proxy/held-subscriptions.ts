@@ -114,7 +114,7 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
     try {
       while (askedAgain && sweeping.size < MOST_SWEEPING) {
         askedAgain = false;
-        // An agent that just tells its upstream something looks again once that answered.
+        // An agent that just tells its upstream something looks again once that answered: whoever ends a turn sweeps after it, not in it.
         const busy = new Map([...turns.values()].map(({ caller }) => [agentOf(caller), caller] as const));
         const over = await store.over(SWEPT_AT_ONCE, [...new Map([...busy, ...sweeping]).values()]);
         // What is being told by now is removed by who tells it.
@@ -182,12 +182,10 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
         } catch (error) {
           await letGo(caller, own);
           throw error;
-        } finally {
-          swept();
         }
         await giveUp(caller, holder.id);
         throw new GateError('session_not_found');
-      });
+      }).finally(swept);
     },
 
     /** Ends what this holder has, and by `send` the upstream's subscription where nobody else of the agent has it. */
@@ -236,7 +234,7 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
 
     resources: (caller: UpstreamCaller): HeardResources => ({
       of: async () => [...new Set((await store.of(caller)).map(({ uri }) => uri))],
-      askedFor: (uri) => inTurn(caller, uri, () => agree(caller, uri, true)),
+      askedFor: (uri) => inTurn(caller, uri, () => agree(caller, uri, true)).finally(swept),
     }),
   };
 }
