@@ -2,6 +2,7 @@ import { type Came, follow, pageAgain } from './follow.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { CAME, ENDED, OPENED } from './heard.js';
 import { whatIsAwaited } from './opening.js';
+import { heedsPresses, notPressed } from './pressed.js';
 import { markTicked } from './ticked.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
@@ -24,6 +25,7 @@ export function liveList(): void {
     if (said === TYPED_STAYS || said === ENDED_MEANWHILE) say('');
   });
   document.addEventListener(ENDED, () => void (moves += 1));
+  heedsPresses();
   follow({
     address,
     events: ['created', 'updated', 'decided', 'expired', 'aborted', 'withdrawn', 'reset'],
@@ -40,6 +42,7 @@ async function refresh(root: HTMLElement): Promise<Came> {
   do {
     before = moves;
     fresh = await pageAgain(root.dataset['self'] ?? location.href, say);
+    await notPressed();
     // The list that came has the call chosen that was left, or says of one that it waits which does not any more.
   } while (before !== moves);
   if (typeof fresh === 'string') return fresh;

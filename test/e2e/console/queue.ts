@@ -244,6 +244,29 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     expect(await status(row)).toBe('approved');
   }, 90_000);
 
+  it('loses no click though the list comes anew while somebody presses', async () => {
+    const row = await parked('pressed');
+    const page = await signedIn();
+    await page.goto(atConsole('/hil?q=pressed'));
+    const box = rowOf(page, row.id).getByRole('checkbox');
+    const place = await box.boundingBox();
+    if (!place) throw new Error('the row has no box to tick');
+    await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+    await page.mouse.down();
+    const list = await page.locator('[data-list]').elementHandle();
+    const came = page.waitForResponse(
+      (answer) => answer.request().resourceType() === 'fetch' && answer.url().includes('q=pressed'),
+    );
+    const { id } = await parked('pressed');
+    await (await came).finished();
+    // What came was put in its place by then, where nobody pressed.
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    expect(await list?.evaluate((one) => one.isConnected)).toBe(true);
+    await page.mouse.up();
+    await rowOf(page, id).waitFor();
+    expect(await rowOf(page, row.id).getByRole('checkbox').isChecked()).toBe(true);
+  }, 60_000);
+
   it('lets nobody’s open call be replaced by another one when somebody else decides it', async () => {
     const first = await parked('stays');
     const page = await signedIn();
