@@ -2,7 +2,7 @@ import { type Came, follow, pageAgain } from './follow.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { CAME, ENDED, OPENED } from './heard.js';
 import { whatIsAwaited } from './opening.js';
-import { heedsPresses, notPressed } from './pressed.js';
+import { notPressed } from './pressed.js';
 import { markTicked } from './ticked.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
@@ -25,7 +25,6 @@ export function liveList(): void {
     if (said === TYPED_STAYS || said === ENDED_MEANWHILE) say('');
   });
   document.addEventListener(ENDED, () => void (moves += 1));
-  heedsPresses();
   follow({
     address,
     events: ['created', 'updated', 'decided', 'expired', 'aborted', 'withdrawn', 'reset'],

@@ -6,17 +6,20 @@ const ENDS = ['pointerup', 'pointercancel'] as const;
 
 let press: Promise<void> | null = null;
 
-/** Once nobody presses on the list: a press on what is replaced before it ends is no click. */
+/** What comes anew by itself. */
+const LISTS = '[data-list], [data-tail-rows]';
+
+/** Once nobody presses on a list: a press on what is replaced before it ends is no click. */
 export async function notPressed(): Promise<void> {
   while (press) await press;
 }
 
-/** Notes presses on the list that follows what happens. */
+/** Notes presses on the lists that follow what happens. */
 export function heedsPresses(): void {
   document.addEventListener(
     'pointerdown',
     ({ target }) => {
-      if (!(target instanceof Element) || !target.closest('[data-list]')) return;
+      if (!(target instanceof Element) || !target.closest(LISTS)) return;
       const mine = new Promise<void>((done) => {
         const over = () => {
           if (press === mine) press = null;

@@ -1,5 +1,6 @@
 import { type Came, follow, pageAgain } from './follow.js';
 import { RENEWED } from './heard.js';
+import { notPressed } from './pressed.js';
 
 const AGAIN_MS = 1_000;
 
@@ -41,6 +42,7 @@ export function tail(): void {
   const look = async (): Promise<Came> => {
     const page = await pageAgain(location.href, say);
     if (typeof page === 'string') return page;
+    await notPressed();
     const found = page.querySelector<HTMLElement>('[data-tail-rows]');
     if (!found) return 'away';
     const count = newer(found, Number(shown()?.dataset['newest'] ?? 0));
