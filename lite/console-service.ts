@@ -1,4 +1,3 @@
-import { type SessionStore, type SessionTables, sessionStoreOver } from '../adapters/console/session-store.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import { createConsoleService } from '../api/console/app.js';
 import { readAssets } from '../api/console/assets.js';
@@ -14,8 +13,8 @@ import { policyRoutes } from '../api/policy/routes/policies.js';
 import type { Mode } from '../contracts/call.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import { ownConsole } from './console-caller.js';
+import { SESSION_SECONDS, sessionsIn } from './console-sessions.js';
 import { createReviewService, type ReviewServiceOptions } from './review-service.js';
-import type { SavedSearches } from '../adapters/console/saved-searches.js';
 
 export interface ConsoleServiceOptions extends ReviewServiceOptions {
   readonly file: LocalFile;
@@ -37,9 +36,6 @@ export interface LiteConsole {
   /** Ends streams and what it asks. */
   close(): Promise<void>;
 }
-
-/** As long as the console of the full edition, where no setting says otherwise. */
-const SESSION_SECONDS = 28_800;
 
 /**
  * The console over the services of this process. What it asks goes through the same routes, checks and tables of callers as between
@@ -142,31 +138,4 @@ function standing(mode: Mode, openAgents: boolean): readonly string[] {
       : []),
     ...(openAgents ? ['Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.'] : []),
   ];
-}
-
-/** Sessions in lite's file. Whoever signed in or out is told so when it is on disk. */
-function sessionsIn(
-  file: LocalFile,
-  key: Uint8Array,
-  now: () => number,
-): SessionStore & { readonly searches: SavedSearches } {
-  const sessions = sessionStoreOver(file.store<SessionTables>(), { key, idleMs: SESSION_SECONDS * 1_000, clock: now });
-  const onDisk = async <Value>(done: Promise<Value>): Promise<Value> => {
-    const value = await done;
-    await file.durable();
-    return value;
-  };
-  return {
-    ...sessions,
-    open: (who) => onDisk(sessions.open(who)),
-    enter: (who) => onDisk(sessions.enter(who)),
-    end: (id) => onDisk(sessions.end(id)),
-    endAllOf: (who) => onDisk(sessions.endAllOf(who)),
-    endElsewhere: (who) => onDisk(sessions.endElsewhere(who)),
-    searches: {
-      list: (of) => sessions.searches.list(of),
-      save: (of, search) => onDisk(sessions.searches.save(of, search)),
-      forget: (of, name) => onDisk(sessions.searches.forget(of, name)),
-    },
-  };
 }

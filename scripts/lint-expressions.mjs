@@ -29,7 +29,7 @@ export function repeatsWithoutBound(pattern) {
 const linearExpressions = {
   create(context) {
     const file = context.filename.startsWith(root) ? context.filename.slice(root.length) : context.filename;
-    if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file.startsWith('test/')) return {};
+    if (!/\.tsx?$/.test(file) || /\.test\.tsx?$/.test(file) || file.startsWith('test/')) return {};
     const readsOutsideText = folders.some((folder) => file.startsWith(folder));
     const made = (node) => {
       if (node.callee.type !== 'Identifier' || node.callee.name !== 'RegExp') return;

@@ -204,6 +204,13 @@ describe('GET /auth/me', () => {
     fixture.hil.now += 600_000;
     expect(await me(browser)).toMatchObject({ expires_at: new Date(fixture.hil.now + 3_600_000).toISOString() });
   });
+
+  it('says to a stranger that nobody is signed in, and nothing of a token', async () => {
+    const { status, text } = await fixture.stranger().get('/auth/me', { accept: 'application/json' });
+    expect([status, JSON.parse(text)]).toMatchObject([401, { error: 'unauthenticated' }]);
+    expect(text).toContain('Nobody is signed in');
+    expect(text).not.toContain('token');
+  });
 });
 
 describe('signing in', () => {

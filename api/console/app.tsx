@@ -163,7 +163,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
   app.get('/auth/me', async (request) => {
     const entered = await enteredOf(request);
-    if (entered === null) throw new GateError('unauthenticated');
+    if (entered === null)
+      throw new GateError('unauthenticated', 'Nobody is signed in here: sign in on the console’s own page.');
     const { subject, tenant, role, mode } = entered.person;
     const { untilMs, endsMs } = entered.session;
     const expires_at = new Date(Math.min(untilMs, endsMs ?? untilMs)).toISOString();

@@ -105,9 +105,9 @@ const fieldsOf = (over: Readonly<Record<string, string>> = {}) => ({
 });
 /** What a page says of a service, with what it shows all the same. */
 const PAGES: readonly (readonly [path: string, service: Neighbour, says: RegExp, shows: RegExp])[] = [
-  ['/', 'hil', /The review service is away/, /name="q"/],
-  ['/hil', 'hil', /The review service is away/, /name="q"/],
-  ['/hil/:id', 'hil', /The review service is away/, /name="q"/],
+  ['/', 'hil', /<title>Not known what waits.*The review service is away/s, /name="q"/],
+  ['/hil', 'hil', /<title>Not known what waits.*The review service is away/s, /name="q"/],
+  ['/hil/:id', 'hil', /<title>Not known what waits.*The review service is away/s, /name="q"/],
   ['/hil/:id', 'ledger', /payments-agent/, /data-decide="a"/],
   ['/audit', 'ledger', /The ledger is away/, /name="agent"/],
   ['/audit/hunt', 'ledger', /The ledger is away/, /name="signal"/],

@@ -16,9 +16,12 @@ const MAY: Readonly<Record<string, string>> = {
 };
 
 describe('tests wait for what happens, not for a time', () => {
-  const tests = execFileSync('git', ['ls-files', '*.test.ts', 'test/'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
+  const tests = execFileSync('git', ['ls-files', '*.test.ts', '*.test.tsx', 'test/'], {
+    cwd: PROJECT_ROOT,
+    encoding: 'utf8',
+  })
     .split('\n')
-    .filter((file) => file.endsWith('.ts') && existsSync(join(PROJECT_ROOT, file)));
+    .filter((file) => /\.tsx?$/.test(file) && existsSync(join(PROJECT_ROOT, file)));
 
   it('and where time itself must pass, timePasses says why (test/support/waiting.ts)', () => {
     expect(tests.length).toBeGreaterThan(200);

@@ -89,7 +89,7 @@ beforeAll(async () => {
   for (const file of productFiles(ROOT)) {
     if (file === 'domain/expressions/linear.ts') continue;
     if (/\bcomposed\(/.test(readFileSync(join(ROOT, file), 'utf8')))
-      await import(`../../${file.replace(/\.ts$/, '.js')}`);
+      await import(`../../${file.replace(/\.tsx?$/, '.js')}`);
   }
   composed = composedExpressions().map(({ source, flags }) => ({ file: 'composed', pattern: source, flags }));
 });
@@ -98,6 +98,8 @@ describe('expressions of the product', () => {
   it('are all found: literals of every file, and those composed of parts', () => {
     expect(literals.length).toBeGreaterThan(150);
     expect(composed.length).toBeGreaterThan(25);
+    for (const kind of ['.ts', '.tsx', '.mjs'])
+      expect(literals.map(({ file }) => file)).toContainEqual(expect.stringMatching(new RegExp(`\\${kind}$`)));
   });
 
   it('are left out only in files that are there, and not in folders that read text from outside', () => {
@@ -167,10 +169,11 @@ describe('the lint rule for expressions', () => {
   it.each([
     ['a new literal that repeats without bound', 'export const found = /(?:-[a-z]+ )+x/;', 'nobody proved that'],
     ['an open upper bound', 'export const found = /x{2,}y/;', 'Read the text word by word, or use linear()'],
+    ['one of a page', 'export const found = /(?:-[a-z]+ )+x/;', 'nobody proved that', 'new.tsx'],
     ['an expression made of text', 'export const find = (a: string) => new RegExp(a);', 'composed() or linear()'],
     ['one made without new', 'export const find = (a: string) => RegExp(a);', 'composed() or linear()'],
-  ])('refuses %s and says what to do', (_, source, message) => {
-    expect(lint('new.ts', source)).toContain(message);
+  ])('refuses %s and says what to do', (_, source, message, file = 'new.ts') => {
+    expect(lint(file, source)).toContain(message);
   });
 
   it('lets bounded and proved ones be', () => {

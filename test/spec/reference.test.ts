@@ -14,9 +14,9 @@ const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
 
 /** What is kept of TypeScript and scripts, tests aside. */
-const SOURCES = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
+const SOURCES = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.mjs'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
   .split('\n')
-  .filter((file) => file !== '' && !/\.test\.ts$|^test\/|^config\/elsewhere\.ts$/.test(file));
+  .filter((file) => file !== '' && !/\.test\.tsx?$|^test\/|^config\/elsewhere\.ts$/.test(file));
 /** The ways in which source reads a variable, or names one to whoever reads it. */
 const READS = [
   /\benv(?:\?\.|\.|\[')([A-Z][A-Z0-9_]+)/g,

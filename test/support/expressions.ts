@@ -23,7 +23,7 @@ export function productFiles(root: string, below = ''): string[] {
   return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) return NOT_PRODUCT.has(entry.name) ? [] : productFiles(root, path);
-    return /\.(?:ts|mjs)$/.test(entry.name) && !entry.name.endsWith('.test.ts') ? [path] : [];
+    return /\.(?:tsx?|mjs)$/.test(entry.name) && !/\.test\.tsx?$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -37,7 +37,7 @@ export function expressionsIn(file: string, source: string): WrittenExpression[]
     if (type === 'RegExpLiteral') found.push({ file, pattern: String(pattern), flags: String(flags) });
     Object.values(node).forEach(walk);
   };
-  walk(parseSync(source, { syntax: 'typescript', target: 'es2022' }));
+  walk(parseSync(source, { syntax: 'typescript', tsx: file.endsWith('.tsx'), target: 'es2022' }));
   return found;
 }
 

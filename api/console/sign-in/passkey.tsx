@@ -169,7 +169,7 @@ export function passkeyMode({
         // An operator has a token beside his passkey, and signs in with that.
         if (who === undefined || answer.session === null) {
           door.failed(request);
-          throw new GateError('unauthenticated');
+          throw new GateError('unauthenticated', 'An operator signs in with his token, not with this passkey.');
         }
         await accept(door, reply, who, answer.session);
         return { ok: true, to: ownPath(wanted) };

@@ -82,6 +82,7 @@ describe('the change that is looked at', () => {
     const html = render(body);
     expect(html.match(/class="changed"/g)).toHaveLength(1);
     expect(html.match(/<ins>[^<]*SAFE/g)).toHaveLength(1);
+    expect(html).toContain('The ledger keeps what you change in clear');
   });
 });
 

@@ -20,6 +20,9 @@ import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Values of a change are masked for nobody (docs/decisions/changed-values-in-the-ledger.md). */
+const RECORDED =
+  'The ledger keeps what you change in clear, for good, and everybody who signs in for this tenant reads it there.';
 const lines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** Why a value cannot be typed here; `null` where it can. */
@@ -126,7 +129,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         </h1>
         <p>
           {row.status === 'pending' &&
-            'The changed call is judged again. If policy denies it or asks for more, it is denied. '}
+            `The changed call is judged again. If policy denies it or asks for more, it is denied. ${RECORDED} `}
           <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
         </p>
         {row.status !== 'pending' ? (
@@ -258,6 +261,7 @@ function previewShown(
             })}
           </tbody>
         </table>
+        <p>{RECORDED}</p>
         <form method="post" action={`/hil/${row.id}/modify`}>
           <Csrf token={visit.csrf} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />

@@ -69,13 +69,12 @@ export async function queueShown(
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
   const broken = visit.services.ledger.broken();
-  const waiting = listed?.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
   const self = listAddress(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
-    title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
+    title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),
     notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null),
     ...(missing && { status: 404 }),
     ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
@@ -133,6 +132,14 @@ function soughtId({ q = '' }: QueueQuery): string | null {
   const id = q.trim().toLowerCase();
   return isUuid(id) ? id : null;
 }
+
+/** Nothing is known of what waits where nobody answered, nor where no list was asked for. */
+const listTitle = (listed: Settled<QueuePage> | null): string => {
+  if (listed === null) return 'Call';
+  if (!listed.ok) return 'Not known what waits';
+  const { pending_count: waiting } = listed.value;
+  return waiting === 0 ? 'Nothing waits' : `${waiting} wait`;
+};
 
 /** Where the next call that waits is, after the place of the decided one: on a telephone no list stands beside it. */
 function nextOf(listed: Settled<QueuePage> | null, row: PendingRequest, query: QueueQuery): string | null {

@@ -569,6 +569,14 @@ describe('an answer', () => {
     expect(await sent(browser, form)).toMatchObject({ status: 303 });
   });
 
+  it('of nothing but spaces costs no more than any other that is none', async () => {
+    const browser = browserAt(console);
+    const { RelayState } = provider.answer(await begun(browser));
+    expect(await sent(browser, { RelayState, SAMLResponse: `A${' '.repeat(262_000)}!` })).toMatchObject({
+      status: 401,
+    });
+  });
+
   it('of more than half a megabyte is 413, and leaves the request as it was', async () => {
     const browser = browserAt(console);
     const form = provider.answer(await begun(browser));

@@ -43,7 +43,8 @@ const COOKIE_FORM = /^[A-Za-z0-9_-]{43}$/;
 const LONGEST_RESPONSE = 262_144;
 /** The form that holds it: what is no letter takes three characters, and a few lines end in it. */
 const LONGEST_FORM = 524_288;
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+/** White space stands in one place of it: in two beside each other each length would be tried in both. */
+const BASE64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/;
 const LONGEST_METADATA = 1_048_576;
 const SKEW_MS = 60_000;
 /** Sign-ins that one address begins: the store keeps so many, and what is over pushes out the oldest of everybody. */
