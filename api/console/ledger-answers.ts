@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { rowsAsked } from '../../console/pages/audit/asked.js';
-import type { RowsQuery, Services } from '../../console/services.js';
+import { pagesOf } from '../../console/pages/audit/search.js';
+import type { Services } from '../../console/services.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
@@ -83,8 +84,8 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   /** The rows that the audit page shows with the same address, as JSON lines or (`as=csv`) CSV, newest first. The last line says whether they are all. */
   app.get('/audit/export', async (request, reply) => {
     const who = await inside(request);
-    const { query } = rowsAsked(request.query as Readonly<Record<string, unknown>>, clock());
-    const pages = pagesOf(services(who).ledger.rows, query);
+    const query = rowsAsked(request.query as Readonly<Record<string, unknown>>, clock());
+    const pages = pagesOf(services(who).ledger, { ...query, limit: EXPORT_PAGE });
     // A refusal, or a ledger that is away, is answered before anything is sent.
     const first = await pages.next();
     const format = (request.query as { as?: unknown }).as === 'csv' ? CSV : JSON_LINES;
@@ -93,19 +94,6 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
       .header('content-disposition', `attachment; filename="${format.filename}"`)
       .send(Readable.from(lines(first, pages, format), { objectMode: false }));
   });
-}
-
-async function* pagesOf(
-  rows: Services['ledger']['rows'],
-  query: Omit<RowsQuery, 'limit'>,
-): AsyncGenerator<readonly LedgerEntry[]> {
-  let { before } = query;
-  for (;;) {
-    const page = await rows({ ...query, limit: EXPORT_PAGE, ...(before !== undefined && { before }) });
-    if (page.length > 0) yield page;
-    if (page.length < EXPORT_PAGE) return;
-    before = page.at(-1)?.seq;
-  }
 }
 
 /** One page is in memory at a time. A fault after the first cuts the connection, and the last line is missing. */

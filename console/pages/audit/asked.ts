@@ -1,3 +1,4 @@
+import { GateError } from '../../../domain/errors.js';
 import type { RowsQuery } from '../../services.js';
 
 /** Relative windows of the pages, with their length. */
@@ -29,15 +30,18 @@ export const asked = (query: Readonly<Record<string, unknown>>): Asked =>
 /** Whether an address asks for anything in particular. */
 export const asksForSomething = (said: Asked): boolean => Object.keys(said).length > 0;
 
-/** The exact ends of a window; an end that is typed counts before a relative one. */
+/**
+ * The exact ends of a window; an end that is typed counts before a relative one. Throws `invalid_window` for a relative one that is none of
+ * these: all rows would be taken for those of a window.
+ */
 export function windowAsked(
   { window, from, to }: Asked,
   nowMs: number,
 ): { readonly from?: string; readonly to?: string } {
-  const since =
-    from === undefined && to === undefined && window !== undefined && isWindow(window)
-      ? new Date(nowMs - WINDOWS[window][1]).toISOString()
-      : from && exact(from);
+  if (window !== undefined && !isWindow(window))
+    throw new GateError('invalid_window', `window is one of ${Object.keys(WINDOWS).join(', ')}`);
+  const isRelative = from === undefined && to === undefined && window !== undefined;
+  const since = isRelative ? new Date(nowMs - WINDOWS[window][1]).toISOString() : from && exact(from);
   return { ...(since && { from: since }), ...(to && { to: exact(to) }) };
 }
 
@@ -56,23 +60,17 @@ function exact(text: string): string {
 }
 
 /** What an address asks of the ledger. */
-export function rowsAsked(
-  address: Readonly<Record<string, unknown>>,
-  nowMs: number,
-): { readonly asked: Asked; readonly query: Omit<RowsQuery, 'limit'> } {
+export function rowsAsked(address: Readonly<Record<string, unknown>>, nowMs: number): Omit<RowsQuery, 'limit'> {
   const said = asked(address);
   const { agent = '*', verdict, methods, tool } = said;
   const before = address['before'];
   return {
-    asked: said,
-    query: {
-      agent,
-      ...(verdict && { verdict }),
-      ...(methods && { methods }),
-      ...(tool && { tool }),
-      ...windowAsked(said, nowMs),
-      ...(typeof before === 'string' && /^\d{1,15}$/.test(before) && { before: Number(before) }),
-    },
+    agent,
+    ...(verdict && { verdict }),
+    ...(methods && { methods }),
+    ...(tool && { tool }),
+    ...windowAsked(said, nowMs),
+    ...(typeof before === 'string' && /^\d{1,15}$/.test(before) && { before: Number(before) }),
   };
 }
 

@@ -1,12 +1,12 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import { type Settled, settled } from '../../services.js';
+import { type RowsQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
 import { Entries } from '../../ui/entries.js';
 import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
-import { addressOf, rowsAsked } from './asked.js';
+import { addressOf, asked, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
@@ -26,18 +26,21 @@ export const AUDIT: Page = {
   nav: { label: 'Audit', key: 'a' },
   async show({ query: address, services, nowMs, csrf }) {
     const kept = settled('The console’s store', services.searches.list());
-    const { asked, query } = rowsAsked(address, nowMs);
+    const said = asked(address);
     const chain = settled('The ledger', services.ledger.chain());
     let refused: GateError | null = null;
     let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
+    let query: Pick<RowsQuery, 'before' | 'from' | 'to'> = {};
     try {
-      rows = await settled('The ledger', searched(services.ledger, { ...query, limit: ROWS }));
+      const wanted = rowsAsked(address, nowMs);
+      query = wanted;
+      rows = await settled('The ledger', searched(services.ledger, { ...wanted, limit: ROWS }));
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       refused = error;
     }
     const isNewest = query.before === undefined && query.to === undefined;
-    const one = asked.agent !== undefined && !asked.agent.includes('*') ? asked.agent : null;
+    const one = said.agent !== undefined && !said.agent.includes('*') ? said.agent : null;
     return {
       title: 'Audit',
       ...(refused && {
@@ -50,18 +53,18 @@ export const AUDIT: Page = {
           <Chain of={await chain} nowMs={nowMs} />
           <form class="filter" method="get" action="/audit" role="search">
             <label>
-              Agent <input name="agent" value={asked.agent ?? ''} placeholder="* for any characters" data-search />
+              Agent <input name="agent" value={said.agent ?? ''} placeholder="* for any characters" data-search />
             </label>
-            <Choice label="Verdict" name="verdict" value={asked.verdict} any="any" of={VERDICTS} />
-            <Kinds name="methods" value={asked.methods} />
+            <Choice label="Verdict" name="verdict" value={said.verdict} any="any" of={VERDICTS} />
+            <Kinds name="methods" value={said.methods} />
             <label>
-              Tool <input name="tool" value={asked.tool ?? ''} size={16} />
+              Tool <input name="tool" value={said.tool ?? ''} size={16} />
             </label>
-            <Window asked={asked} />
+            <Window asked={said} />
             <button type="submit">Show</button> <a href="/audit">Clear</a>
           </form>
           <p>
-            <a href={addressOf('/audit/hunt', { window: asked.window, from: asked.from, to: asked.to })}>
+            <a href={addressOf('/audit/hunt', { window: said.window, from: said.from, to: said.to })}>
               Hunt: who is behind it
             </a>
             ,{' '}
@@ -73,19 +76,19 @@ export const AUDIT: Page = {
                 ,{' '}
               </>
             )}
-            <a href={addressOf('/audit/export', { ...asked, before: query.before })} download>
+            <a href={addressOf('/audit/export', { ...said, before: query.before })} download>
               these rows as JSON lines
             </a>
             ,{' '}
-            <a href={addressOf('/audit/export', { ...asked, before: query.before, as: 'csv' })} download>
+            <a href={addressOf('/audit/export', { ...said, before: query.before, as: 'csv' })} download>
               as CSV
             </a>
-            {asked.window !== undefined && query.from !== undefined && (
+            {said.window !== undefined && query.from !== undefined && (
               <>
                 ,{' '}
                 <a
                   href={addressOf('/audit', {
-                    ...asked,
+                    ...said,
                     window: undefined,
                     from: query.from,
                     to: new Date(nowMs).toISOString(),
@@ -96,7 +99,7 @@ export const AUDIT: Page = {
               </>
             )}
           </p>
-          <Searches kept={await kept} asked={asked} csrf={csrf} />
+          <Searches kept={await kept} asked={said} csrf={csrf} />
           <OrAway of={rows}>
             {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
@@ -109,16 +112,16 @@ export const AUDIT: Page = {
                   )}
                 </div>
                 <p>
-                  {query.before !== undefined && <a href={addressOf('/audit', asked)}>Newest</a>}{' '}
+                  {query.before !== undefined && <a href={addressOf('/audit', said)}>Newest</a>}{' '}
                   {found.length === ROWS && (
-                    <a href={addressOf('/audit', { ...asked, before: found.at(-1)?.seq })} rel="next">
+                    <a href={addressOf('/audit', { ...said, before: found.at(-1)?.seq })} rel="next">
                       Older
                     </a>
                   )}
                   {lookedDownTo !== null && (
                     <>
                       {found.length === 0 ? 'None' : 'No more'} down to row {lookedDownTo}, where this search ends.{' '}
-                      <a href={addressOf('/audit', { ...asked, before: lookedDownTo })} rel="next">
+                      <a href={addressOf('/audit', { ...said, before: lookedDownTo })} rel="next">
                         Look further back
                       </a>
                     </>

@@ -160,6 +160,17 @@ describe('the audit page', () => {
     expect(found.text).toContain('value="yesterday"');
   });
 
+  it.each(['/audit', '/audit/hunt', '/audit/export'])(
+    'refuses a relative window that it does not know: %s',
+    async (path) => {
+      for (const window of ['2h', '90d', 'constructor']) {
+        const found = await page.get(`${path}?window=${window}`);
+        expect([found.status, found.text]).toEqual([400, expect.stringContaining('invalid_window')]);
+        expect(found.text).toContain('15m, 1h, 24h, 7d, 30d');
+      }
+    },
+  );
+
   it('says whether the chain holds', async () => {
     expect(await told('/audit')).toContain('The chain holds: 3 rows');
     await page.close();

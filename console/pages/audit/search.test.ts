@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { RowsQuery } from '../../services.js';
-import { searched } from './search.js';
+import { pagesOf, searched } from './search.js';
 
 const LONG = 1_000_000;
 /** A chain of that many rows, in which the tool `rare` has those of these places; what was asked of it. */
@@ -55,5 +55,27 @@ describe('a search of the ledger', () => {
     await searched(ledger, { agent: '*', limit: 2 });
     await searched(ledger, { agent: 'pay-bot', limit: 2, from: '2026-11-02T00:00:00Z' });
     expect(ledger.asked.map(({ seqFrom }) => seqFrom)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('all rows of a query', () => {
+  const all = async (ledger: ReturnType<typeof chain>, query: RowsQuery) => {
+    const seen: number[] = [];
+    for await (const rows of pagesOf(ledger, query)) seen.push(...rows.map(({ seq }) => Number(seq)));
+    return seen;
+  };
+
+  it('are found from end to end, though no request looks at more than 200,000', async () => {
+    const rare = [999_999, 999_998, 999_997, 700_000, 400_001, 3, 2, 1];
+    const ledger = chain(rare);
+    expect(await all(ledger, search)).toEqual(rare);
+    const searches = ledger.asked.filter(({ tool }) => tool !== undefined);
+    for (const { before = 0, seqFrom = 0 } of searches) expect(before - seqFrom).toBeLessThanOrEqual(200_000);
+    expect(await all(chain(rare), { ...search, before: 400_001 })).toEqual([3, 2, 1]);
+  });
+
+  it('are none where there are none', async () => {
+    expect(await all(chain([]), search)).toEqual([]);
+    expect(await all(chain([], 0), search)).toEqual([]);
   });
 });

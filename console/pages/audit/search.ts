@@ -26,6 +26,20 @@ export async function searched(ledger: Pick<Services['ledger'], 'rows'>, query: 
   return { rows, lookedDownTo: rows.length < limit && seqFrom > 1 ? seqFrom : null };
 }
 
+/** All rows of a query, newest first, a page at a time: no request to the ledger looks at more than one search does. */
+export async function* pagesOf(
+  ledger: Pick<Services['ledger'], 'rows'>,
+  query: RowsQuery,
+): AsyncGenerator<readonly LedgerEntry[]> {
+  let { before } = query;
+  for (;;) {
+    const { rows, lookedDownTo } = await searched(ledger, { ...query, ...(before !== undefined && { before }) });
+    if (rows.length > 0) yield rows;
+    if (rows.length < query.limit && lookedDownTo === null) return;
+    before = lookedDownTo ?? rows.at(-1)?.seq;
+  }
+}
+
 /** The place after the newest row that may be meant. */
 async function endOf({ rows }: Pick<Services['ledger'], 'rows'>, { to }: RowsQuery): Promise<number> {
   const [newest] = await rows({ agent: '*', limit: 1, ...(to !== undefined && { to }) });

@@ -8,6 +8,7 @@ import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shownJson } from '../../../domain/shown-json.js';
+import { spanTold } from '../../../domain/time-told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type Settled, settled } from '../../services.js';
@@ -524,7 +525,7 @@ function Step({
         </p>
       )}
       <p class="dim">
-        <Time iso={row.timestamp} nowMs={nowMs} /> {before && <>+{later} ms </>}
+        <Time iso={row.timestamp} nowMs={nowMs} /> {before && <>+{later < 10_000 ? `${later} ms` : spanTold(later)} </>}
         <code>
           <Foreign text={row.event_kind ?? row.method} />
         </code>{' '}

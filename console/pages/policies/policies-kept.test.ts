@@ -628,6 +628,10 @@ describe('a lab', () => {
 describe('a template', () => {
   const PII = '/policies/templates/pii_egress.rego';
 
+  it.each(['nope', 'nope.rego', '.rego'])('says of the name %s that there is no template of it', async (name) => {
+    expect((await page.get(`/policies/templates/${name}`)).status).toBe(404);
+  });
+
   it('is found by its domain and by words', async () => {
     const all = await text('/policies/templates');
     expect([...all.matchAll(/href="\/policies\/templates\/[a-z0-9_]+\.rego"/g)]).toHaveLength(85);

@@ -6,7 +6,7 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Form, Shown, Visit } from '../../visit.js';
 import { Arguments, valueText } from './arguments.js';
-import { changesIn, CHANGE_MORE, PREVIEW } from './modify.js';
+import { changesIn, CHANGE_MORE, MODIFY_FORM, PREVIEW } from './modify.js';
 
 const rowWith = (args: object) =>
   ({
@@ -84,6 +84,17 @@ describe('the change that is looked at', () => {
     expect(html.match(/<ins>[^<]*SAFE/g)).toHaveLength(1);
     expect(html).toContain('The ledger keeps what you change in clear');
   });
+});
+
+it('says of a text that cannot be typed whether it has letters that pass for others, or ones that nobody sees', async () => {
+  const row = rowWith({ a: 'p\u0430yp\u0430l', b: 'x\u200by', c: 'plain' });
+  const html = render(((await MODIFY_FORM.show(visitTo(row))) as Shown).body);
+  expect(html.match(/has [^;]*/g)).toEqual(['has letters that pass for others', 'has characters that nobody sees']);
+});
+
+it.each(['zzz', '', '../x'])('asks the review service for no call of the id %j: there is none', async (id) => {
+  const visit = { ...visitTo(rowWith({ a: 1 })), params: { id } };
+  expect(await MODIFY_FORM.show(visit)).toMatchObject({ status: 404 });
 });
 
 it('shows lines of texts as lines, as they were read before', async () => {

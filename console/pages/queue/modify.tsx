@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
-import { printable } from '../../../domain/printable.js';
+import { mixedWord, printable, wholeLookalike } from '../../../domain/printable.js';
+import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
@@ -31,9 +32,10 @@ const notHere = ({ value, replaceable }: Leaf): string | null =>
     ? 'is empty, and nothing is added to it'
     : !replaceable
       ? 'stands in a list, which is not changed'
-      : typeof value === 'string' && printable(lines(value)) !== lines(value)
-        ? 'has characters that nobody sees; gate decide modify replaces it'
-        : null;
+      : typeof value !== 'string' || printable(lines(value)) === lines(value)
+        ? null
+        : `has ${passesForOther(value) ? 'letters that pass for others' : 'characters that nobody sees'}; gate decide modify replaces it`;
+const passesForOther = (text: string): boolean => (mixedWord(text) ?? wholeLookalike(text)) !== undefined;
 
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
@@ -67,11 +69,15 @@ function valueOf(name: string, value: Scalar, typed: string): Scalar {
   }
 }
 
+async function rowIn({ params: { id = '' }, services: { hil } }: Visit): Promise<PendingRequest | null> {
+  return isUuid(id) ? hil.row(id) : null;
+}
+
 export const MODIFY_FORM: Page = {
   path: '/hil/:id/modify',
   role: 'approver',
   async show(visit) {
-    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    const row = await rowIn(visit);
     if (row === null) return { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> };
     return modifyShown(visit, row, null);
   },
@@ -83,7 +89,7 @@ export const PREVIEW: Action = {
   role: 'approver',
   does: 'look at a changed call before it is sent',
   async act(visit, form) {
-    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    const row = await rowIn(visit);
     if (row === null) throw new GateError('not_found');
     if (row.status !== 'pending') throw new GateError('already_decided');
     const { replacements } = changesIn(row, form);
@@ -91,7 +97,7 @@ export const PREVIEW: Action = {
     return previewShown(await signingVisit(visit), row, form, replacements);
   },
   refused: async (visit, form) => {
-    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    const row = await rowIn(visit);
     return row === null
       ? { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> }
       : modifyShown(visit, row, form);
@@ -104,7 +110,7 @@ export const CHANGE_MORE: Action = {
   role: 'approver',
   does: 'go on with the change of a call',
   async act(visit, form) {
-    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    const row = await rowIn(visit);
     if (row === null) throw new GateError('not_found');
     return modifyShown(visit, row, form);
   },

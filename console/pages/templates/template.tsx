@@ -45,9 +45,13 @@ const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null }
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
 
+/** Another name is none of a template. */
+const templateOf = async ({ services: { policy } }: Visit, name: string): Promise<TemplateFile | null> =>
+  name.endsWith('.rego') ? policy.template(name) : null;
+
 async function found(visit: Visit): Promise<{ template: TemplateFile; set: Set }> {
   const name = visit.params['name'] ?? '';
-  const template = await visit.services.policy.template(name);
+  const template = await templateOf(visit, name);
   if (template === null) throw new GateError('not_found', 'There is no template of this name.');
   return { template, set: await setOf(visit, template) };
 }
@@ -188,9 +192,9 @@ interface Asked {
 }
 
 async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> {
-  const { services, params, person } = visit;
+  const { params, person } = visit;
   const name = params['name'] ?? '';
-  const template = await settled('The policy engine', services.policy.template(name));
+  const template = await settled('The policy engine', templateOf(visit, name));
   const set =
     template.ok && template.value !== null
       ? await settled('The policy engine', setOf(visit, template.value))
