@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
+import { textSeenBy } from '../../console/pages/queue/seen-by.js';
+import { isAtLeast, type Role } from '../../console/roles.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
@@ -27,6 +29,8 @@ export interface RelayOptions {
   readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'> | undefined;
   /** Where its stream is, for somebody of this tenant, or of all. */
   readonly from: (tenant: string | null) => string;
+  /** What a role sees of its stream; without it all. */
+  readonly seenBy?: (role: Role, body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 }
 
 /** Why a stream ends whose place a newer one has. */
@@ -54,7 +58,23 @@ export const relayReviewEvents = (
     proves: true,
     name: 'the review service',
     from: () => '/pending/stream',
+    seenBy: reviewsSeenBy,
   });
+
+const DATA = 'data: ';
+
+/** The review service's events as a role may see them: of who looks on each line of data is masked, as soon as it is whole. */
+export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (isAtLeast(role, 'approver')) return yield* body;
+  const decoder = new TextDecoder();
+  const seen = (line: string) => (line.startsWith(DATA) ? DATA + textSeenBy(role, line.slice(DATA.length)) : line);
+  let rest = '';
+  for await (const part of body) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) yield Buffer.from(lines.map((line) => `${seen(line)}\n`).join(''));
+  }
+}
 
 /**
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
@@ -65,7 +85,7 @@ export const relayReviewEvents = (
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, over, proves, name, from, limits = ASK_LIMITS }: RelayOptions,
+  { entered, stands, over, proves, name, from, seenBy = (_role, body) => body, limits = ASK_LIMITS }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();
@@ -122,7 +142,9 @@ export function relay(
       return await reply
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
-        .send(Readable.from(untilEnded(answer.body, ended, limits.quietMs), { objectMode: false }));
+        .send(
+          Readable.from(untilEnded(seenBy(who.person.role, answer.body), ended, limits.quietMs), { objectMode: false }),
+        );
     } catch (error) {
       // Whoever asked has gone, or may ask no more: nobody hears why.
       if (ended.signal.aborted) return reply.hijack().raw.destroy();

@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../plugins/app.js';
 import type { Over } from '../../plugins/declaration.js';
 import { addressAt } from '../address-at.js';
 import { largeOf } from '../body-limits.js';
-import { relay } from '../review-events.js';
+import { relay, reviewsSeenBy } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
 import { tenantHeader } from '../tenant-scope.js';
@@ -60,6 +60,7 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
     proves: true,
     name: 'the review service',
     from: () => '/pending/stream',
+    seenBy: reviewsSeenBy,
   });
 
   for (const route of RELAYED)

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { type PendingRequest, type PendingSummary, riskTier, type SinceLastCall } from '../../../contracts/review.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
@@ -26,7 +27,7 @@ import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
 import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
-import { seenBy } from './seen-by.js';
+import { seenBy, summarySeenBy } from './seen-by.js';
 import { Similar } from './similar.js';
 
 /** The first page: what waits. */
@@ -119,7 +120,10 @@ async function rowOf({ services: { hil }, person }: Visit, id: string): Promise<
 async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
   const { hil } = visit.services;
   const id = soughtId(query);
-  if (id === null) return hil.summaries(query);
+  if (id === null) {
+    const page = await hil.summaries(query);
+    return { ...page, items: page.items.map((item) => summarySeenBy(visit.person.role, item)) };
+  }
   const [row, { pending_count }] = await Promise.all([
     rowOf(visit, id),
     hil.summaries({ status: 'pending', sort: 'oldest', limit: 1 }),
@@ -203,6 +207,38 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next
 
 const capitalized = (word: string): string => `${word[0]?.toUpperCase() ?? ''}${word.slice(1)}`;
 
+/** The rows of a list, in the form that takes those that are ticked, where somebody may tick them. */
+function Ticking({
+  visit,
+  query,
+  picks,
+  isTicked,
+  children,
+}: {
+  readonly visit: Visit;
+  readonly query: QueueQuery;
+  readonly picks: boolean;
+  readonly isTicked: boolean;
+  readonly children: ComponentChildren;
+}) {
+  if (!picks) return <>{children}</>;
+  return (
+    <form method="post" action="/hil/bulk" class={isTicked ? 'ticked' : undefined}>
+      <Csrf token={visit.csrf} />
+      <ListFields query={query} />
+      {children}
+      <p class="bulk-acts">
+        <button type="submit" name="decision" value="approve">
+          Approve ticked
+        </button>{' '}
+        <button type="submit" name="decision" value="deny">
+          Deny ticked
+        </button>
+      </p>
+    </form>
+  );
+}
+
 function List({
   visit,
   listed,
@@ -267,9 +303,7 @@ function List({
               </Empty>
             ) : (
               <>
-                <form method="post" action="/hil/bulk" class={ticked.length > 0 ? 'ticked' : undefined}>
-                  <Csrf token={visit.csrf} />
-                  <ListFields query={query} />
+                <Ticking visit={visit} query={query} picks={picks} isTicked={ticked.length > 0}>
                   <div data-rows data-place={selected ? placeIn(items, selected, query) : undefined}>
                     {/* Lists of their own would be as many lists to who listens. */}
                     <div class="rows" role="list">
@@ -313,17 +347,7 @@ function List({
                       items.length === 0 && 'No more of them: the search is at its end.'
                     )}
                   </p>
-                  {picks && (
-                    <p class="bulk-acts">
-                      <button type="submit" name="decision" value="approve">
-                        Approve ticked
-                      </button>{' '}
-                      <button type="submit" name="decision" value="deny">
-                        Deny ticked
-                      </button>
-                    </p>
-                  )}
-                </form>
+                </Ticking>
                 {query.cursor && (
                   <p>
                     <a href={listAddress('/hil', { ...query, cursor: undefined })}>From the beginning</a>

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
+import { loadAnalyzer } from '../../../adapters/sandbox/analyzer.js';
+import { reviewsSeenBy } from '../../../api/console/review-events.js';
+import { type ConsoleFixture, CONSOLE_HOST, openConsole } from '../../../test/support/console-over-hil.js';
+import { eventually } from '../../../test/support/waiting.js';
 
 let fixture: ConsoleFixture;
 beforeEach(async () => {
@@ -44,6 +47,78 @@ describe('the arguments of a call under review', () => {
         .get(`/command-line/hil${path}`, { authorization: `Bearer ${token}` });
       expect([path, status, text.includes('create_user')]).toEqual([path, 200, true]);
       expect([path, text.includes('hunter2-hunter2')]).toEqual([path, isWhole]);
+    }
+  });
+});
+
+describe('what a list says of a call under review', () => {
+  const TO = 'ann@acme.example';
+  const REASON = `Review: ${TO} is paid for the first time.`;
+  const park = async (n: number) => {
+    const call = { name: 'wire_transfer', arguments: { from: 'operating', to: TO, amount: 25 } };
+    return fixture.hil.park(n, {
+      request_payload: { params: call },
+      sandbox_report: (await loadAnalyzer())('tools/call', call),
+      risk_summary: REASON,
+      review_reasons: [REASON],
+    });
+  };
+  const ROLES = [
+    ['viewer', false],
+    ['approver', true],
+  ] as const;
+
+  it.each(ROLES)('is told to a %s with secrets: %s', async (role, isWhole) => {
+    const { id } = await park(1);
+    const browser = await fixture.browser({ role });
+    for (const path of ['/hil', '/hil?part=rows', `/hil?q=${id}`]) {
+      const { text } = await browser.get(path);
+      expect([path, text.includes('move 25 to'), text.includes(TO)]).toEqual([path, true, isWhole]);
+    }
+    const token = await fixture.token({ role });
+    const { text } = await fixture
+      .stranger()
+      .get('/command-line/hil/pending/summaries', { authorization: `Bearer ${token}` });
+    expect([text.includes('move 25 to'), text.includes(TO)]).toEqual([true, isWhole]);
+  });
+
+  it.each(ROLES)('is told to a %s by both streams with secrets: %s', async (role, isWhole) => {
+    const at = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
+    const { cookie } = await fixture.browser({ role });
+    const token = await fixture.token({ role });
+    const ended = new AbortController();
+    const read = async (path: string, headers: Record<string, string>) => {
+      const answer = await fetch(at + path, { headers: { host: CONSOLE_HOST, ...headers }, signal: ended.signal });
+      const told = { text: '' };
+      void (async () => {
+        for await (const part of answer.body as unknown as AsyncIterable<Uint8Array>)
+          told.text += Buffer.from(part).toString();
+      })().catch(() => undefined);
+      return told;
+    };
+    const streams = await Promise.all([
+      read('/stream/hil', { cookie: `gate_console_session=${cookie}` }),
+      read('/command-line/hil/pending/stream', { authorization: `Bearer ${token}` }),
+    ]);
+    const { id } = await park(1);
+    for (const told of streams) {
+      await eventually('the call is told', () => told.text.includes(id) && told.text.endsWith('\n\n'));
+      expect([told.text.includes('move 25 to'), told.text.includes(TO)]).toEqual([true, isWhole]);
+    }
+    ended.abort();
+  });
+
+  it('is masked however the stream comes in pieces, and all of it comes', async () => {
+    const event = `id: 7\nevent: created\ndata: ${JSON.stringify({ type: 'created', pending: { id: 'é', risk_summary: 'x', predicted: `to ${TO}` } })}\n\n`;
+    const reset = 'id: 8\nevent: reset\ndata: {}\n\n: keep-alive\n\n';
+    const bytes = Buffer.from(event + reset);
+    for (const size of [1, 7, bytes.length]) {
+      async function* pieces() {
+        for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+      }
+      const told: Uint8Array[] = [];
+      for await (const part of reviewsSeenBy('viewer', pieces())) told.push(part);
+      expect(Buffer.concat(told).toString()).toBe(event.replace(TO, '[EMAIL]') + reset);
     }
   });
 });
