@@ -51,22 +51,64 @@ export async function openStore<Tables>(
   const store =
     'file' in target ? openSqlite<Tables>(target.file, hooks) : await openPostgres<Tables>(target.url, target.schema);
   try {
-    // A migration takes as long as the tables are large.
-    const migrating = 'file' in target ? store : await openPostgres<Tables>(target.url, target.schema, UNLIMITED);
-    try {
-      const schema = 'schema' in target ? target.schema : undefined;
-      await migrate(migrating, migrations, { schema });
-      for (const [authority, more] of Object.entries(beside))
-        await migrate(migrating, more, { schema, table: `kysely_migration_${authority}` });
-    } finally {
-      if (migrating !== store) await migrating.close();
-    }
+    if ('file' in target) await migrateAll(store, migrations, beside);
+    else await migrateSchema(store, target, migrations, beside);
     store.sqlite?.exec('PRAGMA synchronous=FULL');
   } catch (error) {
     await store.close();
     throw error;
   }
   return store;
+}
+
+type Migrations = Readonly<Record<string, Migration>>;
+
+const tableOf = (authority: string): string => `kysely_migration_${authority}`;
+
+async function migrateAll<Tables>(
+  store: Store<Tables>,
+  migrations: Migrations,
+  beside: Readonly<Record<string, Migrations>>,
+  schema?: string,
+): Promise<void> {
+  await migrate(store, migrations, { schema });
+  for (const [authority, more] of Object.entries(beside))
+    await migrate(store, more, { schema, table: tableOf(authority) });
+}
+
+/** Over connections of its own, since a migration takes as long as the tables are large; at most starts there is nothing to migrate. */
+async function migrateSchema<Tables>(
+  store: Store<Tables>,
+  { url, schema }: { readonly url: string; readonly schema: string },
+  migrations: Migrations,
+  beside: Readonly<Record<string, Migrations>>,
+): Promise<void> {
+  if (await areMigrated(store, schema, migrations, beside)) return;
+  const migrating = await openPostgres<Tables>(url, schema, UNLIMITED);
+  try {
+    await migrateAll(migrating, migrations, beside, schema);
+  } finally {
+    await migrating.close();
+  }
+}
+
+async function areMigrated<Tables>(
+  store: Store<Tables>,
+  schema: string,
+  migrations: Migrations,
+  beside: Readonly<Record<string, Migrations>>,
+): Promise<boolean> {
+  const all: (readonly [string, Migrations])[] = [
+    [DEFAULT_MIGRATION_TABLE, migrations],
+    ...Object.entries(beside).map(([authority, more]) => [tableOf(authority), more] as const),
+  ];
+  // A server's log has an error for each statement about a table that is not there.
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = ${schema} and c.relkind = 'r'`.execute(store.db);
+  const there = new Set(rows.map(({ name }) => name));
+  for (const [table, known] of all) if (!there.has(table) || !(await isMigrated(store, known, table))) return false;
+  return true;
 }
 
 function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
@@ -250,7 +292,7 @@ async function openPostgres<Tables>(
  */
 export async function migrate<Tables>(
   store: Store<Tables>,
-  migrations: Record<string, Migration>,
+  migrations: Migrations,
   { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined } = {},
 ): Promise<void> {
   if (!store.sqlite) return toLatest(store, migrations, { schema, table });
@@ -268,7 +310,7 @@ export async function migrate<Tables>(
 
 async function toLatest<Tables>(
   store: Store<Tables>,
-  migrations: Record<string, Migration>,
+  migrations: Migrations,
   { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined },
 ): Promise<void> {
   const migrator = new Migrator({
@@ -286,12 +328,12 @@ async function toLatest<Tables>(
 }
 
 /**
- * Whether a file has exactly these migrations behind it, as at most starts. The migrator finds that out by reading the whole schema, several
- * times. Not asked of Postgres, whose log would have an error for each table that is not there yet.
+ * Whether a store has exactly these migrations behind it, as at most starts. The migrator finds that out by reading the whole schema, several
+ * times.
  */
 async function isMigrated<Tables>(
   { db }: Store<Tables>,
-  migrations: Record<string, Migration>,
+  migrations: Migrations,
   table = DEFAULT_MIGRATION_TABLE,
 ): Promise<boolean> {
   const applied = await sql<{ name: string }>`select name from ${sql.table(table)} order by name`.execute(db).then(
