@@ -15,7 +15,11 @@ const HELD: HeldThere = {
   lastOfQueue: '/hil?cursor=last',
   rows: 1_000,
 };
-const added = (path: Page['path']): Page => ({ path, role: 'viewer', show: () => Promise.reject(new Error('not here')) });
+const added = (path: Page['path']): Page => ({
+  path,
+  role: 'viewer',
+  show: () => Promise.reject(new Error('not here')),
+});
 
 describe('the pages that `npm run bench -- console` asks', () => {
   it('are all that the console has', () => {
@@ -45,6 +49,8 @@ describe('the pages that `npm run bench -- console` asks', () => {
   });
 
   it('have names in their addresses that lead nowhere else', () => {
-    expect(askedPages([added('/policies/:name/new')], HELD)).toMatchObject([{ address: '/policies/a%20policy.rego/new' }]);
+    expect(askedPages([added('/policies/:name/new')], HELD)).toMatchObject([
+      { address: '/policies/a%20policy.rego/new' },
+    ]);
   });
 });
