@@ -75,7 +75,7 @@ export async function parkedCalls(
   return { waiting, decided };
 }
 
-/** A policy engine with so many policies of operators, one of them in two versions, and a page of suggestions. */
+/** A policy engine with so many policies of operators, a document in two versions, and suggestions. */
 export async function keptPolicies(options: {
   readonly floor: PolicySet;
   readonly file: string;
@@ -83,7 +83,12 @@ export async function keptPolicies(options: {
   readonly tenant: string;
   readonly decisions: DecisionSource;
   readonly rows: number;
-}): Promise<{ readonly management: PolicyManagement; readonly name: string; close(): Promise<void> }> {
+}): Promise<{
+  readonly management: PolicyManagement;
+  readonly rules: string;
+  readonly document: string;
+  close(): Promise<void>;
+}> {
   const { floor, file, count, tenant, decisions, rows } = options;
   const store = await policyStoreOf(file);
   const management = await openManagement({
@@ -97,10 +102,10 @@ export async function keptPolicies(options: {
   });
   const files = await policiesOf(count);
   await management.library.seed(files, true);
-  const [first] = files;
-  const name = first?.facts.name ?? '';
-  await management.library.update(EVERYBODY, name, {
-    body: `${first?.body}\n# Another version.\n`,
+  // Of a document no rule is compiled anew.
+  await management.library.create(EVERYBODY, { ...document(LINES), active: true, ...BY });
+  await management.library.update(EVERYBODY, DOCUMENT, {
+    body: document(LINES * 2).body,
     expected_current_version: 1,
     ...BY,
   });
@@ -117,13 +122,26 @@ export async function keptPolicies(options: {
   management.begin();
   return {
     management,
-    name,
+    rules: files[0]?.facts.name ?? '',
+    document: DOCUMENT,
     async close() {
       await management.close();
       await store.close();
     },
   };
 }
+const DOCUMENT = 'bench.json';
+const LINES = 1_000;
+/** Every other line of a longer one is of the shorter one. */
+const document = (lines: number) => ({
+  name: DOCUMENT,
+  content_type: 'json' as const,
+  body: JSON.stringify(
+    Object.fromEntries(Array.from({ length: lines }, (_, n) => [`limit_${(n * 2_000) / lines}`, n % 7])),
+    null,
+    2,
+  ),
+});
 /** Two searches for rules that found as many as one of them may. */
 const SUGGESTIONS = 40;
 const PART = {

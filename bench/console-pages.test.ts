@@ -11,6 +11,7 @@ const HELD: HeldThere = {
   agent: 'an-agent',
   case: 'a-case',
   policy: 'a policy.rego',
+  document: 'a-document.json',
   template: 'a-template.rego',
   lastOfQueue: '/hil?cursor=last',
   rows: 1_000,

@@ -11,6 +11,8 @@ export interface HeldThere {
   readonly agent: string;
   readonly case: string;
   readonly policy: string;
+  /** A policy of data, which has two versions. */
+  readonly document: string;
   readonly template: string;
   /** The page of the queue behind all others. */
   readonly lastOfQueue: string;
@@ -46,7 +48,7 @@ type Elsewhere = Readonly<Record<string, readonly (readonly [what: string, addre
 const IN_PLACE: Elsewhere = {
   '/hil/:id/note': [['', ({ decided }) => `/hil/${decided}/note`]],
   '/decide/redeem': [['', ({ link }) => `/decide/redeem?token=${link}`]],
-  '/policies/:name/diff': [['', ({ policy }) => `/policies/${policy}/diff?from=1&to=2`]],
+  '/policies/:name/diff': [['', ({ document }) => `/policies/${document}/diff?from=1&to=2`]],
 };
 /** What costs more than the page as somebody comes to it first. */
 const ALSO: Elsewhere = {

@@ -211,8 +211,9 @@ const answers = {
         call: correlation(2),
         agent: 'agent-18',
         case: lastCase,
-        policy: kept.name,
-        template: kept.name,
+        policy: kept.rules,
+        document: kept.document,
+        template: kept.rules,
         rows,
       } satisfies Omit<HeldThere, 'lastOfQueue'>,
     };

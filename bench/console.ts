@@ -28,19 +28,28 @@ const SLOW_MS = 200;
 export interface ConsoleBenchOptions {
   readonly pending: number;
   readonly rows: number;
+  /** Policies of operators. */
+  readonly policies: number;
   readonly rounds: number;
   readonly roundMs: number;
   readonly say: (line: string) => void;
 }
 
 /** What pages of the console cost beside much that waits and a long ledger, and what of that a browser feels. */
-export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: ConsoleBenchOptions): Promise<void> {
+export async function runConsoleBench({
+  pending,
+  rows,
+  policies,
+  rounds,
+  roundMs,
+  say,
+}: ConsoleBenchOptions): Promise<void> {
   const machine = describeMachine(tmpdir());
   const pages: PageFigure[] = [];
   const memory: MemoryFigure[] = [];
   let browser: BrowserFigures | null = null;
   let notAsked: readonly NotAsked[] = [];
-  const whole: ConsoleSize = { pending, rows, policies: 300, cases: 1_000, copies: 1_000 };
+  const whole: ConsoleSize = { pending, rows, policies, cases: 1_000, copies: 1_000 };
   const hundredth = (count: number): number => Math.ceil(count / 100);
   // Small first: what grows with the store shows itself beside it.
   for (const size of [
@@ -58,6 +67,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       say(`${size.pending} wait, ${size.rows} rows: loading`);
       const console = await child.ask.open(size);
       const visitor = visitorOf(console);
+      say('asking every page');
       const all = askedPages(PAGES, { ...console.held, lastOfQueue: await lastOfQueue(visitor) });
       const asked = all.flatMap((one) => ('address' in one ? [one] : []));
       notAsked = all.flatMap((one) => ('why' in one ? [one] : []));
@@ -87,7 +97,9 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
           const got = await visitor.get(one.address);
           const figure = figureOf(one, callers, size, together(pressed), baseline, cpuMs, got);
           const slow = callers === 1 && figure.p95_ms > SLOW_MS ? ', slow' : '';
-          say(`${one.page} ${one.what}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms${slow}`);
+          say(
+            `${one.page} ${one.what}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms, CPU ${figure.cpu_ms} ms${slow}`,
+          );
           pages.push(figure);
         }
       const mostOfPages = await child.ask.most();

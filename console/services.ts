@@ -1,6 +1,6 @@
 import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
-import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
+import type { PolicyDecision, PolicyFileShown, PolicyList, PolicyStanding } from '../contracts/policy.js';
 import type {
   KeptVersion,
   MutatedPolicy,
@@ -155,6 +155,8 @@ export type KeptFile = Omit<PolicyFileShown, 'current_body'> & { readonly curren
 export interface PolicyService {
   /** The rules that judge now, and the policies that do not. */
   list(): Promise<PolicyList>;
+  /** How the engine stands to what is stored, without the list: that has every text read and its seal verified. */
+  standing(): Promise<PolicyStanding>;
   /** One of their files; `null` where there is none of that name. */
   file(name: string): Promise<PolicyFileShown | null>;
   /** The same also of one whose text somebody edited in the store, without that text. */
