@@ -246,6 +246,8 @@ export interface Services {
     hunt(query: HuntQuery): Promise<Hunt>;
     narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
     activity(sinceHours: number, limit: number): Promise<AgentActivity>;
+    /** What rules said in the newest verdicts of so many hours, at most as old as `activity`. */
+    saidByRules(sinceHours: number, limit: number): Promise<readonly Pick<LedgerEntry, 'policy_decision'>[]>;
     /** The same of one agent, by tier over time too. */
     activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;
