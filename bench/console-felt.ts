@@ -21,7 +21,7 @@ interface Act {
   /** Takes it back, so that it can be done again. */
   back?(page: Page): Promise<unknown>;
 }
-export interface Felt {
+interface Felt {
   readonly interaction: string;
   readonly rows: number;
   readonly p50_ms: number;

@@ -17,7 +17,7 @@ const BY = { reason: 'measured', actor_sub: 'bench', actor_idp: 'system' };
 const AT_ONCE = 200;
 
 /** So many at a time, for stores whose commits are shared. Returns what came of each. */
-export async function inBatches<Made>(count: number, make: (n: number) => Promise<Made>): Promise<Made[]> {
+async function inBatches<Made>(count: number, make: (n: number) => Promise<Made>): Promise<Made[]> {
   const made: Made[] = [];
   for (let from = 0; from < count; from += AT_ONCE)
     made.push(
