@@ -5,42 +5,59 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
+import { loadPersonas } from '../adapters/inspection/persona-files.js';
+import { scanInThreads } from '../adapters/inspection/scan-threads.js';
 import { openSessionStore } from '../adapters/console/session-store.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
+import { createBrainService } from '../api/brain/app.js';
 import { createConsoleService } from '../api/console/app.js';
 import { readAssets } from '../api/console/assets.js';
 import { consoleMetrics } from '../api/console/metrics.js';
 import { operatorTokenMode } from '../api/console/sign-in/operator-token.js';
 import { createHilService } from '../api/hil/app.js';
 import { createLedgerService } from '../api/ledger/app.js';
+import type { Over } from '../api/plugins/declaration.js';
 import type { Service } from '../api/plugins/service.js';
 import { createPolicyService } from '../api/policy/app.js';
+import { createInspector } from '../domain/inspection/inspector.js';
+import { noModels } from '../domain/models/model-standing.js';
+import { noNarrator } from '../domain/models/narrator.js';
+import { createDecisionLinks } from '../domain/review/decision-link.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { type DevelopmentService, ensureDevelopmentPki } from '../stack/certificates/dev-pki.js';
+import { ABOUT } from '../test/support/about-console.js';
 import { openLikeProduct } from '../test/support/evidenced-ledger.js';
 import { ledgerPlace } from '../test/support/ledger.js';
 import { openReviewStore } from '../test/support/whole-reviews.js';
 import { answerQuestions, ownCpuMs } from './child.js';
-import { AGENTS, correlation, load, NOW_MS } from './long-ledger.js';
+import { keptPolicies, openedCases, parkedCalls, recordedCopies } from './console-held.js';
+import type { HeldThere } from './console-pages.js';
+import { correlation, load, NOW_MS } from './long-ledger.js';
 
 const TENANT = 'acme';
 const OPERATOR = { name: 'dev', tenant: TENANT, token: 'operator-token-of-the-benchmark-0123456789', reviewer: true };
 const LIFE_MS = 86_400_000;
-/** Calls that are parked together: commits are shared. */
-const AT_ONCE = 200;
+const SESSION_KEY = Buffer.alloc(32, 7);
+/** Browsers and command lines of the person. */
+const OPEN_SESSIONS = 20;
 const SAMPLED_EVERY_MS = 20;
 
-interface Size {
+export interface ConsoleSize {
   /** Calls that wait. */
   readonly pending: number;
   /** Rows of the ledger. */
   readonly rows: number;
+  /** Policies of operators. */
+  readonly policies: number;
+  readonly cases: number;
+  /** Copies of the ledger. */
+  readonly copies: number;
 }
 
 /** The console and what it asks, over mutual TLS in one process, as `gate start` has them. */
 const answers = {
-  async open({ pending, rows }: Size) {
+  async open({ pending, rows, policies, cases, copies }: ConsoleSize) {
     const folder = mkdtempSync(join(tmpdir(), 'gate-bench-console-'));
     closing.push(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })));
     const pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
@@ -49,21 +66,39 @@ const answers = {
 
     const ledgerAt = await ledgerPlace('sqlite');
     closing.push(() => ledgerAt.remove());
-    const { ledger } = await openLikeProduct({ target: ledgerAt.target, sidecarKeys: ledgerAt.keys, clock });
+    const { ledger } = await openLikeProduct({
+      target: ledgerAt.target,
+      sidecarKeys: ledgerAt.keys,
+      clock,
+      coldPlace: { at: { directory: folder }, retentionMs: LIFE_MS },
+    });
     closing.push(() => ledger.close());
     await load('sqlite', ledgerAt, rows);
+    await recordedCopies(ledgerAt, copies);
+    const lastCase = await openedCases(ledger, { count: cases, tenant: TENANT });
     const hilAt = await ledgerPlace('sqlite', { migrated: hilMigrations });
     closing.push(() => hilAt.remove());
     const quorum = { strict: 2, risky: 1, destructive: 1 };
     const reviews = await openReviewStore({ target: hilAt.target, payloadKeys: hilAt.keys, clock, quorum });
     closing.push(() => reviews.close());
-    const ids: string[] = [];
-    for (let from = 0; from < pending; from += AT_ONCE)
-      ids.push(
-        ...(await Promise.all(
-          Array.from({ length: Math.min(AT_ONCE, pending - from) }, (_, at) => park(reviews, from + at)),
-        )),
-      );
+    const { waiting, decided } = await parkedCalls(reviews, { pending, tenant: TENANT, lifeMs: LIFE_MS });
+    const floor = await loadPolicySet({ directory: shippedPolicyDirectory() });
+    const kept = await keptPolicies({
+      floor,
+      file: join(folder, 'policies.db'),
+      count: policies,
+      tenant: TENANT,
+      rows,
+      // The walk of the chain is measured elsewhere.
+      decisions: {
+        decidedPage: (query) => ledger.reports.decidedPage(query),
+        verify: async () => ({ valid: true, entries_checked: rows, first_invalid_seq: null }),
+      },
+    });
+    closing.push(() => kept.close());
+    const inspector = createInspector({ personas: await loadPersonas() });
+    const scanner = scanInThreads();
+    closing.push(() => scanner.close());
 
     const tls = (name: DevelopmentService) => pki.services[name];
     const over = async (name: DevelopmentService, service: Service) => {
@@ -86,7 +121,7 @@ const answers = {
           sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
           starter: { start: () => Promise.reject(new Error('nothing is asked for here')) },
           decisionKey: generateKeyPairSync('ed25519').privateKey,
-          sessionKey: Buffer.alloc(32, 7),
+          sessionKey: SESSION_KEY,
           operators: [OPERATOR],
           registry: new Registry(),
           tls: tls('hil'),
@@ -101,14 +136,32 @@ const answers = {
         'policy-engine',
         createPolicyService({
           ...shared,
-          policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
+          policies: floor,
+          management: kept.management,
           registry: new Registry(),
           tls: tls('policy-engine'),
         }),
       ),
-      readiness: {},
+      brain: over(
+        'brain',
+        createBrainService({
+          ...shared,
+          inspector,
+          scanner,
+          narrator: noNarrator,
+          standings: noModels,
+          registry: new Registry(),
+          tls: tls('brain'),
+        }),
+      ),
     };
-    await Promise.all([neighbours.hil, neighbours.ledger, neighbours.policy]);
+    /** A request over the network of that service, as the product's own checks are. */
+    const answering = (asked: Promise<Over>) => async (): Promise<void> => {
+      const { url, fetch } = await asked;
+      await fetch(new URL('/nothing', url).href, { method: 'GET', signal: AbortSignal.timeout(LIFE_MS) });
+    };
+    const readiness = Object.fromEntries(Object.entries(neighbours).map(([name, asked]) => [name, answering(asked)]));
+    await Promise.all(Object.values(neighbours));
     const sessions = await openSessionStore({
       target: { file: join(folder, 'console.db') },
       key: Buffer.alloc(32, 9),
@@ -123,33 +176,46 @@ const answers = {
       tls: null,
       sessions,
       searches: sessions.searches,
-      about: {
-        version: '',
-        node: process.version,
-        startedAt: new Date(clock()).toISOString(),
-        workflowPages: null,
-        settings: [],
-      },
+      about: ABOUT,
       assets: await readAssets(),
       signIn: operatorTokenMode({ operators: [OPERATOR], clock }),
       url: undefined,
       sessionSeconds: LIFE_MS / 1_000,
       passkeyRequired: 'none',
       metrics: consoleMetrics(registry),
-      neighbours,
+      neighbours: { ...neighbours, readiness },
       clock,
     });
     closing.push(() => console.close());
     const { port } = await console.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
-    const subject = `operator:${OPERATOR.name}`;
-    const cookie = await sessions.open({ subject, tenant: TENANT, mode: 'operator-token', role: 'admin' });
-    // Half of the calls are of the other tenant.
+    const who = {
+      subject: `operator:${OPERATOR.name}`,
+      tenant: TENANT,
+      mode: 'operator-token',
+      role: 'admin',
+    } as const;
+    for (let session = 1; session < OPEN_SESSIONS; session += 1) await sessions.open(who);
+    const review = waiting.at(-1) ?? '';
     return {
       address: `http://localhost:${port}`,
-      cookie,
-      review: ids.at(-1) ?? '',
-      call: correlation(2),
-      agent: 'agent-18',
+      cookie: await sessions.open(who),
+      held: {
+        review,
+        decided: decided.at(-1) ?? '',
+        link: createDecisionLinks(SESSION_KEY).tokenOf({
+          pending_id: review,
+          action: 'approve',
+          exp: Math.floor((NOW_MS + LIFE_MS) / 1_000),
+        }),
+        // Half of the calls are of the other tenant.
+        call: correlation(2),
+        agent: 'agent-18',
+        case: lastCase,
+        policy: kept.rules,
+        document: kept.document,
+        template: kept.rules,
+        rows,
+      } satisfies Omit<HeldThere, 'lastOfQueue'>,
     };
   },
 
@@ -178,34 +244,6 @@ setInterval(() => {
   const { heapUsed, external } = process.memoryUsage();
   most = Math.max(most, heapUsed + external);
 }, SAMPLED_EVERY_MS).unref();
-
-async function park(reviews: Awaited<ReturnType<typeof openReviewStore>>, n: number): Promise<string> {
-  const { row } = await reviews.createOnce({
-    agent_id: `agent-${n % AGENTS}`,
-    correlation_id: correlation(2 * n + 2),
-    method: 'tools/call',
-    request_payload: {
-      jsonrpc: '2.0',
-      id: n,
-      method: 'tools/call',
-      params: {
-        name: 'wire_transfer',
-        arguments: { amount: n, to: 'DE02 1203 0000 0000 2020 51', note: 'x'.repeat(400) },
-      },
-    },
-    risk_summary: 'The tool moves money, and nobody of this agent has sent any to this account before.',
-    state_namespace: 'operator',
-    ttl_seconds: LIFE_MS / 1_000,
-    created_at: new Date(NOW_MS - n * 10).toISOString(),
-    review_reasons: ['money movement', 'new recipient'],
-    brain_scores: { drift: 0.2, injection: 0.01 },
-    projected_cost_micros: 1_200,
-    approval_tier: 'standard',
-    agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent',
-    tenant: TENANT,
-  });
-  return row.id;
-}
 
 answerQuestions(answers, async () => {
   for (const close of closing.toReversed()) await close();

@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { DEVICE } from '../console/pages/device/device.js';
+import { QUEUE } from '../console/pages/queue/queue.js';
+import { PAGES } from '../console/routes.js';
 import { chromiumPath } from '../test/support/browser.js';
 import { startChildProcess } from './child.js';
 import { type BrowserFigures, measureBrowser } from './console-browser.js';
 import { SCROLLED_PX, TRACED_MS } from './console-frames.js';
-import type { ConsoleQuestions } from './console-process.js';
+import { type AskedPage, askedPages, type NotAsked } from './console-pages.js';
+import type { ConsoleQuestions, ConsoleSize } from './console-process.js';
 import { press, together, type Pressed } from './load.js';
 import { describeMachine } from './machine.js';
 import { quantile, rounded } from './numbers.js';
@@ -16,59 +20,86 @@ import { writeReport } from './report.js';
 
 /** Callers at once: one person, and a full room. */
 const CALLERS = [1, 16] as const;
-/** The page that asks no other service: what the others cost beyond it is theirs. */
-const BASELINE = 'a page that asks nobody';
+/** The page that asks no other service, where nothing is typed yet: what the others cost beyond it is theirs. */
+const BASELINE = DEVICE.path;
+/** One person, and no other caller: a page that takes longer is told by name. */
+const SLOW_MS = 200;
 
 export interface ConsoleBenchOptions {
   readonly pending: number;
   readonly rows: number;
+  /** Policies of operators. */
+  readonly policies: number;
   readonly rounds: number;
   readonly roundMs: number;
   readonly say: (line: string) => void;
 }
 
 /** What pages of the console cost beside much that waits and a long ledger, and what of that a browser feels. */
-export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: ConsoleBenchOptions): Promise<void> {
+export async function runConsoleBench({
+  pending,
+  rows,
+  policies,
+  rounds,
+  roundMs,
+  say,
+}: ConsoleBenchOptions): Promise<void> {
   const machine = describeMachine(tmpdir());
   const pages: PageFigure[] = [];
   const memory: MemoryFigure[] = [];
   let browser: BrowserFigures | null = null;
+  let notAsked: readonly NotAsked[] = [];
+  const whole: ConsoleSize = { pending, rows, policies, cases: 1_000, copies: 1_000 };
+  const hundredth = (count: number): number => Math.ceil(count / 100);
   // Small first: what grows with the store shows itself beside it.
   for (const size of [
-    { pending: Math.ceil(pending / 100), rows: Math.ceil(rows / 100) },
-    { pending, rows },
+    {
+      pending: hundredth(pending),
+      rows: hundredth(rows),
+      policies: hundredth(whole.policies),
+      cases: hundredth(whole.cases),
+      copies: hundredth(whole.copies),
+    },
+    whole,
   ]) {
     const child = startChildProcess<ConsoleQuestions>('./console-process.js', { execArgv: ['--expose-gc'] });
     try {
       say(`${size.pending} wait, ${size.rows} rows: loading`);
       const console = await child.ask.open(size);
       const visitor = visitorOf(console);
-      const asked = await pagesOf(console, size.rows, visitor);
-      for (const [, path] of asked) await visitor.get(path);
+      say('asking every page');
+      const all = askedPages(PAGES, { ...console.held, lastOfQueue: await lastOfQueue(visitor) });
+      const asked = all.flatMap((one) => ('address' in one ? [one] : []));
+      notAsked = all.flatMap((one) => ('why' in one ? [one] : []));
+      for (const { address } of asked) await visitor.get(address);
       const before = await child.ask.held();
       await child.ask.most();
       const found = new Map<string, { readonly pressed: Pressed[]; cpuMs: number }>();
       for (let round = 0; round < rounds; round += 1)
-        for (const [page, path] of asked)
+        for (const { address } of asked)
           for (const concurrency of CALLERS) {
-            const key = JSON.stringify([page, concurrency]);
+            const key = JSON.stringify([address, concurrency]);
             const sample = found.get(key) ?? { pressed: [], cpuMs: 0 };
             found.set(key, sample);
             const cpuMs = await child.ask.cpuMs();
             sample.pressed.push(
               await press({ concurrency, forMs: roundMs, maxCalls: Number.POSITIVE_INFINITY }, async () => {
-                const { status } = await visitor.get(path);
+                const { status } = await visitor.get(address);
                 return String(status);
               }),
             );
             sample.cpuMs += (await child.ask.cpuMs()) - cpuMs;
           }
-      for (const [page, path] of asked)
+      for (const one of asked)
         for (const callers of CALLERS) {
-          const { pressed, cpuMs } = found.get(JSON.stringify([page, callers])) ?? { pressed: [], cpuMs: 0 };
+          const { pressed, cpuMs } = found.get(JSON.stringify([one.address, callers])) ?? { pressed: [], cpuMs: 0 };
           const baseline = together(found.get(JSON.stringify([BASELINE, callers]))?.pressed ?? []);
-          const figure = figureOf(page, callers, size, together(pressed), baseline, cpuMs, await visitor.get(path));
-          say(`${page}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms`);
+          const got = await visitor.get(one.address);
+          const figure = figureOf(one, callers, size, together(pressed), baseline, cpuMs, got);
+          const slow = callers === 1 && figure.p95_ms > SLOW_MS ? ', slow' : '';
+          say(
+            `${one.page} ${one.what}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms, CPU ${figure.cpu_ms} ms${slow}`,
+          );
           pages.push(figure);
         }
       const mostOfPages = await child.ask.most();
@@ -76,7 +107,8 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       const mostOfExport = await child.ask.most();
       const after = await child.ask.held();
       memory.push({
-        ...size,
+        pending: size.pending,
+        rows: size.rows,
         held_before_mib: before.heap,
         held_after_mib: after.heap,
         most_while_pages_mib: mostOfPages,
@@ -84,7 +116,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
         resident_after_mib: after.resident,
       });
       if (size.pending === pending && chromiumPath() !== null)
-        browser = await measureBrowser({ ...console, pending, say });
+        browser = await measureBrowser({ ...console, review: console.held.review, asked, pending, say });
       visitor.close();
     } finally {
       await child.stop();
@@ -106,6 +138,8 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
     ],
     tables: {
       pages,
+      slow: pages.filter(({ callers, p95_ms: p95 }) => callers === 1 && p95 > SLOW_MS),
+      not_asked: notAsked,
       memory,
       script: [scriptFigure('console.js'), scriptFigure('console.css')],
       ...browser,
@@ -114,6 +148,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
 }
 interface PageFigure {
   readonly page: string;
+  readonly what: string;
   readonly waiting: number;
   readonly ledger_rows: number;
   readonly callers: number;
@@ -138,7 +173,7 @@ interface MemoryFigure {
 }
 
 function figureOf(
-  page: string,
+  { page, what }: AskedPage,
   callers: number,
   size: { readonly pending: number; readonly rows: number },
   { latencies, tookMs, answers }: Pressed,
@@ -148,6 +183,7 @@ function figureOf(
 ): PageFigure {
   return {
     page,
+    what,
     waiting: size.pending,
     ledger_rows: size.rows,
     callers,
@@ -171,16 +207,8 @@ const scriptFigure = (name: string) => {
   };
 };
 
-interface Opened {
-  readonly address: string;
-  readonly cookie: string;
-  readonly review: string;
-  readonly call: string;
-  readonly agent: string;
-}
-
 /** Somebody's browser that keeps its connections. */
-function visitorOf({ address, cookie }: Opened) {
+function visitorOf({ address, cookie }: { readonly address: string; readonly cookie: string }) {
   const agent = new Agent({ keepAlive: true, maxSockets: Math.max(...CALLERS) });
   const headers = { accept: 'text/html', cookie: `gate_console_session=${cookie}` };
   const get = (path: string, keeps = false) =>
@@ -203,33 +231,12 @@ function visitorOf({ address, cookie }: Opened) {
   return { get, close: () => agent.destroy() };
 }
 
-/** Each page with its address; of the long lists also one far behind the first. */
-async function pagesOf(
-  { review, call, agent }: Opened,
-  rows: number,
-  { get }: ReturnType<typeof visitorOf>,
-): Promise<readonly (readonly [page: string, path: string])[]> {
-  let far = '/hil';
+/** The page of the queue behind all others. */
+async function lastOfQueue({ get }: ReturnType<typeof visitorOf>): Promise<string> {
+  let far: string = QUEUE.path;
   for (;;) {
     const next = /<a href="([^"]+)" rel="next"/.exec((await get(far, true)).text)?.[1]?.replaceAll('&amp;', '&');
-    if (next === undefined) break;
+    if (next === undefined) return far;
     far = next;
   }
-  return [
-    [BASELINE, '/me'],
-    ['the queue and its first call', '/hil'],
-    ['the queue, its last page', far],
-    ['the queue, a search', `/hil?q=${agent}`],
-    ['a call that waits', `/hil/${review}`],
-    ['a call, its story', `/audit/correlation/${call}`],
-    ['audit, newest rows', '/audit'],
-    ['audit, behind half of the rows', `/audit?before=${Math.floor(rows / 2)}`],
-    ['audit, an agent in 7 days', `/audit?agent=${agent}&window=7d`],
-    ['audit, denied of every agent', '/audit?verdict=deny'],
-    ['audit, a tool that nobody used', '/audit?tool=nothing'],
-    ['hunt, 24 hours', '/audit/hunt?window=24h'],
-    ['narrative, 7 days', `/audit/agents/${agent}/narrative?window=7d`],
-    ['agents', '/agents'],
-    ['policies', '/policies'],
-  ];
 }

@@ -59,7 +59,8 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
   console  pages of the console beside much that waits and a long ledger, and what a browser feels of it
     --parks N       how many calls wait (10000)
     --rows N        rows of the ledger (1000000)
-    --rounds N      rounds per page (6)
+    --policies N    policies of operators (300)
+    --rounds N      rounds per page (3)
     --seconds S     length of a round, for one caller and for 16 each (0.5)
   policy   what the rules cost a call beside one trivial rule, and what calls feel of a change of the rules
     --policies N    policies of operators beside the rules that ship (300)
@@ -76,7 +77,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '6' },
+    rounds: { type: 'string' },
     seconds: { type: 'string' },
     kinds: { type: 'string' },
     other: { type: 'string' },
@@ -95,12 +96,13 @@ const { values, positionals } = parseArgs({
 /** The kinds asked for, of those there are; all when none was named. */
 const kindsOf = <Kind extends string>(all: readonly Kind[]): Kind[] =>
   all.filter((kind) => values.kinds === undefined || values.kinds.split(',').includes(kind));
+const rounds = Number(values.rounds ?? '6');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function run(what: string): Promise<void> {
   if (what === 'calls')
     return runCallsBench({
-      rounds: Number(values.rounds),
+      rounds,
       roundMs: Number(values.seconds ?? '3') * 1000,
       kinds: kindsOf(CALL_KINDS),
       ...(values.other !== undefined && { other: values.other }),
@@ -111,12 +113,12 @@ async function run(what: string): Promise<void> {
     if (values.idle !== undefined)
       return runIdleBench({
         sessions: Number(values.idle || '10000'),
-        rounds: Number(values.rounds),
+        rounds,
         roundMs: Number(values.seconds ?? '3') * 1000,
         say,
       });
     return runProxyBench({
-      rounds: Number(values.rounds),
+      rounds,
       roundMs: Number(values.seconds ?? '3') * 1000,
       kinds: kindsOf(PROXY_KINDS),
       say,
@@ -124,7 +126,7 @@ async function run(what: string): Promise<void> {
   }
   if (what === 'start') {
     const { machine, rows } = await runStartBench({
-      rounds: Number(values.rounds),
+      rounds,
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
@@ -141,14 +143,13 @@ async function run(what: string): Promise<void> {
   }
   if (what === 'lite')
     return runLiteBench({
-      rounds: Number(values.rounds),
+      rounds,
       roundMs: Number(values.seconds ?? '3') * 1000,
       kinds: kindsOf(LITE_KINDS),
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
-  if (what === 'lite-writer')
-    return runLiteWriterBench({ rounds: Number(values.rounds), roundMs: Number(values.seconds ?? '3') * 1000, say });
+  if (what === 'lite-writer') return runLiteWriterBench({ rounds, roundMs: Number(values.seconds ?? '3') * 1000, say });
   if (what === 'parks')
     return runParksBench({
       parks: Number(values.parks ?? '5000'),
@@ -204,13 +205,14 @@ async function run(what: string): Promise<void> {
     return runConsoleBench({
       pending: Number(values.parks ?? '10000'),
       rows: Number(values.rows ?? '1000000'),
-      rounds: Number(values.rounds),
+      policies: Number(values.policies),
+      rounds: Number(values.rounds ?? '3'),
       roundMs: Number(values.seconds ?? '0.5') * 1000,
       say,
     });
   if (what === 'policy') {
     const { machine, evaluations, changes } = await runPolicyBench({
-      rounds: Number(values.rounds),
+      rounds,
       policies: Number(values.policies),
       changes: Number(values.changes),
       other: values.other,
@@ -220,7 +222,7 @@ async function run(what: string): Promise<void> {
       title: 'What the rules cost a call, and what calls feel of a change of the rules',
       machine,
       notes: [
-        `Evaluations: one thread, sides in turns. Of the ${values.rounds} times of each call the least counts, because other work only adds; p50 and p99 are over the distinct calls. Each is parsed anew, outside of the time, and known by no cache but that of names.`,
+        `Evaluations: one thread, sides in turns. Of the ${rounds} times of each call the least counts, because other work only adds; p50 and p99 are over the distinct calls. Each is parsed anew, outside of the time, and known by no cache but that of names.`,
         'opa-wasm, one trivial rule: the limit of the runtime; it finds nothing in the arguments and writes the same input.',
         'Changes: an engine over a store in a file, asked over HTTP all the time by four callers of another process; one policy is switched off and on.',
         'longest_block_ms: how long nothing else could run in the engine. Lines without changes say what the machine adds.',
@@ -252,11 +254,11 @@ async function run(what: string): Promise<void> {
       title: 'What the readers of injected instructions cost',
       machine: describeMachine(tmpdir()),
       notes: [
-        `One thread, each text alone. Of the ${values.rounds} times of each text the least counts, because other work only adds; p50 and p99 are over the distinct texts.`,
+        `One thread, each text alone. Of the ${rounds} times of each text the least counts, because other work only adds; p50 and p99 are over the distinct texts.`,
         'Texts: the pages of this repository. resident_mib: of the whole process, the weights included.',
         'Aim: under 1 ms for a text of ordinary length.',
       ],
-      tables: { brain: await runBrainBench({ rounds: Number(values.rounds), say }) },
+      tables: { brain: await runBrainBench({ rounds, say }) },
     });
   throw new Error(USAGE);
 }

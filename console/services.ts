@@ -1,6 +1,6 @@
 import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
-import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
+import type { PolicyDecision, PolicyFileShown, PolicyList, PolicyStanding } from '../contracts/policy.js';
 import type {
   KeptVersion,
   MutatedPolicy,
@@ -155,6 +155,8 @@ export type KeptFile = Omit<PolicyFileShown, 'current_body'> & { readonly curren
 export interface PolicyService {
   /** The rules that judge now, and the policies that do not. */
   list(): Promise<PolicyList>;
+  /** How the engine stands to what is stored, without the list: that has every text read and its seal verified. */
+  standing(): Promise<PolicyStanding>;
   /** One of their files; `null` where there is none of that name. */
   file(name: string): Promise<PolicyFileShown | null>;
   /** The same also of one whose text somebody edited in the store, without that text. */
@@ -244,6 +246,8 @@ export interface Services {
     hunt(query: HuntQuery): Promise<Hunt>;
     narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
     activity(sinceHours: number, limit: number): Promise<AgentActivity>;
+    /** What rules said in the newest verdicts of so many hours, at most as old as `activity`. */
+    saidByRules(sinceHours: number, limit: number): Promise<readonly Pick<LedgerEntry, 'policy_decision'>[]>;
     /** The same of one agent, by tier over time too. */
     activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;

@@ -258,20 +258,20 @@ export const policyRow = z.object({
 });
 export type PolicyRow = z.infer<typeof policyRow>;
 
-/** How the process that answers stands to what is stored. */
-const standing = {
+/** How the process that answers stands to what is stored. Alone it is the answer of `GET /policies/standing`. */
+export const policyStanding = z.object({
   /** Why it does not judge by it, so that what is stored as in force judges no call; null where it does. */
   not_in_force: z.string().nullable().default(null),
   /** Why no policy can be changed; null where each can. */
   takes_no_change: z.string().nullable().default(null),
-};
-export type PolicyStanding = z.infer<z.ZodObject<typeof standing>>;
+});
+export type PolicyStanding = z.infer<typeof policyStanding>;
 
 /** The answer of `GET /policies/{name}`: a file with its text. */
 export const policyFile = policyRow.extend({
   current_body: z.string(),
   current_body_sha256: z.string(),
-  ...standing,
+  ...policyStanding.shape,
 });
 export type PolicyFileShown = z.infer<typeof policyFile>;
 
@@ -286,6 +286,6 @@ export const policyList = z.object({
     entrypoints: z.array(z.string()),
   }),
   policies: z.array(policyRow),
-  ...standing,
+  ...policyStanding.shape,
 });
 export type PolicyList = z.infer<typeof policyList>;

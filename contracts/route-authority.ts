@@ -281,6 +281,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('policy-engine', 'POST', '/policies/lab', 'policy.batch.evaluate', console),
   // Several changes in one step.
   row('policy-engine', 'POST', '/policies/apply', 'policy.manage', console),
+  // Whether the engine judges by what is stored, for pages that show a part of it alone.
+  row('policy-engine', 'GET', '/policies/standing', 'policy.read', console),
   // What was mined before, and what a person makes of it.
   row('policy-engine', 'GET', '/policies/suggestions', 'policy.mine', console),
   row('policy-engine', 'POST', '/policies/suggestions/{id}/install', 'policy.manage', console),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Question, refusedBy } from '../../activities/clients/service-client.js';
 import type { PolicyService, SeenVersion, ServiceHealth } from '../../console/services.js';
-import { policyFile, policyList } from '../../contracts/policy.js';
+import { policyFile, policyList, policyStanding } from '../../contracts/policy.js';
 import {
   mutatedPolicy,
   policyDiff,
@@ -45,7 +45,7 @@ interface Asking {
 
 const pathOf = (name: string, what = ''): string => `/policies/${encodeURIComponent(name)}${what}`;
 /** What else stands beside the files' names: an edition without these has no page of its own for them. */
-const NO_FILES: ReadonlySet<string> = new Set(['templates', 'suggestions']);
+const NO_FILES: ReadonlySet<string> = new Set(['standing', 'suggestions', 'templates']);
 const templateAt = (name: string, what = ''): string => `/policies/templates/${encodeURIComponent(name)}${what}`;
 
 const expected = ({ version, digest }: SeenVersion) => ({
@@ -67,6 +67,7 @@ export function policiesOver(
     NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))));
   return {
     list,
+    standing: () => ask(policyStanding, get('/policies/standing')),
     file,
     async kept(name) {
       try {

@@ -67,6 +67,8 @@ const LOOK_EVERY_MS = 150;
 /** Decided calls of an agent among which those of a tool are looked for. */
 const LATELY = 50;
 
+const HOUR_MS = 3_600_000;
+
 /** What pages show of a policy input: classes of findings, and pointers to arguments. */
 const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as const;
 
@@ -323,6 +325,19 @@ export function servicesFor(
             limits.reportMs,
           ),
         ),
+      saidByRules: (since_hours, limit) =>
+        kept([tenant ?? '', 'said by rules', since_hours, limit], async () => {
+          const from = new Date(clock() - since_hours * HOUR_MS).toISOString();
+          const asked = { ...ofTenant, agent_id: '*', methods: 'proxy.verdict', from, limit };
+          const verdicts = await askLedger(rows, get('/audit/agent/rows', asked));
+          // Nothing else of thousands of rows is kept.
+          return verdicts.map(({ policy_decision: decision }) => ({
+            policy_decision: decision && {
+              reasons: decision['reasons'] ?? null,
+              review_reasons: decision['review_reasons'] ?? null,
+            },
+          }));
+        }),
       drift: (limit) =>
         kept([tenant ?? '', 'drift', limit], () =>
           askLedger(

@@ -163,6 +163,15 @@ describe('GET /policies', () => {
     expect(await status('/policies/money.rego')).toBe(403);
   });
 
+  it('says by itself how the engine stands to what is stored, and to nobody who may not list', async () => {
+    const standing = () => service.app.inject({ method: 'GET', url: '/policies/standing?tenant=acme' });
+    callerId = 'service-console';
+    const reply = await standing();
+    expect([reply.statusCode, reply.json()]).toEqual([200, { not_in_force: null, takes_no_change: null }]);
+    callerId = 'service-proxy';
+    expect((await standing()).statusCode).toBe(403);
+  });
+
   it('gives the reason of every rule that denies or asks', async () => {
     const rows: { rules: { rule: string; reason: string | null }[] }[] = (await listed()).policies;
     const verdicts = rows.flatMap(({ rules }) => rules).filter(({ rule }) => rule === 'deny' || rule === 'review');

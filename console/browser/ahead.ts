@@ -102,8 +102,23 @@ export function rowBeside(by: number): HTMLAnchorElement | null {
   return row?.querySelector<HTMLAnchorElement>(':scope > a') ?? null;
 }
 
-export const chosenRow = (): HTMLElement | null =>
-  document.querySelector<HTMLElement>('[data-row] > a[aria-current="true"]')?.parentElement ?? null;
+const CHOSEN = 'a[aria-current="true"]';
+/** The row that was chosen last: to look for it, a browser looks at every element before it. */
+let lastChosen: HTMLElement | null = null;
+
+export function chosenRow(): HTMLElement | null {
+  if (!lastChosen?.isConnected || !lastChosen.querySelector(`:scope > ${CHOSEN}`))
+    lastChosen = document.querySelector<HTMLElement>(`[data-row] > ${CHOSEN}`)?.parentElement ?? null;
+  return lastChosen;
+}
+
+/** The row of a call. What a key opens stands beside the chosen one, and only what stands elsewhere is looked for in the whole list. */
+export function rowOf(call: string): HTMLElement | null {
+  const chosen = chosenRow();
+  for (const row of chosen ? [chosen, rowAfter(chosen), rowBefore(chosen)] : [])
+    if (row instanceof HTMLElement && row.dataset['row'] === call) return row;
+  return document.querySelector<HTMLElement>(`[data-row="${CSS.escape(call)}"]`);
+}
 
 /** Rows stand by few in lists below each other. */
 const rowAfter = (row: Element): Element | null =>
@@ -130,9 +145,10 @@ export function placeOf(row: Element): number {
 
 /** Marks the row of a call as the chosen one, and brings it into sight where the list scrolls by itself. */
 export function choose(call: string | undefined): void {
+  const row = call === undefined ? null : rowOf(call);
   chosenRow()?.querySelector(':scope > a')?.removeAttribute('aria-current');
-  const row = call === undefined ? null : document.querySelector<HTMLElement>(`[data-row="${CSS.escape(call)}"]`);
   row?.querySelector(':scope > a')?.setAttribute('aria-current', 'true');
+  lastChosen = row;
   const list = row?.closest<HTMLElement>('.list');
   if (!row || !list || getComputedStyle(list).overflowY !== 'auto') return;
   // Not `scrollIntoView`, which moves the call beside it as well.

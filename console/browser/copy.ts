@@ -8,13 +8,13 @@ export function copyOnClick(): void {
   document.addEventListener('keydown', (event) => {
     if ((event.key === 'Enter' || event.key === ' ') && copy(event.target)) event.preventDefault();
   });
-  for (const came of [OPENED, RENEWED]) document.addEventListener(came, reachable);
-  reachable();
+  for (const came of [OPENED, RENEWED]) document.addEventListener(came, () => reachable('.detail [data-copy]'));
+  reachable('[data-copy]');
 }
 
 /** Within a link the link is reached, which leads to where the id stands by itself. */
-function reachable(): void {
-  for (const id of document.querySelectorAll<HTMLElement>('[data-copy]')) {
+function reachable(ids: string): void {
+  for (const id of document.querySelectorAll<HTMLElement>(ids)) {
     if (id.closest('a')) continue;
     id.tabIndex = 0;
     id.setAttribute('role', 'button');

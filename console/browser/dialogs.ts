@@ -1,3 +1,12 @@
+/**
+ * The dialog that stands open. Each is a child of the body: a selector that names no class of it has the browser look at every element of the page,
+ * which among ten thousand rows takes milliseconds at every key (docs/architecture/console.md).
+ */
+export const openDialog = (): HTMLDialogElement | null => {
+  for (const child of document.body.children) if (child instanceof HTMLDialogElement && child.open) return child;
+  return null;
+};
+
 /** A dialog that gives the focus back when it closes. */
 export function dialogOf(title: string): HTMLDialogElement {
   const before = document.activeElement;

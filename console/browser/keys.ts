@@ -1,5 +1,5 @@
 import { chosenRow, rowBeside } from './ahead.js';
-import { dialogOf } from './dialogs.js';
+import { dialogOf, openDialog } from './dialogs.js';
 import { OPENED, STAYED } from './heard.js';
 import { leave, openCall, stay, whatIsAwaited } from './opening.js';
 import { askToApprove } from './question.js';
@@ -59,7 +59,7 @@ let areDropped = false;
  */
 export function keys(): void {
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || openDialog()) return;
     if (typing(event.target)) {
       if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur();
       return;
@@ -108,7 +108,7 @@ function heard(key: string): boolean {
   const going = Date.now() < goingUntil;
   goingUntil = 0;
   if (going) {
-    const to = document.querySelector<HTMLAnchorElement>(`nav a[data-go="${CSS.escape(key)}"]`);
+    const to = document.querySelector<HTMLAnchorElement>(`.top a[data-go="${CSS.escape(key)}"]`);
     if (to) leave(() => location.assign(to.href));
     return to !== null;
   }
@@ -128,7 +128,7 @@ function pressedAgain(pressed: readonly string[]): readonly string[] {
     if (whatIsAwaited() === 'call') return pressed.slice(at);
     const key = pressed[at] ?? '';
     const field = document.activeElement;
-    if (key === 'Enter' || document.querySelector('dialog[open]')) return [];
+    if (key === 'Enter' || openDialog()) return [];
     if (typing(field) && field instanceof HTMLInputElement) {
       field.setRangeText(key, field.value.length, field.value.length, 'end');
       field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -149,9 +149,9 @@ const ACTS: Readonly<Record<string, () => void>> = {
   k: () => move(-1),
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   a: askToApprove,
-  d: () => document.querySelector<HTMLInputElement>('.decide input[name="reason"]')?.focus(),
+  d: () => document.querySelector<HTMLInputElement>('.detail .decide input[name="reason"]')?.focus(),
   m: () => {
-    const link = document.querySelector<HTMLAnchorElement>('a[data-decide="m"]');
+    const link = document.querySelector<HTMLAnchorElement>('.detail a[data-decide="m"]');
     if (link) leave(() => location.assign(link.href));
   },
   x: tick,
@@ -174,7 +174,7 @@ function tick(): void {
 function help(): void {
   const dialog = dialogOf('Keys');
   const list = document.createElement('dl');
-  const pages = [...document.querySelectorAll<HTMLAnchorElement>('nav a[data-go]')].map(
+  const pages = [...document.querySelectorAll<HTMLAnchorElement>('.top a[data-go]')].map(
     ({ dataset, textContent }) => [`g ${dataset['go'] ?? ''}`, `go to: ${textContent}`] as const,
   );
   for (const [key, meaning] of [...HELP, ...pages]) {

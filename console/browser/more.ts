@@ -29,7 +29,7 @@ export function moreRows(): void {
   );
   const watch = () => {
     near.disconnect();
-    const link = document.querySelector('[data-next] a[rel="next"]');
+    const link = document.querySelector('[data-rows]')?.nextElementSibling?.querySelector('a[rel="next"]');
     if (link) near.observe(link);
   };
   watch();
@@ -40,7 +40,8 @@ export function moreRows(): void {
 async function next(link: HTMLAnchorElement): Promise<void> {
   const fresh = await rowsPart(link.href);
   const rows = document.querySelector('[data-rows]');
-  const end = document.querySelector('[data-next]');
+  // By its place: a selector would look at every row before it.
+  const end = rows?.nextElementSibling;
   if (typeof fresh === 'string' || !rows || !end) return link.removeAttribute('rel');
   const come = fresh.querySelector('[data-rows]');
   const after = fresh.querySelector('[data-next]');

@@ -1,6 +1,7 @@
 import { tellsWhoSignedIn } from './anew.js';
-import { choose, OPENS_WITHIN_MS, placeOf, taken } from './ahead.js';
+import { choose, OPENS_WITHIN_MS, placeOf, rowOf, taken } from './ahead.js';
 import { say } from './detail.js';
+import { openDialog } from './dialogs.js';
 import { callPart } from './follow.js';
 import { CAME, OPENED, STAYED } from './heard.js';
 import { isOnItsWay, tellOnItsWay } from './sending.js';
@@ -64,7 +65,7 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
   if (!root?.querySelector('.detail')) return go();
   asked += 1;
   const mine = asked;
-  for (const dialog of document.querySelectorAll<HTMLDialogElement>('dialog[open]')) dialog.close();
+  openDialog()?.close();
   const limit = AbortSignal.timeout(OPENS_WITHIN_MS);
   let held = taken(href);
   if (held instanceof Promise) {
@@ -182,7 +183,7 @@ function put(root: HTMLElement, come: HTMLElement, id: string): void {
   next.ariaBusy = wasBusy;
   shown.replaceWith(next);
   choose(id);
-  const row = root.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+  const row = rowOf(id);
   const list = root.querySelector<HTMLElement>('[data-rows]');
   // From where the keys go on when it is decided.
   if (row && list) list.dataset['place'] = String(placeOf(row));

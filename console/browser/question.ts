@@ -1,5 +1,5 @@
 import { ENDED_MEANWHILE } from './detail.js';
-import { buttonThatCloses, dialogOf } from './dialogs.js';
+import { buttonThatCloses, dialogOf, openDialog } from './dialogs.js';
 import { ENDED } from './heard.js';
 import { whatIsAwaited } from './opening.js';
 import { isOnItsWay } from './sending.js';
@@ -34,7 +34,7 @@ export function approvesWhatWasRead(): void {
 
 /** What was pressed or typed after the key is what is meant: another call is awaited then, a form is on its way, or there is a reason to deny. */
 function askOnceDrawn(): void {
-  const isElsewhere = document.querySelector('dialog[open]') !== null || typing(document.activeElement);
+  const isElsewhere = openDialog() !== null || typing(document.activeElement);
   if (whatIsAwaited() === null && !isOnItsWay() && !isElsewhere) askToApprove();
 }
 
@@ -43,14 +43,14 @@ function askOnceDrawn(): void {
  * and only the next key asks.
  */
 export function askToApprove(): void {
-  const button = document.querySelector<HTMLButtonElement>('button[data-decide="a"]');
+  const button = document.querySelector<HTMLButtonElement>('.detail button[data-decide="a"]');
   if (!button || button.disabled) return;
   if (!readToTheEnd(askOnceDrawn)) return;
-  const what = document.querySelector('[data-review] h2')?.textContent ?? '';
+  const what = document.querySelector('.detail [data-review] h2')?.textContent ?? '';
   const dialog = dialogOf(`Approve? ${what}`);
   const asks = document.createElement('div');
   // What it does stands in the question too: on a small window the question covers the call.
-  for (const part of ['[data-predicted]', '[data-folded]']) {
+  for (const part of ['.detail [data-predicted]', '.detail [data-folded]']) {
     const told = document.querySelector(part)?.cloneNode(true);
     if (told) asks.append(told);
   }

@@ -1,4 +1,5 @@
 import { say } from './detail.js';
+import { openDialog } from './dialogs.js';
 import { OPENED, RENEWED } from './heard.js';
 
 /** What was on screen of one argument as it was laid out then, without a gap from its upper edge on: down to so many pixels below that. */
@@ -80,7 +81,7 @@ function look(): readonly Element[] {
   const { bar, room, mayStay, units } = place;
   const edge = covered();
   // Behind a question nothing is seen.
-  if (isDrawn && !document.querySelector('dialog[open]')) for (const unit of units) note(unit, edge, room);
+  if (isDrawn && openDialog() === null) for (const unit of units) note(unit, edge, room);
   const left = units.filter((unit) => !isSeen(unit));
   // What is not drawn yet may be all of it: until then nothing of the bar moves.
   if (isDrawn) {

@@ -4,7 +4,10 @@
  */
 export function tickedStays(): void {
   document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLInputElement && target.name === 'id') markTicked(target.form);
+    if (!(target instanceof HTMLInputElement && target.name === 'id')) return;
+    // Only where a tick was taken away is another one looked for.
+    if (target.checked) target.form?.classList.add('ticked');
+    else markTicked(target.form);
   });
 }
 

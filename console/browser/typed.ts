@@ -1,7 +1,7 @@
 import { person } from './anew.js';
 import { OPENED } from './heard.js';
 
-const REASON = '[data-review] .decide input[name="reason"]';
+const REASON = '.detail [data-review] .decide input[name="reason"]';
 /** Where the tab keeps reasons that were typed and not sent. */
 const KEPT = 'gate.typed';
 /** Calls that somebody goes back to. */

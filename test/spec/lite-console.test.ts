@@ -119,7 +119,7 @@ describe('the console of lite', () => {
     expect(text).toContain('package gate.authz');
     const [, line] = /href="\/policies\/budget\.rego#(L\d+)"/.exec((await browser.get('/policies')).text) ?? [];
     expect(text).toContain(`<span id="${line}">`);
-    for (const none of ['none.rego', 'templates', 'suggestions'])
+    for (const none of ['none.rego', 'standing', 'templates', 'suggestions'])
       expect([none, (await browser.get(`/policies/${none}`)).status]).toEqual([none, 404]);
   });
 

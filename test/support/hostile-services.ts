@@ -268,7 +268,7 @@ export function hostilePolicies(words: string): (path: string) => PolicyAnswer {
     ...MINED_FACTS,
   };
   const answer = (path: string): object => {
-    if (path === '/policies') return list;
+    if (path === '/policies' || path === '/policies/standing') return list;
     if (path === '/policies/suggestions') return { suggestions: [suggestion] };
     if (path === '/policies/templates') return [template];
     if (path.startsWith('/policies/templates/')) return template;

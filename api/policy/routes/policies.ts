@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { policyFile, policyList, type PolicyRow, type PolicyStanding } from '../../../contracts/policy.js';
+import {
+  policyFile,
+  policyList,
+  type PolicyRow,
+  policyStanding,
+  type PolicyStanding,
+} from '../../../contracts/policy.js';
 import {
   type KeptVersion,
   policyDiff,
@@ -135,6 +141,11 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         ...standingOf(tenant),
       };
     },
+  );
+  app.get(
+    '/policies/standing',
+    { schema: { querystring: ofTenant, response: { 200: policyStanding } } },
+    async ({ query: { tenant = EVERYBODY } }) => standingOf(tenant),
   );
   app.get(
     '/policies/:name',

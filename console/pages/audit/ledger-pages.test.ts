@@ -494,6 +494,32 @@ describe('the page of agents', () => {
   });
 });
 
+describe('the page of rules', () => {
+  it('has the ledger told once for all who look in half a minute what rules said, and apart for each tenant', async () => {
+    const clock = { ms: Date.parse('2026-11-02T10:00:00.000Z') };
+    const later = consoleOverLedger(
+      () => gate,
+      () => clock.ms,
+    );
+    const verdicts = () => later.asked.filter((path) => path.startsWith('/audit/agent/rows'));
+    for (let look = 0; look < 3; look += 1) await later.get('/policies');
+    expect(verdicts()).toEqual([expect.stringMatching(/tenant=acme&.*from=2026-11-01T10%3A00%3A00.000Z&limit=2000$/)]);
+    await later.get('/policies', { as: 'globex' });
+    expect(verdicts()).toEqual([expect.anything(), expect.stringContaining('tenant=globex')]);
+    clock.ms += 30_000;
+    await later.get('/policies');
+    expect(verdicts()).toHaveLength(3);
+    await later.close();
+  });
+
+  it('asks the ledger again where it was away', async () => {
+    page.ledgerIsAway = true;
+    expect(await told('/policies')).toContain('The ledger is away');
+    page.ledgerIsAway = false;
+    expect(await told('/policies')).not.toContain('The ledger is away');
+  });
+});
+
 describe("an agent's narrative", () => {
   it('tells what it did, with links to the rows', async () => {
     await append({ policy_decision: { outcome: 'deny', reasons: ['No'] }, authorized: false });

@@ -61,7 +61,7 @@ async function pageOf(...verdicts: Verdicts): Promise<string> {
           }),
       },
       ledger: {
-        rows: () =>
+        saidByRules: () =>
           verdicts[0] === null
             ? Promise.reject(new Error('away'))
             : Promise.resolve(verdicts.map((policy_decision) => ({ policy_decision }))),

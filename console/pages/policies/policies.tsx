@@ -11,7 +11,8 @@ import { State } from './policy.js';
 import { timesSpoken } from './spoken.js';
 import { Standing } from './standing.js';
 
-const DAY_MS = 86_400_000;
+const DAY_HOURS = 24;
+type Verdicts = readonly Pick<LedgerEntry, 'policy_decision'>[];
 /** Verdicts that are looked through; where there are more, the page says so. */
 const VERDICTS = 2_000;
 
@@ -25,15 +26,7 @@ export const POLICIES: Page = {
     const [list, engine, verdicts] = await Promise.all([
       settled('The policy engine', services.policy.list()),
       isKept ? services.policy.health() : null,
-      settled(
-        'The ledger',
-        services.ledger.rows({
-          agent: '*',
-          methods: 'proxy.verdict',
-          from: new Date(nowMs - DAY_MS).toISOString(),
-          limit: VERDICTS,
-        }),
-      ),
+      settled('The ledger', services.ledger.saidByRules(DAY_HOURS, VERDICTS)),
     ]);
     return {
       title: 'Policies',
@@ -142,7 +135,7 @@ const Kept = ({ of, nowMs }: { readonly of: PolicyList; readonly nowMs: number }
   );
 };
 
-function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdicts: readonly LedgerEntry[] | null }) {
+function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdicts: Verdicts | null }) {
   const files = list.policies.filter(({ rules, active }) => active && rules.length > 0);
   if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
   const words = files.flatMap(({ rules }) => rules.flatMap(({ reason }) => reason ?? []));

@@ -5,8 +5,8 @@ import type { Visit } from '../../visit.js';
 
 /** How the engine stands to what is stored, of which a page is about to say that it is in force. Null where it does not say. */
 export async function engineStands({ services }: Visit): Promise<PolicyStanding | null> {
-  const list = await settled('The policy engine', services.policy.list());
-  return list.ok ? list.value : null;
+  const standing = await settled('The policy engine', services.policy.standing());
+  return standing.ok ? standing.value : null;
 }
 
 /** Stands above whatever says of something stored that it is in force, or offers to change it. */

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { PAGES } from '../console/routes.js';
+import type { Page } from '../console/visit.js';
+import { askedPages, BY_HAND, type HeldThere } from './console-pages.js';
+
+const HELD: HeldThere = {
+  review: 'a-review',
+  decided: 'a-decided-one',
+  link: 'a-link',
+  call: 'a-call',
+  agent: 'an-agent',
+  case: 'a-case',
+  policy: 'a policy.rego',
+  document: 'a-document.json',
+  template: 'a-template.rego',
+  lastOfQueue: '/hil?cursor=last',
+  rows: 1_000,
+};
+const added = (path: Page['path']): Page => ({
+  path,
+  role: 'viewer',
+  show: () => Promise.reject(new Error('not here')),
+});
+
+describe('the pages that `npm run bench -- console` asks', () => {
+  it('are all that the console has', () => {
+    const asked = askedPages(PAGES, HELD);
+    expect(asked.filter((one) => 'why' in one)).toEqual([]);
+    expect([...new Set(asked.map(({ page }) => page))]).toEqual(PAGES.map(({ path }) => path));
+  });
+
+  it('have no parameter left in their address, and no name twice', () => {
+    const asked = askedPages(PAGES, HELD).flatMap((one) => ('address' in one ? [one] : []));
+    expect(asked.filter(({ address }) => address.includes('/:'))).toEqual([]);
+    const names = asked.map(({ page, what }) => `${page} ${what}`);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  it('come from the table of routes: a page that is added is asked, or told as not asked and why', () => {
+    expect(askedPages([added('/new'), added('/hil/:id/new'), added('/things/:thing')], HELD)).toEqual([
+      { page: '/new', what: '', address: '/new' },
+      { page: '/hil/:id/new', what: '', address: '/hil/a-review/new' },
+      { page: '/things/:thing', why: 'nothing here is known by things/:thing' },
+    ]);
+  });
+
+  it('that are written by hand are pages of the console', () => {
+    const paths: readonly string[] = PAGES.map(({ path }) => path);
+    expect(BY_HAND.filter((path) => !paths.includes(path))).toEqual([]);
+  });
+
+  it('have names in their addresses that lead nowhere else', () => {
+    expect(askedPages([added('/policies/:name/new')], HELD)).toMatchObject([
+      { address: '/policies/a%20policy.rego/new' },
+    ]);
+  });
+});
