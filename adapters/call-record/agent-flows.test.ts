@@ -41,7 +41,7 @@ describe.each([
   let target: StoreTarget;
   let store: CallStore;
   let calls = 0;
-  const open = (keys = ONE) => 
+  const open = (keys = ONE) =>
     openCallStore({ target, keys: parseKeyRing(keys), now: () => clock, flowLimits: LIMITS });
   const restarted = async (keys = ONE) => {
     await store.close();

@@ -122,7 +122,14 @@ export function storedCalls({
   });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
-  const flows = agentFlows({ jobs, keys, settings: flowSettings, now, onTooMany: onTooManyAnswers, limits: flowLimits });
+  const flows = agentFlows({
+    jobs,
+    keys,
+    settings: flowSettings,
+    now,
+    onTooMany: onTooManyAnswers,
+    limits: flowLimits,
+  });
   const profiles = profileJobs(keys, kept.alone);
   const listeners: ((record: CallRecord) => void)[] = [];
   const moves: ((record: CallRecord) => void)[] = [];
