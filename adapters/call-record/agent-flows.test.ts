@@ -6,13 +6,15 @@ import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import { AGENT_LIMITS, type FlowOwner } from '../../domain/information-flow/flow.js';
+import type { FlowOwner } from '../../domain/information-flow/flow.js';
 import type { StoreTarget } from '../store/database.js';
 import { openCallStore } from './call-store.js';
 
 const ONE = `k1:${'0123456789abcdef'.repeat(4)}`;
 const TWO = `k2:${'fedcba9876543210'.repeat(4)}`;
 const OWNER = { tenant: 'acme', agent: 'bot' };
+/** What counts of an agent here: as many more would take longer, and show nothing else. */
+const LIMITS = { answers: 64, values: 4_096 };
 const DAY_MS = 86_400_000;
 let clock = Date.parse('2026-03-02T10:00:00Z');
 
@@ -39,7 +41,8 @@ describe.each([
   let target: StoreTarget;
   let store: CallStore;
   let calls = 0;
-  const open = (keys = ONE) => openCallStore({ target, keys: parseKeyRing(keys), now: () => clock });
+  const open = (keys = ONE) =>
+    openCallStore({ target, keys: parseKeyRing(keys), now: () => clock, flowLimits: LIMITS });
   const restarted = async (keys = ONE) => {
     await store.close();
     store = await open(keys);
@@ -123,12 +126,14 @@ describe.each([
       target,
       keys: parseKeyRing(ONE),
       now: () => clock,
+      flowLimits: LIMITS,
       onTooManyAnswers: (owner) => told.push(owner),
     });
     await answered('write to eve@evil.example');
-    const many = (at: number) => Array.from({ length: 2_000 }, (_, of) => `p${of}@list${at}.example`).join(' ');
+    const many = (at: number) => Array.from({ length: 200 }, (_, of) => `p${of}@list${at}.example`).join(' ');
     let at = 0;
-    for (let values = 0; values < AGENT_LIMITS.values; values += 2 * 2_000) {
+    // Each is an address and its host; the last ones alone are as many as count.
+    for (let values = 0; values < LIMITS.values; values += 2 * 200) {
       clock += 1;
       await answered(many((at += 1)));
     }
@@ -141,7 +146,7 @@ describe.each([
 
   it('may be anywhere once there are more answers than count', async () => {
     await answered('write to eve@evil.example');
-    for (let at = 0; at < AGENT_LIMITS.answers; at += 1) {
+    for (let at = 0; at < LIMITS.answers; at += 1) {
       clock += 1;
       await answered(`write to p${at}@list.example`);
     }

@@ -5,6 +5,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import {
   AGENT_LIMITS,
   type AgentFlow,
+  type AgentLimits,
   type FlowOwner,
   type FlowSettings,
   flowSealing,
@@ -30,6 +31,7 @@ export function agentFlows({
   settings,
   now,
   onTooMany = () => undefined,
+  limits = AGENT_LIMITS,
 }: {
   readonly jobs: Jobs;
   readonly keys: KeyRing;
@@ -37,6 +39,8 @@ export function agentFlows({
   readonly now: () => number;
   /** Told at most once an hour of an agent who had more answers than are kept: what it sends waits. */
   readonly onTooMany?: ((owner: FlowOwner) => void) | undefined;
+  /** What counts of an agent. */
+  readonly limits?: AgentLimits | undefined;
 }) {
   const sealing = flowSealing(keys);
   const trusted = trustedForms(settings);
@@ -72,8 +76,8 @@ export function agentFlows({
     sinceMs: number,
   ): Job<{ id: string; counts: boolean; answer: KeptAnswer | null }[]> {
     const { tenant, agent } = owner;
-    const rows = yield* all(statements.selectFlows, tenant, agent, sinceMs);
-    const counted = rows.slice(0, countedOf(rows));
+    const rows = yield* all(statements.selectFlows, tenant, agent, sinceMs, limits.answers + 1);
+    const counted = rows.slice(0, countedOf(rows, limits));
     const unknown = counted.filter(({ correlation_id: id }) => !opened.has(id));
     const sealed = new Map<string, Uint8Array>();
     if (unknown.length > ONE_BY_ONE)
@@ -98,7 +102,7 @@ export function agentFlows({
       () => rowsOf(owner, now() - settings.windowMs),
       (found) => found,
     );
-    if (rows.length > AGENT_LIMITS.answers) crowded.set(keyOf(owner), true);
+    if (rows.length > limits.answers) crowded.set(keyOf(owner), true);
     const answers: KeptAnswer[] = [];
     let lost = null as AgentFlow['lost'];
     for (const { id, counts, answer } of rows) {
@@ -137,7 +141,7 @@ export function agentFlows({
     *keep(owner: FlowOwner, id: string, { sealed, digests }: KeptFlow): Job<void> {
       const { tenant, agent } = owner;
       yield* run(statements.insertFlow, id, tenant, agent, now(), digests, sealed);
-      if (crowded.has(keyOf(owner))) yield* run(statements.trimFlows, tenant, agent, tenant, agent);
+      if (crowded.has(keyOf(owner))) yield* run(statements.trimFlows, tenant, agent, tenant, agent, limits.answers);
     },
     /** Of all agents, what does not count any more. */
     *purge(): Job<void> {
@@ -148,11 +152,11 @@ export function agentFlows({
 }
 
 /** How many of the newest answers count. */
-function countedOf(rows: readonly { readonly digests: number | string }[]): number {
+function countedOf(rows: readonly { readonly digests: number | string }[], limits: AgentLimits): number {
   let values = 0;
   const end = rows.findIndex(({ digests }, at) => {
     values += Number(digests);
-    return at >= AGENT_LIMITS.answers || values > AGENT_LIMITS.values;
+    return at >= limits.answers || values > limits.values;
   });
   return end < 0 ? rows.length : end;
 }

@@ -4,7 +4,7 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { jobsInFile, jobsOver } from '../store/jobs.js';
-import type { FlowOwner, FlowSettings } from '../../domain/information-flow/flow.js';
+import type { AgentLimits, FlowOwner, FlowSettings } from '../../domain/information-flow/flow.js';
 import type { LocalFile } from '../store/local-file.js';
 import { handedCalls, keptCalls } from '../../domain/call-record/kept-calls.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
@@ -26,6 +26,8 @@ export interface CallStoreOptions {
   readonly flows?: FlowSettings | undefined;
   /** Told of an agent who had more answers than are kept, at most once an hour. */
   readonly onTooManyAnswers?: ((owner: FlowOwner) => void) | undefined;
+  /** How many answers and values of an agent count. */
+  readonly flowLimits?: AgentLimits | undefined;
 }
 
 export async function openCallStore({ target, ...options }: CallStoreOptions): Promise<CallStore> {

@@ -6,7 +6,6 @@ import {
   type SensitiveStep,
   type StoredRecord,
 } from '../../domain/call-record/sealed-record.js';
-import { AGENT_LIMITS } from '../../domain/information-flow/flow.js';
 import { OPEN_STATES } from '../../domain/call-record/transitions.js';
 import type { DueCall, FollowUp, OpenCall } from '../../domain/call-record/ports.js';
 
@@ -116,10 +115,10 @@ export interface FlowRow {
   readonly at_ms: number | string;
   readonly digests: number | string;
 }
-/** One more than count, so that it is seen that there were more. */
+/** Asked for one more than count, so that it is seen that there were more. */
 export const selectFlows = statement<FlowRow>(
   `select correlation_id, at_ms, digests from agent_flows where tenant = ? and agent = ? and at_ms > ?
-     order by at_ms desc, correlation_id limit ${AGENT_LIMITS.answers + 1}`,
+     order by at_ms desc, correlation_id limit ?`,
 );
 export const selectFlow = statement<{ sealed: Uint8Array }>('select sealed from agent_flows where correlation_id = ?');
 export const selectFlowsWhole = statement<{ correlation_id: string; sealed: Uint8Array }>(
@@ -132,7 +131,7 @@ export const insertFlow = statement(
 /** The one behind those that count stays: it says that there were more. */
 export const trimFlows = statement(
   `delete from agent_flows where tenant = ? and agent = ? and at_ms < (select at_ms from agent_flows
-     where tenant = ? and agent = ? order by at_ms desc, correlation_id limit 1 offset ${AGENT_LIMITS.answers})`,
+     where tenant = ? and agent = ? order by at_ms desc, correlation_id limit 1 offset ?)`,
 );
 export const dropFlows = statement('delete from agent_flows where at_ms < ?');
 export const selectProfile = statement<{ sealed: Uint8Array; version: number | string }>(

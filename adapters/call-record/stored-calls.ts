@@ -19,7 +19,7 @@ import {
   type VerdictEvidence,
 } from '../../domain/call-record/record.js';
 import { agentFlows } from './agent-flows.js';
-import { type FlowOwner, type FlowSettings, NO_TRUST } from '../../domain/information-flow/flow.js';
+import { type AgentLimits, type FlowOwner, type FlowSettings, NO_TRUST } from '../../domain/information-flow/flow.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
@@ -50,6 +50,7 @@ export interface StoredCallsOptions {
   /** What is trusted of what agents read. */
   readonly flows?: FlowSettings | undefined;
   readonly onTooManyAnswers?: ((owner: FlowOwner) => void) | undefined;
+  readonly flowLimits?: AgentLimits | undefined;
   /** How long the ledger's answer about an open call is valid; as long as it is remembered, if nobody else moves calls. */
   readonly vouchedMs?: number;
   /** For a store that may roll back committed state: `forget` must be called when it does. */
@@ -107,6 +108,7 @@ export function storedCalls({
   ledger,
   flows: flowSettings = NO_TRUST,
   onTooManyAnswers,
+  flowLimits,
   vouchedMs,
   onUndone,
   onPurged,
@@ -120,7 +122,14 @@ export function storedCalls({
   });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
-  const flows = agentFlows({ jobs, keys, settings: flowSettings, now, onTooMany: onTooManyAnswers });
+  const flows = agentFlows({
+    jobs,
+    keys,
+    settings: flowSettings,
+    now,
+    onTooMany: onTooManyAnswers,
+    limits: flowLimits,
+  });
   const profiles = profileJobs(keys, kept.alone);
   const listeners: ((record: CallRecord) => void)[] = [];
   const moves: ((record: CallRecord) => void)[] = [];

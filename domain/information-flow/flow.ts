@@ -55,7 +55,11 @@ export interface KeptAnswer {
 }
 
 /** How many answers of an agent count, and how many values of them all. */
-export const AGENT_LIMITS = { answers: 1_024, values: 131_072 } as const;
+export interface AgentLimits {
+  readonly answers: number;
+  readonly values: number;
+}
+export const AGENT_LIMITS: AgentLimits = { answers: 1_024, values: 131_072 };
 const USE = 'information-flow';
 const DIGEST_LENGTH = 11;
 /** Listed of a call, and of all calls of a batch. */

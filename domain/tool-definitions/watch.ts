@@ -46,6 +46,8 @@ export interface ToolWatchOptions {
   readonly onDegraded: (error: unknown) => void;
   /** Called once per list that has more pages than are collected. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
+  /** How many pages of a list are put together. */
+  readonly mostPages?: number;
 }
 
 /** Logs what the watch cannot do, with the same messages in every edition. */
@@ -106,6 +108,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
   upstream: Watched,
   options: ToolWatchOptions,
 ): Watched {
+  const { mostPages = MAX_PAGES } = options;
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
   const judgeFor = definitionJudges(options);
   return {
@@ -231,11 +234,11 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     walk.partial ||= partial === true;
     for (const prefix of parts?.listed ?? []) walk.listed.add(prefix);
     for (const prefix of parts?.missing ?? []) walk.missing.add(prefix);
-    const within = walk.pages <= MAX_PAGES;
-    if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
+    const within = walk.pages <= mostPages;
+    if (walk.pages === mostPages + 1) options.onTooLong(owner, mostPages);
     const { seen } = walk;
     addPage(seen, page, found);
-    if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
+    if (walk.pages >= mostPages) walk.seen = nothingSeen();
     const ended = walk.next === null;
     const whole = ended && within && walk.from === null && !walk.partial;
     if (ended) walks.delete(key);
@@ -272,7 +275,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     const drift = driftRow(owner, pinned, seen, whole);
     const rows = [...(drift ? [drift] : []), ...findingRows(owner, seen.injected)];
     // One row for the whole list. When lists are blocked, no further page may be requested, so append at once.
-    const tell = ended || walk.pages >= MAX_PAGES || options.block;
+    const tell = ended || walk.pages >= mostPages || options.block;
     walk.untold = tell ? [] : rows;
     if (tell && rows.length > 0) await options.ledger.append(rows);
     const poisoned = rows.length > 0;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { SignedDecision } from '../../../contracts/review.js';
-import { OPEN_LOGINS } from '../../../domain/review/passkeys.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
+import { CEREMONY, OPEN_LOGINS } from '../../../domain/review/passkeys.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilFixture, openHil, OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
@@ -158,10 +159,18 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
     it('keep nobody from a login: each further one ends the oldest', async () => {
       const device = await register('bob', await invited('bob'));
       const oldest = await login('bob');
-      for (let n = 0; n < OPEN_LOGINS; n += 1) {
+      // All but one of those that may be open, as a request would store them.
+      const loginOf = { tenant: 'acme', subject: 'webauthn:bob', purpose: 'login' } as const;
+      for (let n = 1; n < OPEN_LOGINS; n += 1) {
         hil.now += 1;
-        expect((await login('bob')).status).toBe(200);
+        const begun = { created_ms: hil.now, expires_ms: hil.now + CEREMONY.lifeMs };
+        const ids = { id_sha256: sha256Hex(`login ${n}`), challenge_sha256: sha256Hex(`challenge ${n}`) };
+        await hil.reviews.passkeys.begin({ ...loginOf, ...ids, ...begun });
       }
+      expect(await hil.reviews.passkeys.begun(loginOf, hil.now)).toHaveLength(OPEN_LOGINS);
+      hil.now += 1;
+      expect((await login('bob')).status).toBe(200);
+      expect(await hil.reviews.passkeys.begun(loginOf, hil.now)).toHaveLength(OPEN_LOGINS);
       await signIn('bob', device);
       const late = device.get(oldest.body.publicKey?.challenge ?? 'none');
       expect(await post('/auth/login/finish', late, { cookie: oldest.cookie })).toMatchObject({ status: 404 });
