@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput, CallState } from '../contracts/call.js';
 import { inspectionOf } from '../test/support/judgements.js';
+import { someOf } from '../test/support/some-of.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import { noticesOf } from '../domain/notification/notice.js';
@@ -13,6 +14,8 @@ import { rm } from 'node:fs/promises';
 type Status = 'running' | 'closed' | 'missing';
 const OPEN = ['decided', 'parked', 'overdue', 'allowed', 'approved', 'intended'] as const;
 type Open = (typeof OPEN)[number];
+/** Which of them a run leaves hanging: each is waited for until it took too long, before its state is read. */
+const HANGING = someOf('the states of a call that hangs', OPEN, 2);
 const STATUSES = ['running', 'closed', 'missing'] as const;
 const TTL_MS = 600_000;
 const MINUTE = 60_000;
@@ -309,19 +312,18 @@ describe('reconciliation', () => {
       expect(told).toEqual([`alarm.reconciled ${call.correlation_id}`]);
     });
 
-    it.each(['unreadable', 'hangs', 'fails'] as const)(
-      'does not keep others from being closed when it %s',
-      async (fault) => {
-        const bad = await left(state);
-        const good = await left('allowed');
-        if (fault === 'unreadable') makeUnreadable(bad);
-        else workflows.set(bad.correlation_id, fault);
-        expect(await pass()).toMatchObject({ closed: 1 });
-        expect(await stateOf(good)).toBe('aborted');
-        expect(ended).toEqual([good.correlation_id]);
-        expect((await gate.calls.setbacks.stuck()).calls).toBe(1);
-      },
-    );
+    it.each(
+      (['unreadable', 'hangs', 'fails'] as const).filter((fault) => fault !== 'hangs' || HANGING.includes(state)),
+    )('does not keep others from being closed when it %s', async (fault) => {
+      const bad = await left(state);
+      const good = await left('allowed');
+      if (fault === 'unreadable') makeUnreadable(bad);
+      else workflows.set(bad.correlation_id, fault);
+      expect(await pass()).toMatchObject({ closed: 1 });
+      expect(await stateOf(good)).toBe('aborted');
+      expect(ended).toEqual([good.correlation_id]);
+      expect((await gate.calls.setbacks.stuck()).calls).toBe(1);
+    });
   });
 
   describe.each(['decided', 'parked', 'allowed', 'approved', 'intended'] as const)(

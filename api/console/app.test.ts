@@ -17,6 +17,7 @@ import { hostileEntry, hostileLedger, hostilePolicies } from '../../test/support
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
+import { pairsOf } from '../../test/support/some-of.js';
 
 let fixture: ConsoleFixture;
 const { sharedHere } = openedFor(
@@ -337,138 +338,145 @@ const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, s
   ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
 ];
 
+const REFUSED = [...FOREIGN, ...UNNAMED];
+/** What a form refuses in a run: some of them each, and each of them is refused by some of the forms. */
+const isTried = pairsOf('the foreign requests that a form refuses', REFUSED.length, 4);
+
 /** Forms about a call that is decided. */
 const isOfDecided = (path: string): boolean => path.startsWith('/hil/:id/note');
 const stood = (path: string): string => (isOfDecided(path) ? 'denied' : 'pending');
 /** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
 const isOwn = (path: string): boolean => /^\/(?:device\/|me\/end$)/.test(path);
 
-describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form %s', (path, { role }) => {
-  let row: PendingRequest;
-  let browser: TestBrowser;
-  let address: string;
-  let code: string;
-  let other: string;
-  // Of one console, since the refusals leave nothing there: each test has a call, a session and a code of its own.
-  sharedHere();
-  let parked = 0;
-  const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
-  beforeEach(async () => {
-    row = await fixture.hil.park(++parked);
-    if (isOfDecided(path)) await fixture.hil.settle(row, { status: 'denied' });
-    fixture.brain = () => ({ status: 200, body: { incident_summary: 'a note', model: 'a:b' } });
-    await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'mine', slack_user_id: `W${parked}` });
-    const cookie = (await fixture.browser()).cookie;
-    other = (await fixture.sessions.of(cookie))?.id ?? '';
-    browser = await fixture.browser();
-    code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
-    address = pathFor(path, row);
-    fixture.policies = hasPolicies(row.id);
-    fixture.away.clear();
-    fixture.reached.length = 0;
-  });
-  const ownStands = async (): Promise<boolean> =>
-    (await fixture.sessions.grants.asking(code)) !== null &&
-    (await fixture.sessions.openOf({ subject: 'operator:dev', tenant: 'acme' })).some(({ id }) => id === other);
-  const nothingReached = async () => {
-    expect(fixture.reached).toEqual([]);
-    expect(await ownStands()).toBe(true);
-    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
-      status: stood(path),
-      assigned_to: null,
-      incident_summary: null,
+describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const))(
+  'the form %s',
+  (path, { role }, form) => {
+    let row: PendingRequest;
+    let browser: TestBrowser;
+    let address: string;
+    let code: string;
+    let other: string;
+    // Of one console, since the refusals leave nothing there: each test has a call, a session and a code of its own.
+    sharedHere();
+    let parked = 0;
+    const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
+    beforeEach(async () => {
+      row = await fixture.hil.park(++parked);
+      if (isOfDecided(path)) await fixture.hil.settle(row, { status: 'denied' });
+      fixture.brain = () => ({ status: 200, body: { incident_summary: 'a note', model: 'a:b' } });
+      await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'mine', slack_user_id: `W${parked}` });
+      const cookie = (await fixture.browser()).cookie;
+      other = (await fixture.sessions.of(cookie))?.id ?? '';
+      browser = await fixture.browser();
+      code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
+      address = pathFor(path, row);
+      fixture.policies = hasPolicies(row.id);
+      fixture.away.clear();
+      fixture.reached.length = 0;
     });
-  };
-  const fields = () =>
-    fieldsOf(row, {
-      id: row.id,
-      decision: 'approve',
-      row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
-      'value.0': '7',
-      from: '2020-01-01',
-      to: '2100-01-01',
-      title: 'a case',
-      note: 'a note',
-      agent: 'a bot',
-      severity: 'death',
-      status: 'closed',
-      name: 'mine',
-      policy_name: 'a.rego',
-      body: '# a rule',
-      version: '1',
-      current: '1',
-      reason: 'a reason',
-      query: 'agent=a',
-      user_code: code,
-      code: linkCodes.codeOf('slack', `U${parked}`),
-      chat: 'slack',
-      session: other,
+    const ownStands = async (): Promise<boolean> =>
+      (await fixture.sessions.grants.asking(code)) !== null &&
+      (await fixture.sessions.openOf({ subject: 'operator:dev', tenant: 'acme' })).some(({ id }) => id === other);
+    const nothingReached = async () => {
+      expect(fixture.reached).toEqual([]);
+      expect(await ownStands()).toBe(true);
+      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
+        status: stood(path),
+        assigned_to: null,
+        incident_summary: null,
+      });
+    };
+    const fields = () =>
+      fieldsOf(row, {
+        id: row.id,
+        decision: 'approve',
+        row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
+        'value.0': '7',
+        from: '2020-01-01',
+        to: '2100-01-01',
+        title: 'a case',
+        note: 'a note',
+        agent: 'a bot',
+        severity: 'death',
+        status: 'closed',
+        name: 'mine',
+        policy_name: 'a.rego',
+        body: '# a rule',
+        version: '1',
+        current: '1',
+        reason: 'a reason',
+        query: 'agent=a',
+        user_code: code,
+        code: linkCodes.codeOf('slack', `U${parked}`),
+        chat: 'slack',
+        session: other,
+      });
+
+    it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
+      const { status } = await browser.post(address, fields());
+      expect([200, 303]).toContain(status);
+      if (isOwn(path)) expect(await ownStands()).toBe(false);
+      else expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
     });
 
-  it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
-    const { status } = await browser.post(address, fields());
-    expect([200, 303]).toContain(status);
-    if (isOwn(path)) expect(await ownStands()).toBe(false);
-    else expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
-  });
-
-  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
-    const refused = await browser.post(address, fields(), headers);
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
-    await nothingReached();
-  });
-
-  it('is taken with a Referer of its own where a browser sends no Origin', async () => {
-    const { status } = await browser.post(address, fields(), {
-      origin: undefined,
-      referer: 'http://localhost:8085/hil',
+    it.each(REFUSED.filter((_, at) => isTried(form, at)))('is refused with %s', async (_, headers, code) => {
+      const refused = await browser.post(address, fields(), headers);
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+      await nothingReached();
     });
-    expect([200, 303]).toContain(status);
-  });
 
-  it.each([
-    ['no csrf', () => Promise.resolve('')],
-    ['the csrf of another session of the same person', async () => (await fixture.browser()).csrf()],
-    ['two csrf', async () => [await browser.csrf(), 'x']],
-  ])('is refused with %s', async (_, csrf) => {
-    const refused = await browser.post(address, { ...fields(), csrf: await csrf() });
-    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('csrf_failed')]);
-    await nothingReached();
-  });
+    it('is taken with a Referer of its own where a browser sends no Origin', async () => {
+      const { status } = await browser.post(address, fields(), {
+        origin: undefined,
+        referer: 'http://localhost:8085/hil',
+      });
+      expect([200, 303]).toContain(status);
+    });
 
-  it('is refused without a session', async () => {
-    const refused = await fixture.stranger().post(address, { ...fields(), csrf: await browser.csrf() });
-    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('href="/login"')]);
-    await nothingReached();
-  });
+    it.each([
+      ['no csrf', () => Promise.resolve('')],
+      ['the csrf of another session of the same person', async () => (await fixture.browser()).csrf()],
+      ['two csrf', async () => [await browser.csrf(), 'x']],
+    ])('is refused with %s', async (_, csrf) => {
+      const refused = await browser.post(address, { ...fields(), csrf: await csrf() });
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('csrf_failed')]);
+      await nothingReached();
+    });
 
-  it('is refused to a lower role', async () => {
-    const lower = ROLES.slice(0, ROLES.indexOf(role));
-    expect(lower.length > 0 || isOwn(path) || KEPT_HERE.includes(path)).toBe(true);
-    for (const less of lower) {
-      const refused = await (await fixture.browser({ role: less })).post(address, fields());
-      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
-    }
-    await nothingReached();
-  });
+    it('is refused without a session', async () => {
+      const refused = await fixture.stranger().post(address, { ...fields(), csrf: await browser.csrf() });
+      expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('href="/login"')]);
+      await nothingReached();
+    });
 
-  it('does nothing to the row, or the session, of another tenant', async () => {
-    const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
-    const { text } = await stranger.post(address, { ...fields(), user_code: NO_CODE });
-    expect(await ownStands()).toBe(true);
-    expect(text).not.toContain('payments-agent');
-    expect(text).not.toContain('SECRET-VALUE');
-    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: stood(path), assigned_to: null });
-  });
+    it('is refused to a lower role', async () => {
+      const lower = ROLES.slice(0, ROLES.indexOf(role));
+      expect(lower.length > 0 || isOwn(path) || KEPT_HERE.includes(path)).toBe(true);
+      for (const less of lower) {
+        const refused = await (await fixture.browser({ role: less })).post(address, fields());
+        expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
+      }
+      await nothingReached();
+    });
 
-  it('shows a problem, and decides nothing, while the services are away', async () => {
-    fixture.away.add('hil').add('ledger').add('policy');
-    const { status, text } = await browser.post(address, fields());
-    if (isOwn(path)) expect([200, 303]).toContain(status);
-    else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
-    expect(await statusOf(row)).toBe(stood(path));
-  });
-});
+    it('does nothing to the row, or the session, of another tenant', async () => {
+      const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
+      const { text } = await stranger.post(address, { ...fields(), user_code: NO_CODE });
+      expect(await ownStands()).toBe(true);
+      expect(text).not.toContain('payments-agent');
+      expect(text).not.toContain('SECRET-VALUE');
+      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: stood(path), assigned_to: null });
+    });
+
+    it('shows a problem, and decides nothing, while the services are away', async () => {
+      fixture.away.add('hil').add('ledger').add('policy');
+      const { status, text } = await browser.post(address, fields());
+      if (isOwn(path)) expect([200, 303]).toContain(status);
+      else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
+      expect(await statusOf(row)).toBe(stood(path));
+    });
+  },
+);
 
 describe('the form /logout', () => {
   sharedHere();
@@ -484,7 +492,7 @@ describe('the form /logout', () => {
     expect(await stands()).toBe(false);
   });
 
-  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
+  it.each(REFUSED)('is refused with %s', async (_, headers, code) => {
     const refused = await browser.post('/logout', {}, headers);
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
     expect(await stands()).toBe(true);

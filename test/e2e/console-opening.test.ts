@@ -5,6 +5,7 @@ import type { PendingRequest } from '../../contracts/review.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
+import { oneOfEach, someOf } from '../support/some-of.js';
 import { eventually } from '../support/waiting.js';
 
 const executable = chromiumPath();
@@ -389,12 +390,13 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     const question = (page: Page) => page.getByRole('dialog', { name: /^Approve\?/ });
     const button = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true });
 
-    it.each([
+    const SIZES = [
       ['1280 px', { viewport: { width: 1280, height: 800 } }],
       ['360 px', { viewport: { width: 360, height: 640 } }],
       // As wide and high as the first, in pixels that are twice as large.
       ['a zoom of 200 %', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }],
-    ])(
+    ] as const;
+    it.each(someOf('windows in which somebody jumps to the end', SIZES, 1))(
       'only scrolls after a jump to the end, by keys too, and then asks: at %s',
       async (_size, options) => {
         const agent = `jumps-${options.viewport.width}`;
@@ -454,13 +456,14 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     }, 60_000);
 
     // Where a window is that low, the page's own words cover a good part of it.
-    it.each([
+    const WINDOWS = [
       [1280, 800, true],
       [360, 740, true],
       [640, 280, false],
       [320, 256, false],
       [320, 200, false],
-    ])(
+    ] as const;
+    it.each(oneOfEach('windows in which all is uncovered', WINDOWS, ([, , folds]) => String(folds)))(
       'asks at %d x %d once every value was uncovered, also after one above them was unfolded',
       async (width, height, folds) => {
         const values = Object.fromEntries(
@@ -543,7 +546,7 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     const args = Object.fromEntries(names.map((name) => [name, 'a value']));
     const params = { name: 'wire_transfer', arguments: args };
     await parked('turned', 1, { request_payload: { method: 'tools/call', params } });
-    for (const [wide, high] of [
+    const turns = [
       [
         { width: 844, height: 390 },
         { width: 390, height: 664 },
@@ -556,7 +559,8 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
         { width: 1280, height: 300 },
         { width: 400, height: 700 },
       ],
-    ] as const) {
+    ] as const;
+    for (const [wide, high] of someOf('telephones that are turned', turns, 1)) {
       const page = await opened('turned', { viewport: wide });
       await page.evaluate(TWO_FRAMES);
       await page.setViewportSize(high);
@@ -573,7 +577,8 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       },
     });
     const page = await opened('telephone', { viewport: { width: 360, height: 740 } });
-    for (let height = 480; height <= 960; height += 40) {
+    const heights = Array.from({ length: 13 }, (_, step) => 480 + 40 * step);
+    for (const height of someOf('heights of a telephone', heights, 4)) {
       await page.setViewportSize({ width: 360, height });
       await page.goto(`${address}/hil/${row?.id}?q=telephone`);
       await page.evaluate(TWO_FRAMES);

@@ -16,6 +16,7 @@ import { bundleToFile, ENGINE_START_LIMIT_MS, startTestEngine, type TestEngine }
 import type { EgressWorkerConfig } from '../support/egress-worker.js';
 import { until } from '../support/kill-host-driver.js';
 import { testRow } from '../support/ledger.js';
+import { timesOf } from '../support/some-of.js';
 
 const TASK_QUEUE = 'egress-test';
 const SETTINGS = { interval_ms: 200, batch_size: 20 };
@@ -222,7 +223,8 @@ describe('streams of ledger rows to sinks', () => {
   }, 180_000);
 
   it('a worker that is killed in the middle loses no row', async () => {
-    for (let round = 0; round < 2; round += 1) {
+    // Each one is waited for until the engine misses its heartbeats.
+    for (let round = 0; round < timesOf(1, 2); round += 1) {
       await append(60);
       await until(
         'something arrived',

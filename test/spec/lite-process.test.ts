@@ -5,10 +5,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LITE_COMMANDS, OPERATOR_COMMANDS } from '../../cli/file-commands.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { signReport } from '../../lite/graduation.js';
 import { commandLine } from '../support/command.js';
+import { typedInFolder } from '../support/command-here.js';
 import { echoTools, editFile, liteFolder, type EchoTools } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 
@@ -383,6 +385,7 @@ describe('a lite process that is killed', () => {
 });
 
 describe('commands on the file', () => {
+  const typed = typedInFolder(commands, () => folder, { ...OPERATOR_COMMANDS, ...LITE_COMMANDS });
   let seeded: string | null = null;
   afterAll(async () => {
     if (seeded !== null) await rm(seeded, { recursive: true, force: true });
@@ -399,16 +402,16 @@ describe('commands on the file', () => {
   });
 
   it('audit prints the newest rows, those of an agent, those of a call', async () => {
-    const rows = JSON.parse((await done(['audit', '--json'])).out) as { correlation_id: string; event_kind: string }[];
+    const rows = JSON.parse((await typed(['audit', '--json'])).out) as { correlation_id: string; event_kind: string }[];
     expect(rows).toHaveLength(8);
-    expect(JSON.parse((await done(['audit', 'anonymous', '--json'])).out)).toHaveLength(8);
-    expect(JSON.parse((await done(['audit', rows[0]?.correlation_id ?? '', '--json'])).out)).toHaveLength(4);
-    expect(await done(['audit', 'nobody'])).toMatchObject({ code: 4 });
-    expect(await done(['audit', randomUUID()])).toMatchObject({ code: 4 });
+    expect(JSON.parse((await typed(['audit', 'anonymous', '--json'])).out)).toHaveLength(8);
+    expect(JSON.parse((await typed(['audit', rows[0]?.correlation_id ?? '', '--json'])).out)).toHaveLength(4);
+    expect(await typed(['audit', 'nobody'])).toMatchObject({ code: 4 });
+    expect(await typed(['audit', randomUUID()])).toMatchObject({ code: 4 });
   });
 
   it('verify never makes a file, and finds a changed row and removed newest rows', async () => {
-    expect(await done(['verify', '--ledger', 'nothing.db'])).toMatchObject({
+    expect(await typed(['verify', '--ledger', 'nothing.db'])).toMatchObject({
       code: 1,
       out: expect.stringContaining('no ledger file'),
     });
@@ -421,21 +424,21 @@ describe('commands on the file', () => {
       'delete from ledger_entries where seq > 6',
       'update ledger_head set length = 6, head_hash = (select entry_hash from ledger_entries where seq = 6)',
     );
-    expect(await done(['verify', '--ledger', 'cut.db'])).toMatchObject({
+    expect(await typed(['verify', '--ledger', 'cut.db'])).toMatchObject({
       code: 2,
       out: expect.stringContaining('INVALID'),
     });
     editFile(join(folder, 'gate-lite.db'), 'update ledger_entries set chain_version = 99 where seq = 8');
-    expect(await done(['verify'])).toMatchObject({
+    expect(await typed(['verify'])).toMatchObject({
       code: 2,
       out: expect.stringContaining('UNSUPPORTED chain version 99'),
     });
     await writeFile(join(folder, 'text.db'), 'not a database');
-    expect((await done(['verify', '--ledger', 'text.db'])).code).toBe(1);
+    expect((await typed(['verify', '--ledger', 'text.db'])).code).toBe(1);
   });
 
   it('report counts calls, not rows, and is signed and checked', async () => {
-    expect(JSON.parse((await done(['report', '--json'])).out)).toMatchObject({
+    expect(JSON.parse((await typed(['report', '--json'])).out)).toMatchObject({
       total_requests: 2,
       would_deny: 1,
       would_pend: 0,
@@ -443,20 +446,20 @@ describe('commands on the file', () => {
       recommend_enforce: false,
       ledger_chain_valid: true,
     });
-    expect((await done(['report', '--since', 'yesterday'])).code).toBe(2);
+    expect((await typed(['report', '--since', 'yesterday'])).code).toBe(2);
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await writeFile(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
-    expect(await done(['report', '--signing-key', 'key.pem', '--output', 'report.json'])).toMatchObject({
+    expect(await typed(['report', '--signing-key', 'key.pem', '--output', 'report.json'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('signed report written to report.json'),
     });
-    expect(await done(['report', 'verify', '--report', 'report.json', '--pubkey', 'public.pem'])).toMatchObject({
+    expect(await typed(['report', 'verify', '--report', 'report.json', '--pubkey', 'public.pem'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('OK - signature valid (gate-lite-file:v1); chain_valid=true'),
     });
     const text = await readFile(join(folder, 'report.json'), 'utf8');
-    expect(await done(['report', 'verify', '--report', 'report.json'])).toMatchObject({
+    expect(await typed(['report', 'verify', '--report', 'report.json'])).toMatchObject({
       code: 2,
       out: expect.stringMatching(/^NOT PROVED: .*--pubkey <file>\n$/),
     });
@@ -467,7 +470,7 @@ describe('commands on the file', () => {
     const forged = signReport({ ...signed.report, would_deny: 0, recommend_enforce: true }, forger.privateKey);
     await writeFile(join(folder, 'forged.json'), JSON.stringify(forged));
     await writeFile(join(folder, 'forger.pem'), forger.publicKey.export({ type: 'spki', format: 'pem' }));
-    expect(await done(['report', 'verify', '--report', 'forged.json'])).toMatchObject({
+    expect(await typed(['report', 'verify', '--report', 'forged.json'])).toMatchObject({
       code: 2,
       out: expect.stringMatching(/^NOT PROVED: /),
     });
@@ -476,7 +479,7 @@ describe('commands on the file', () => {
       ['report.json', 'forger.pem'],
       ['changed.json', 'public.pem'],
     ] as const)
-      expect(await done(['report', 'verify', '--report', report, '--pubkey', key])).toMatchObject({
+      expect(await typed(['report', 'verify', '--report', report, '--pubkey', key])).toMatchObject({
         code: 2,
         out: expect.stringContaining('cannot be trusted'),
       });
@@ -485,48 +488,48 @@ describe('commands on the file', () => {
       ['--report', 'none.json'],
       ['--report', 'report.json', '--pubkey', 'key.pem.none'],
     ])
-      expect(await done(['report', 'verify', ...args])).toMatchObject({ code: 2 });
-    expect(await done(['report', '--signing-key', 'public.pem'])).toMatchObject({ code: 2 });
+      expect(await typed(['report', 'verify', ...args])).toMatchObject({ code: 2 });
+    expect(await typed(['report', '--signing-key', 'public.pem'])).toMatchObject({ code: 2 });
   });
 
   it('backup and restore bring the same chain back, and a damaged backup changes nothing', async () => {
-    expect(await done(['backup', '--output', 'copy.db'])).toMatchObject({
+    expect(await typed(['backup', '--output', 'copy.db'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('8 entries verified'),
     });
-    expect(await done(['restore', '--input', 'copy.db'])).toMatchObject({
+    expect(await typed(['restore', '--input', 'copy.db'])).toMatchObject({
       code: 1,
       out: expect.stringContaining('--force'),
     });
     await rm(join(folder, 'gate-lite.db'));
-    expect(await done(['restore', '--input', 'copy.db'])).toMatchObject({
+    expect(await typed(['restore', '--input', 'copy.db'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('8 entries verified'),
     });
-    expect(await done(['verify'])).toMatchObject({ code: 0 });
+    expect(await typed(['verify'])).toMatchObject({ code: 0 });
     editFile(join(folder, 'copy.db'), "update ledger_entries set reasoning = 'harmless' where seq = 2");
-    expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
-    expect(await done(['verify'])).toMatchObject({ code: 0 });
+    expect(await typed(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 2 });
+    expect(await typed(['verify'])).toMatchObject({ code: 0 });
   });
 
   it('a backup that does not verify leaves the earlier one in its place', async () => {
     await copyFile(join(folder, 'gate-lite.db'), join(folder, 'bent.db'));
     await copyFile(join(folder, 'gate-lite.db.keys'), join(folder, 'bent.db.keys'));
-    expect(await done(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 0 });
+    expect(await typed(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 0 });
     const before = await readFile(join(folder, 'bent-copy.db'));
     editFile(join(folder, 'bent.db'), "update ledger_entries set reasoning = 'harmless' where seq = 2");
-    expect(await done(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 2 });
+    expect(await typed(['backup', '--ledger', 'bent.db', '--output', 'bent-copy.db'])).toMatchObject({ code: 2 });
     expect(await readFile(join(folder, 'bent-copy.db'))).toEqual(before);
     expect(await readdir(folder)).not.toContain('bent-copy.db.part');
   });
 
   it('replay judges a recorded call again and comes to the same', async () => {
-    const rows = JSON.parse((await done(['audit', '--json'])).out) as { correlation_id: string; tool_type: string }[];
+    const rows = JSON.parse((await typed(['audit', '--json'])).out) as { correlation_id: string; tool_type: string }[];
     const id = rows.find((row) => row.tool_type === 'delete_file')?.correlation_id ?? '';
-    expect(await done(['replay', id])).toMatchObject({
+    expect(await typed(['replay', id])).toMatchObject({
       code: 0,
       out: expect.stringContaining('the same: allow (red)'),
     });
-    expect(await done(['replay', randomUUID()])).toMatchObject({ code: 4 });
+    expect(await typed(['replay', randomUUID()])).toMatchObject({ code: 4 });
   });
 });

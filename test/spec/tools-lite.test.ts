@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { OPERATOR_COMMANDS } from '../../cli/file-commands.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
 import { toolClassStoreOver, type ToolClassTables } from '../../adapters/tools/class-store.js';
 import { keysBeside } from '../../lite/keys.js';
 import { liteMigrations } from '../../lite/migrations.js';
 import { commandLine } from '../support/command.js';
+import { typedInFolder } from '../support/command-here.js';
 import { type EchoTools, echoTools, editFile, type LiteFixture, openLite } from '../support/lite.js';
 
 const TOKEN = 'an-operators-own-token-of-some-length';
@@ -32,8 +34,9 @@ const again = async (env: Record<string, string> = {}) => {
   await gate.close();
   gate = await open(env);
 };
+const typed = typedInFolder(gateCommand, () => folder, OPERATOR_COMMANDS);
 const cli = (...args: string[]) =>
-  gateCommand.done(['tools', ...args, '--endpoint', gate.lite.url], { GATE_LITE_DECIDE_TOKEN: TOKEN });
+  typed(['tools', ...args, '--endpoint', gate.lite.url], { GATE_LITE_DECIDE_TOKEN: TOKEN });
 const statusOf = async (tool: string) => (await gate.call(tool, { arguments: { amount: 1_000 } })).status;
 const listed = () => gate.send('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
 
