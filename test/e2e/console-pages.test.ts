@@ -144,7 +144,7 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
     90_000,
   );
 
-  it('have no serious finding of axe in one theme or the other, and fit 320 and 2560 px', async () => {
+  it('have no serious finding of axe in both themes, and fit 320 and 2560 px', async () => {
     const { page, complaints } = await opened();
     const one = await opensCase(page);
     const found: Record<string, string[]> = {};

@@ -1,6 +1,5 @@
 import axe, { type Result } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { pairsOf } from './some-of.js';
 
 /** What axe finds wrong on the page as it is shown now, with the elements it means. */
 async function violations(page: Page, rules?: readonly string[]): Promise<Result[]> {
@@ -26,31 +25,22 @@ const NARROWEST_AND_WIDEST = [
   { width: 2560, height: 1440 },
 ];
 
-let looks = 0;
-let isOurs: ReturnType<typeof pairsOf> | undefined;
-
-/**
- * The same in one of both themes, by turns of the pages of a test file, the first one by a printed seed: each run looks at every page, and in
- * each theme at every second one. Where both are looked at (`GATE_TEST_ALL=1`) the page is loaded once: themes differ by colours alone, so that
- * the second one is asked for its contrast.
- */
-export async function seriousByTheme(page: Page): Promise<string[]> {
-  isOurs ??= pairsOf('the theme in which a page is looked at', 2, 2);
-  const look = looks;
-  looks += 1;
+/** The same in both themes, which differ by colours alone: the page is loaded once, and in the second theme its colours are looked at. */
+export async function seriousInBothThemes(page: Page): Promise<string[]> {
   const found: string[] = [];
-  const themes = (['light', 'dark'] as const).filter((_, theme) => isOurs?.(look, theme));
-  for (const [at, colorScheme] of themes.entries()) {
+  for (const [colorScheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
     await page.emulateMedia({ colorScheme });
-    const rules = at === 0 ? undefined : ['color-contrast'];
     found.push(...(await seriousFindings(page, rules)).map((one) => `${colorScheme}: ${one}`));
   }
   return found;
 }
 
-/** That, and the windows in which the page scrolls sideways: the narrowest one and the widest are tried without loading it again. */
+/** That in both themes, and the windows in which the page scrolls sideways: the narrowest one and the widest are tried without loading it again. */
 export async function seriousOrTooWide(page: Page): Promise<string[]> {
-  const found = await seriousByTheme(page);
+  const found = await seriousInBothThemes(page);
   for (const size of NARROWEST_AND_WIDEST) {
     await page.setViewportSize(size);
     const width = await page.evaluate<number>('document.documentElement.scrollWidth');

@@ -122,7 +122,7 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
   );
 
   it(
-    'have no serious finding of axe in one theme or the other, and fit 320 and 2560 px',
+    'have no serious finding of axe in both themes, and fit 320 and 2560 px',
     async () => {
       const page = await signedIn();
       const found: Record<string, string[]> = {};

@@ -75,7 +75,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     const page = await signedIn();
     for (let tab = 0; tab < 7; tab += 1) {
       const other = await page.context().newPage();
-      await other.goto(atConsole('/hil?q=tabs'));
+      await other.goto(atConsole('/hil'));
       // A browser without windows shows every page; another one hides all but one.
       await other.evaluate(
         "Object.defineProperty(document, 'hidden', { get: () => true }); document.dispatchEvent(new Event('visibilitychange'))",
@@ -427,7 +427,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     }
   }, 120_000);
 
-  it('fits 320 and 2560 pixels without sideways scroll, and has no serious finding of axe, on every page, in one theme or the other', async () => {
+  it('fits 320 and 2560 pixels without sideways scroll, and has no serious finding of axe, on every page and in both themes', async () => {
     const row = await parked('axe', { from: 'operating', to: 'w'.repeat(300), amount: 1, memo: 'two\nlines' });
     const long = Object.fromEntries(Array.from({ length: 36 }, (_, at) => [`item ${at}`, at]));
     const denied = await parked('axe');
