@@ -617,6 +617,57 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'This workload is not on the list of callers of this route.',
   },
+  // Certificates (docs/architecture/identity.md).
+  invalid_token: { status: 401, retry: 'no', meaning: 'The token is missing, unknown, or counts no more.' },
+  tenant_mismatch: { status: 403, retry: 'no', meaning: 'The token is of another tenant than the one that is named.' },
+  invalid_csr: { status: 400, retry: 'no', meaning: '`csr_pem` is not one PKCS#10 request in PEM.' },
+  invalid_csr_signature: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The request is not signed by the key that it is for.',
+  },
+  csr_too_large: { status: 413, retry: 'no', meaning: '`csr_pem` is longer than 16 KiB.' },
+  unsupported_csr_algorithm: {
+    status: 422,
+    retry: 'no',
+    meaning: 'Use an ECDSA P-256 key with SHA-256, or an Ed25519 key.',
+  },
+  csr_extensions_forbidden: {
+    status: 422,
+    retry: 'no',
+    meaning: 'The request asks for extensions or attributes; what a certificate says is decided by Gate alone.',
+  },
+  ttl_seconds_too_large: { status: 400, retry: 'no', meaning: 'A certificate counts for 3,600 s at most.' },
+  unregistered_agent: { status: 403, retry: 'no', meaning: 'Nobody enrolled this agent.' },
+  issuance_authority_denied: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'Nothing of this request gives a right to the certificate: `reason` says what is wrong. Show the current one, or a new token.',
+  },
+  issuance_replay: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'This request or its key was used before, also where no certificate came of it; make a new key, and get a new token where the token was used.',
+  },
+  bootstrap_not_available: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The agent got its first certificate already; open a recovery if it lost it.',
+  },
+  recovery_pending: { status: 409, retry: 'no', meaning: 'A recovery of this agent is open; give it a token.' },
+  bootstrap_not_retired: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The agent never had a certificate: there is nothing to recover; give it a token.',
+  },
+  attestation_verifier_unavailable: {
+    status: 503,
+    retry: 'no',
+    meaning: 'No verifier of this evidence is configured; evidence is never taken unverified.',
+  },
+  ca_unavailable: { status: 503, retry: 'after_wait', meaning: 'The CA cannot sign this certificate now.' },
   case_not_found: { status: 404, retry: 'no', meaning: 'There is no case with this id.' },
   invalid_status: { status: 400, retry: 'no', meaning: 'The status of a case is open, contained or closed.' },
   invalid_severity: {

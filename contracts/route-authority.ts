@@ -105,7 +105,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'GET', '/decoys', 'identity.decoy.read', console, proxy),
   later('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
   later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
-  later('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
+  row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
   later('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
   later('identity', 'GET', '/tenants/{tenant}/lifecycle/{operation_id}', 'identity.tenant.lifecycle', console),
   later('identity', 'GET', '/upstreams', 'identity.upstream.read', console, proxy),
@@ -122,7 +122,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/agents/{id}/envelope/widen', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
-  later('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
   later(
     'identity',
     'POST',
@@ -143,10 +143,10 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/attestation/verify', 'identity.attestation.verify', agent, identity, proxy),
   later('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
   later('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
-  later('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
+  row('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
   later('identity', 'POST', '/sign', 'identity.sign.action', proxy),
   later('identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
-  later('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
+  row('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
   later('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
   later('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),
   later('identity', 'POST', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
@@ -356,6 +356,34 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('brain', 'POST', '/explain-pattern', 'brain.patterns.explain', policyEngine),
   row('brain', 'POST', '/narrate-decision', 'brain.decisions.narrate', console),
   row('brain', 'GET', '/model-snapshot', 'brain.models.read', console),
+  // An agent that has no certificate gets its first one by a one-use token, which a person asks for at the console.
+  row('identity', 'POST', '/enrollments', 'identity.agent.manage', console),
+  // It has none to show: the token is the proof.
+  {
+    service: 'identity',
+    method: 'POST',
+    path: '/enrollments/svid',
+    capability: 'identity.svid.agent.issue',
+    callers: 'public',
+    built: true,
+  },
+  // Public keys, for whoever verifies.
+  {
+    service: 'identity',
+    method: 'GET',
+    path: '/.well-known/spiffe-bundle',
+    capability: 'identity.keys.read',
+    callers: 'public',
+    built: true,
+  },
+  {
+    service: 'identity',
+    method: 'GET',
+    path: '/jwks.json',
+    capability: 'identity.keys.read',
+    callers: 'public',
+    built: true,
+  },
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.

@@ -7,6 +7,7 @@ import { ledgerPlace, NOT_MIGRATED, STORES } from '../test/support/ledger.js';
 import { needs } from '../test/support/needs.js';
 import { callMigrations } from './calls.js';
 import { hilMigrations } from './hil.js';
+import { identityMigrations } from './identity.js';
 import { ledgerMigrations } from './ledger.js';
 
 interface Steps {
@@ -18,6 +19,7 @@ const upTo = (all: Record<string, Migration>, last: string): Record<string, Migr
 const AUTHORITIES: Readonly<Record<string, Record<string, Migration>>> = {
   calls: callMigrations,
   hil: hilMigrations,
+  identity: identityMigrations,
   ledger: ledgerMigrations,
 };
 

@@ -8,6 +8,7 @@ import { commandOf, SERVICES } from '../stack/services.js';
 /** Settings that whoever starts the containers may choose, and what they are otherwise. */
 const CHOSEN: Readonly<Record<string, string>> = {
   GATE_CONSOLE_URL: 'https://localhost:8085',
+  GATE_DEPLOYMENT_TENANT: 'acme',
   GATE_MODE: 'enforce',
 };
 

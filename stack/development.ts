@@ -8,7 +8,12 @@ import { errorText } from '../domain/errors.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { tightenFile } from '../adapters/store/durable-file.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
-import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
+import {
+  DEMO_AGENTS,
+  DEVELOPMENT_TENANT,
+  ensureDevelopmentPki,
+  ensureDevelopmentSecrets,
+} from './certificates/dev-pki.js';
 import { ensureTokenIssuer } from './certificates/token-issuer.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
 import { unknownSettings } from './unknown-settings.js';
@@ -47,7 +52,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   const secrets = await ensureDevelopmentSecrets({ stateDir });
   const tokenIssuer = await ensureTokenIssuer({ stateDir, env });
   const config = readStartConfig({
-    ...madeEnvironment(secrets),
+    ...madeEnvironment({ ...secrets, ...pki }),
+    GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
     ...consoleAddress(env),
     ...workflowPages(env),
     ...tokenIssuer?.settings,

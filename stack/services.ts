@@ -1,6 +1,7 @@
 import { BRAIN } from '../api/brain/service.js';
 import { CONSOLE } from '../api/console/service.js';
 import { HIL } from '../api/hil/service.js';
+import { IDENTITY } from '../api/identity/service.js';
 import { LEDGER } from '../api/ledger/service.js';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { POLICY_ENGINE } from '../api/policy/service.js';
@@ -13,7 +14,7 @@ import type { listenerSettings } from '../config/listener.js';
  * Every service of Gate. Processes, settings, certificates, the files and the compose file of a deployment, the reference and the command
  * line are derived from this list; a new service is one line here (docs/how-to/add-a-service.md).
  */
-const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX, CONSOLE, WORKER] as const;
+const LIST = [PROXY, BRAIN, POLICY_ENGINE, LEDGER, HIL, IDENTITY, SANDBOX, CONSOLE, WORKER] as const;
 
 export type ProcessName = (typeof LIST)[number]['name'];
 type Listening = Exclude<(typeof LIST)[number], { readonly calledBy: 'probes' }>;

@@ -5,7 +5,7 @@ import { connect as connectSocket, type AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { buildConnector } from 'undici';
-import { createAuthority, type Credential, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, type Credential, issueLeaf } from '../identity/certificate-authority.js';
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.js';
 
 const PUBLIC = '93.184.215.14';

@@ -35,6 +35,11 @@ import { uncertainRoutes } from '../proxy/routes/uncertain.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
+import { createAuthority } from '../../adapters/identity/certificate-authority.js';
+import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { svidSigner } from '../../adapters/identity/svid-signer.js';
+import { administrators } from '../identity/administrator.js';
+import { createIdentityService } from '../identity/app.js';
 import { createLedgerService } from '../ledger/app.js';
 import { createPolicyService } from '../policy/app.js';
 import { readGroups } from '../../config/env.js';
@@ -159,6 +164,17 @@ beforeAll(async () => {
     ...common(),
     inspector: createInspector({ personas: await loadPersonas() }),
     scanner,
+  });
+  const identity = await openIdentityStore({ file: join(folder, 'identity.db') }, keys);
+  closing.push(() => identity.close());
+  const { cert, key } = await createAuthority('gate.local', { notBefore: new Date(0), notAfter: new Date(2 ** 42) });
+  running.identity = createIdentityService({
+    ...common(),
+    store: identity,
+    signer: svidSigner(cert, key),
+    bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
+    tokenKeys: [],
+    administratorOf: administrators(null),
   });
   // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {

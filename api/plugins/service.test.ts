@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { eventually } from '../../test/support/waiting.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../../domain/errors.js';

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { needs } from '../../test/support/needs.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { createService, type Service, type ServiceOptions } from './service.js';

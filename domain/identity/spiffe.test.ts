@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
-import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from './spiffe.js';
 
 const instance = '01a1fe4c-b50a-76d3-8b68-02b50b6a6f7b';

@@ -58,7 +58,7 @@ describe('the files of a deployment', () => {
     expect(certificate('proxy', 'engine.crt').verify(plane.publicKey)).toBe(false);
   });
 
-  it('hold no key of a CA, and no key that is another container’s', () => {
+  it('hold no key in clear text that is another container’s', () => {
     const keys = new Map<string, string>();
     for (const container of DEPLOYMENT_FOLDERS)
       for (const file of readdirSync(join(folder, 'out', container))) {
@@ -70,8 +70,20 @@ describe('the files of a deployment', () => {
         keys.set(pem, container);
       }
     expect(keys.size).toBeGreaterThan(10);
-    for (const authority of ['state/pki/ca/ca.key', 'state/engine/pki/ca/ca.key'])
-      expect(keys.has(readFileSync(join(folder, authority), 'utf8'))).toBe(false);
+  });
+
+  it('hold the key of the data plane’s CA sealed, for identity alone, and that of the engine’s nowhere', () => {
+    const holders = (authority: string) => {
+      const sealed = readFileSync(join(folder, authority), 'utf8');
+      return DEPLOYMENT_FOLDERS.filter((container) =>
+        readdirSync(join(folder, 'out', container)).some((file) => text(container, file) === sealed),
+      );
+    };
+    expect(holders('state/pki/ca/ca.key.sealed')).toEqual(['identity']);
+    expect(holders('state/engine/pki/ca/ca.key.sealed')).toEqual([]);
+    const opening = text('identity', 'identity-keys');
+    for (const container of DEPLOYMENT_FOLDERS.filter((name) => name !== 'identity'))
+      for (const file of readdirSync(join(folder, 'out', container))) expect(text(container, file)).not.toBe(opening);
   });
 
   it('give each authority a role of its own', () => {

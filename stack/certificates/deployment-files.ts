@@ -93,7 +93,10 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
       ...tls(services[workloadOf(service) as DevelopmentService]),
       ...(service.engine && engine(service.name)),
       ...Object.fromEntries(
-        MADE_SETTINGS.filter(({ variable }) => read.has(variable)).map(({ file, text }) => [file, text(secrets)]),
+        MADE_SETTINGS.filter(({ variable }) => read.has(variable)).map(({ file, text }) => [
+          file,
+          text({ ...secrets, ...pki }),
+        ]),
       ),
       ...(store !== undefined && { 'database-url': urlOf(roleOf(store)) }),
     };

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -13,6 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { openKey } from '../../adapters/identity/sealed-key.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { DEVELOPMENT_SERVICES, ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
 
@@ -59,17 +62,19 @@ describe('the development certificates', () => {
     const files = filesUnder(stateDir);
     expect(files).toEqual(
       [
-        'ca/ca',
-        'agents/acme/support-bot',
-        'agents/acme/build-bot',
-        'agents/acme/dev-agent',
-        ...DEVELOPMENT_SERVICES.map((name) => `services/${name}`),
-      ]
-        .flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`])
-        .sort(),
+        ...[
+          'agents/acme/support-bot',
+          'agents/acme/build-bot',
+          'agents/acme/dev-agent',
+          ...DEVELOPMENT_SERVICES.map((name) => `services/${name}`),
+        ].flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`]),
+        'pki/ca/ca.crt',
+        'pki/ca/ca.key.sealed',
+        'secrets/identity-keys',
+      ].sort(),
     );
     for (const file of files)
-      expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('key') ? 0o600 : 0o644]);
+      expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.crt') ? 0o644 : 0o600]);
   });
 
   it('give a service its SPIFFE id, the local names and both usages', async () => {
@@ -165,12 +170,34 @@ describe('a leaf is renewed, alone', () => {
   });
 });
 
+describe('the key of the CA', () => {
+  beforeEach(asMade);
+
+  it('that an earlier Gate left in clear text is sealed, and signs on', async () => {
+    const before = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const [sealed, clear] = ['pki/ca/ca.key.sealed', 'pki/ca/ca.key'].map((file) => join(stateDir, file)) as [
+      string,
+      string,
+    ];
+    const keys = parseKeyRing(readFileSync(join(stateDir, 'secrets/identity-keys'), 'utf8').trim());
+    const key = openKey(keys, 'certificates', readFileSync(sealed, 'utf8'));
+    writeFileSync(clear, key);
+    unlinkSync(sealed);
+    const after = await ensureDevelopmentPki({ stateDir, trustDomain });
+    expect([after.ca, after.services, after.agents]).toEqual([before.ca, before.services, before.agents]);
+    expect(openKey(keys, 'certificates', after.sealedCaKey.text)).toBe(key);
+    expect(readFileSync(sealed, 'utf8')).toBe(after.sealedCaKey.text);
+    expect(existsSync(clear)).toBe(false);
+  });
+});
+
 describe('the CA is made anew, and every leaf with it', () => {
   beforeEach(asMade);
 
   it.each<[string, string, () => void]>([
     ['for another trust domain', 'other.local', () => {}],
-    ['when its key is damaged', trustDomain, () => writeFileSync(join(stateDir, 'pki/ca/ca.key'), 'x')],
+    ['when its key is damaged', trustDomain, () => writeFileSync(join(stateDir, 'pki/ca/ca.key.sealed'), 'x')],
+    ['when what seals its key is lost', trustDomain, () => unlinkSync(join(stateDir, 'secrets/identity-keys'))],
   ])('%s', async (_why, domain, damage) => {
     const before = await ensureDevelopmentPki({ stateDir, trustDomain });
     damage();
@@ -218,10 +245,13 @@ describe('the development secrets', () => {
       first.hilPayloadKeys,
       first.ledgerSidecarKeys,
       first.policyStoreKeys,
+      first.identityKeys,
     ])
       expect(ring).toMatch(/^dev1:[0-9a-f]{64}$/);
-    const texts = Object.values(first).map((value) => (typeof value === 'string' ? value : value.key));
-    expect(new Set(texts).size).toBe(15);
+    const texts = Object.values(first).map((value) =>
+      typeof value === 'string' ? value : 'key' in value ? value.key : value.text,
+    );
+    expect(new Set(texts).size).toBe(18);
     for (const file of filesUnder(stateDir))
       expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.pub') ? 0o644 : 0o600]);
   });
@@ -244,7 +274,7 @@ describe('the development secrets', () => {
     expect(modeOf(join(stateDir, 'secrets/record-keys'))).toBe(0o600);
   });
 
-  it.each(['secrets/record-keys', 'secrets/operator-token', 'keys/ledger.key'])(
+  it.each(['secrets/record-keys', 'secrets/operator-token', 'keys/ledger.key', 'keys/identity-tokens.key.sealed'])(
     'are never replaced: a damaged %s stops the start, naming the file and not its content',
     async (file) => {
       await ensureDevelopmentSecrets({ stateDir });

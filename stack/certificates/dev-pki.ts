@@ -1,9 +1,16 @@
 import 'reflect-metadata';
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { X509Certificate } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  X509Certificate,
+} from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
 import {
   type Credential,
   createAuthority,
@@ -11,7 +18,8 @@ import {
   type LeafProfile,
   readCredential,
   validFor,
-} from './certificate-authority.js';
+} from '../../adapters/identity/certificate-authority.js';
+import { type KeyUse, openKey, sealKey } from '../../adapters/identity/sealed-key.js';
 import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
@@ -19,7 +27,7 @@ import { withFileLock } from '../file-lock.js';
 import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 
 /** Workloads that call services but are not a service of Gate yet. */
-const FURTHER_WORKLOADS = ['identity', 'simulator'] as const;
+const FURTHER_WORKLOADS = ['simulator'] as const;
 export type DevelopmentService = Exclude<ProcessName, 'worker'> | (typeof FURTHER_WORKLOADS)[number];
 
 /** Every workload of the development stack. */
@@ -42,11 +50,18 @@ export interface DevLeaf extends Credential {
   readonly keyFile: string;
 }
 
+export interface SealedKeyFile {
+  readonly text: string;
+  readonly file: string;
+}
+
 export interface DevPki {
   readonly stateDir: string;
   readonly trustDomain: string;
   readonly ca: string;
   readonly caFile: string;
+  /** The private key of the CA, sealed with the key ring of `secrets/identity-keys`. */
+  readonly sealedCaKey: SealedKeyFile;
   readonly services: Readonly<Record<DevelopmentService, DevLeaf>>;
   /** By agent name, all of tenant `acme`. */
   readonly agents: Readonly<Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>>;
@@ -85,7 +100,7 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
   const stateDir = resolve(options.stateDir);
   const folder = join(stateDir, 'pki');
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
-    const authority = await ensureAuthority(folder, trustDomain);
+    const authority = await ensureAuthority(stateDir, trustDomain);
     const hosts = [...new Set([...LOCAL_HOSTS, ...(options.hosts ?? [])])];
     const leafOf = (name: string): Promise<DevLeaf> => {
       const spiffe = serviceSpiffe(trustDomain, name);
@@ -102,7 +117,8 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
     for (const name of DEVELOPMENT_AGENTS) {
       agents[name] = await ensureAgent(folder, authority, trustDomain, DEVELOPMENT_TENANT, name);
     }
-    return { stateDir, trustDomain, ca: authority.cert, caFile: caFileOf(folder, 'crt'), services, agents, also };
+    const { cert: ca, certFile: caFile, sealedCaKey } = authority;
+    return { stateDir, trustDomain, ca, caFile, sealedCaKey, services, agents, also };
   });
 }
 
@@ -118,33 +134,88 @@ export async function issueAgent(
 ): Promise<DevLeaf> {
   const folder = resolve(pki.stateDir, 'pki');
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () =>
-    ensureAgent(folder, await ensureAuthority(folder, pki.trustDomain), pki.trustDomain, tenant, agent, profile),
+    ensureAgent(folder, await ensureAuthority(pki.stateDir, pki.trustDomain), pki.trustDomain, tenant, agent, profile),
   );
 }
 
-interface Authority extends Credential {
+interface StoredCredential extends Credential {
   readonly certificate: X509Certificate;
 }
-
-const caFileOf = (folder: string, extension: 'crt' | 'key'): string => join(folder, 'ca', `ca.${extension}`);
+interface Authority extends StoredCredential {
+  readonly certFile: string;
+  readonly sealedCaKey: SealedKeyFile;
+}
 
 const lifetime = (days: number): { notBefore: Date; notAfter: Date } => ({
   notBefore: new Date(Date.now() - BACKDATE_MS),
   notAfter: new Date(Date.now() + days * DAY_MS),
 });
 
-async function ensureAuthority(folder: string, trustDomain: string): Promise<Authority> {
-  const files = { certFile: caFileOf(folder, 'crt'), keyFile: caFileOf(folder, 'key') };
-  const stored = load(files);
+/**
+ * The CA, whose key lies sealed on disk; one that an earlier Gate left in clear text is sealed and removed. The identity service signs with the
+ * same key.
+ */
+async function ensureAuthority(stateDir: string, trustDomain: string): Promise<Authority> {
+  const folder = resolve(stateDir, 'pki', 'ca');
+  const [certFile, clearFile, file] = ['ca.crt', 'ca.key', 'ca.key.sealed'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const keys = parseKeyRing(ensureKeyRing(resolve(stateDir, 'secrets', 'identity-keys')));
+  const kept = (key: string, cert: string, certificate: X509Certificate, text: string): Authority => ({
+    cert,
+    key,
+    certificate,
+    certFile,
+    sealedCaKey: { text, file },
+  });
+  const stored = loadAuthority({ certFile, clearFile, file, keys });
   // A leaf never outlives its CA, so a CA is replaced when it could no longer sign a leaf of full length.
   const remainingMs = (LEAF_DAYS + RENEW_DAYS) * DAY_MS;
   if (
     stored &&
     validFor(stored.certificate, stored.certificate, new Date(), remainingMs) &&
     spiffeOfCertificate(stored.certificate) === `spiffe://${trustDomain}`
-  )
-    return stored;
-  return save(files, await createAuthority(trustDomain, lifetime(CA_DAYS)));
+  ) {
+    if (stored.sealed !== null) return kept(stored.key, stored.cert, stored.certificate, stored.sealed);
+    const text = sealKey(keys, 'certificates', stored.key);
+    replaceFile(file, text, PRIVATE_FILE);
+    rmSync(clearFile, { force: true });
+    return kept(stored.key, stored.cert, stored.certificate, text);
+  }
+  const made = await createAuthority(trustDomain, lifetime(CA_DAYS));
+  const text = sealKey(keys, 'certificates', made.key);
+  replaceFile(file, text, PRIVATE_FILE);
+  replaceFile(certFile, made.cert, PUBLIC_FILE);
+  rmSync(clearFile, { force: true });
+  return kept(made.key, made.cert, new X509Certificate(made.cert), text);
+}
+
+/** `sealed` is null for a key in clear text. Null for what is missing, damaged, or does not fit. */
+function loadAuthority(from: {
+  readonly certFile: string;
+  readonly clearFile: string;
+  readonly file: string;
+  readonly keys: KeyRing;
+}): (StoredCredential & { readonly sealed: string | null }) | null {
+  const sealed = readIfPresent(from.file, PRIVATE_FILE);
+  if (sealed === null) {
+    const clear = load({ certFile: from.certFile, keyFile: from.clearFile });
+    return clear && { ...clear, sealed: null };
+  }
+  const cert = readIfPresent(from.certFile, PUBLIC_FILE);
+  const key = openedKey(from.keys, sealed);
+  const certificate = cert !== null && key !== null ? readCredential({ cert, key }) : null;
+  return certificate && { cert: cert as string, key: key as string, certificate, sealed };
+}
+
+function openedKey(keys: KeyRing, sealed: string): string | null {
+  try {
+    return openKey(keys, 'certificates', sealed);
+  } catch {
+    return null;
+  }
 }
 
 async function ensureAgent(
@@ -200,7 +271,7 @@ interface CredentialFiles {
   readonly keyFile: string;
 }
 
-function load({ certFile, keyFile }: CredentialFiles): Authority | null {
+function load({ certFile, keyFile }: CredentialFiles): StoredCredential | null {
   const cert = readIfPresent(certFile, PUBLIC_FILE);
   const key = readIfPresent(keyFile, PRIVATE_FILE);
   const certificate = cert !== null && key !== null ? readCredential({ cert, key }) : null;
@@ -208,7 +279,7 @@ function load({ certFile, keyFile }: CredentialFiles): Authority | null {
 }
 
 /** A crash between the two writes leaves a key that does not match its certificate; the next start notices and issues both again. */
-function save({ certFile, keyFile }: CredentialFiles, credential: Credential): Authority {
+function save({ certFile, keyFile }: CredentialFiles, credential: Credential): StoredCredential {
   replaceFile(keyFile, credential.key, PRIVATE_FILE);
   replaceFile(certFile, credential.cert, PUBLIC_FILE);
   const certificate = readCredential(credential);
@@ -253,6 +324,11 @@ export interface DevelopmentSecrets {
   readonly checkpointKey: SigningKey;
   /** The ledger signs regulatory bundles with it. */
   readonly exportKey: SigningKey;
+  /** Seals the private keys of identity. */
+  readonly identityKeys: string;
+  readonly identityAdminToken: string;
+  /** The key of tokens, sealed. */
+  readonly identityTokenKey: SealedKeyFile;
 }
 
 /**
@@ -277,6 +353,9 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
     checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),
     exportKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-export')),
+    identityKeys: ensureKeyRing(join(stateDir, 'secrets', 'identity-keys')),
+    identityAdminToken: ensureToken(join(stateDir, 'secrets', 'identity-admin-token')),
+    identityTokenKey: ensureSealedKey(stateDir, 'tokens', 'identity-tokens'),
   }));
 }
 
@@ -318,6 +397,26 @@ const ensureKeyRing = (file: string): string =>
       }
     },
   );
+
+/** An Ed25519 key that lies on disk only under the keys of identity. */
+function ensureSealedKey(stateDir: string, use: KeyUse, name: string): SealedKeyFile {
+  const keys = parseKeyRing(ensureKeyRing(join(stateDir, 'secrets', 'identity-keys')));
+  const file = join(stateDir, 'keys', `${name}.key.sealed`);
+  const make = () =>
+    sealKey(keys, use, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const text = ensureSecret(
+    file,
+    () => make().trim(),
+    (sealed) => {
+      try {
+        return isEd25519(openKey(keys, use, sealed));
+      } catch {
+        return false;
+      }
+    },
+  );
+  return { text: `${text}\n`, file };
+}
 
 export function ensureSigningKey(path: string): SigningKey {
   const [keyFile, pubFile] = [`${path}.key`, `${path}.pub`];

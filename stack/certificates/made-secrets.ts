@@ -1,13 +1,16 @@
-import type { DevelopmentSecrets } from './dev-pki.js';
+import type { DevelopmentSecrets, DevPki } from './dev-pki.js';
+
+/** What a development stack made for its processes. */
+export type Made = DevelopmentSecrets & Pick<DevPki, 'sealedCaKey'>;
 
 /** A setting that names a secret or key which development creates itself. */
 interface MadeSetting {
   readonly variable: string;
   /** Its name in a container's folder. */
   readonly file: string;
-  text(secrets: DevelopmentSecrets): string;
+  text(secrets: Made): string;
   /** Its path on this machine, for a setting that holds the path of a file. */
-  path?(secrets: DevelopmentSecrets): string;
+  path?(secrets: Made): string;
 }
 
 /** Every secret that development creates, listed once, for whichever process reads the setting. */
@@ -60,8 +63,26 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
     text: ({ exportKey }) => exportKey.key,
     path: ({ exportKey }) => exportKey.keyFile,
   },
+  { variable: 'GATE_IDENTITY_KEYS', file: 'identity-keys', text: ({ identityKeys }) => identityKeys },
+  {
+    variable: 'GATE_IDENTITY_ADMIN_TOKEN',
+    file: 'identity-admin-token',
+    text: ({ identityAdminToken }) => identityAdminToken,
+  },
+  {
+    variable: 'GATE_IDENTITY_CA_KEY_FILE',
+    file: 'ca.key.sealed',
+    text: ({ sealedCaKey }) => sealedCaKey.text,
+    path: ({ sealedCaKey }) => sealedCaKey.file,
+  },
+  {
+    variable: 'GATE_IDENTITY_SIGNING_KEY_PATH',
+    file: 'tokens.key.sealed',
+    text: ({ identityTokenKey }) => identityTokenKey.text,
+    path: ({ identityTokenKey }) => identityTokenKey.file,
+  },
 ];
 
 /** The settings as a process on this machine reads them. */
-export const madeEnvironment = (secrets: DevelopmentSecrets): Readonly<Record<string, string>> =>
+export const madeEnvironment = (secrets: Made): Readonly<Record<string, string>> =>
   Object.fromEntries(MADE_SETTINGS.map(({ variable, text, path }) => [variable, path ? path(secrets) : text(secrets)]));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { TlsMaterial } from '../../api/plugins/service.js';
 import type { Config } from '../../config/env.js';
 import type { TLS_SETTINGS } from '../../config/shared.js';
-import { readCredential } from './certificate-authority.js';
+import { readCredential } from '../../adapters/identity/certificate-authority.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 
 /** The certificate of a separate process, read from its files, or everything that is wrong with them. */

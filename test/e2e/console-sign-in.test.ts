@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
 import { freePort } from '../../stack/programs/free-port.js';
-import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { newSigningKey, type SamlProvider, startSamlProvider } from '../support/saml-provider.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 

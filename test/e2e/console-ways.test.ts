@@ -12,7 +12,7 @@ import { basicAdminMode } from '../../api/console/sign-in/basic-admin.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { openOidcMode } from '../../api/console/sign-in/oidc.js';
 import { openOperatorMtlsMode } from '../../api/console/sign-in/operator-mtls.js';
-import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { findings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { findOpa, OPA_VERSION } from '../../stack/programs/find-program.js';
-import { hasGo } from '../linearizability/checker.js';
+import { hasGo } from '../support/go-program.js';
 import { type Judged, judged } from '../opa-cases/judged.js';
 import { casesOf, pageOf } from '../opa-cases/page.js';
 import { type OpaCase, suiteOfOpa } from '../opa-cases/suite.js';

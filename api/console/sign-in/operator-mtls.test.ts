@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { readVouching } from '../../../domain/review/vouching.js';
-import { createAuthority, type Credential, issueLeaf } from '../../../stack/certificates/certificate-authority.js';
+import { createAuthority, type Credential, issueLeaf } from '../../../adapters/identity/certificate-authority.js';
 import { openConsole } from '../../../test/support/console.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { openOperatorMtlsMode } from './operator-mtls.js';

@@ -61,7 +61,7 @@ type Workload = 'agent' | 'console' | 'proxy';
 
 /** Who asks, since each may ask for its own routes only, and for how long. */
 const ASKED: readonly (readonly [
-  service: 'proxy' | 'brain' | 'policy' | 'ledger' | 'hil' | 'sandbox',
+  service: 'proxy' | 'brain' | 'policy' | 'ledger' | 'hil' | 'identity' | 'sandbox',
   as: Workload,
   seconds: number,
 ])[] = [
@@ -74,6 +74,7 @@ const ASKED: readonly (readonly [
   ['ledger', 'console', 8],
   ['hil', 'console', 12],
   ['hil', 'proxy', 6],
+  ['identity', 'console', 4],
   ['sandbox', 'proxy', 4],
 ];
 describe(`a fuzzer that reads the OpenAPI documents, seed ${SEED}`, () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
-import { createAuthority, issueLeaf, type LeafProfile } from '../../../stack/certificates/certificate-authority.js';
+import { createAuthority, issueLeaf, type LeafProfile } from '../../../adapters/identity/certificate-authority.js';
 import { issueAgent } from '../../../stack/certificates/dev-pki.js';
 import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../../support/agent.js';
 import { gate } from '../../support/running-stack.js';

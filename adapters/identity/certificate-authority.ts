@@ -54,17 +54,29 @@ export async function createAuthority(trustDomain: string, validity: Validity): 
   };
 }
 
-/**
- * A new leaf with a new key, signed by `authority`. ECDSA P-256, random 128-bit serial
- * (docs/architecture/identity-and-routes.md#spiffe-ids).
- */
+/** A new leaf with a new key, signed by `authority`, like `certify`. */
 export async function issueLeaf(authority: Credential, profile: LeafProfile): Promise<Credential> {
-  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, ...more } = await x509();
+  const { PemConverter } = await x509();
+  const keys = await newKeys();
+  const publicKey = new Uint8Array(await subtle.exportKey('spki', keys.publicKey));
+  return {
+    cert: await certify(authority, profile, publicKey),
+    key: `${PemConverter.encode(await subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`,
+  };
+}
+
+/**
+ * A leaf over somebody's public key (SPKI DER), signed by `authority`, whose key is ECDSA P-256. It says what `profile` says, and has a random
+ * 128-bit serial (docs/architecture/identity-and-routes.md#spiffe-ids).
+ */
+export async function certify(authority: Credential, profile: LeafProfile, publicKey: Uint8Array): Promise<string> {
+  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, PublicKey, ...more } =
+    await x509();
   const { AuthorityKeyIdentifierExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension } = more;
   const { SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = more;
   const issuer = new more.X509Certificate(authority.cert);
   const signingKey = await subtle.importKey('pkcs8', PemConverter.decodeFirst(authority.key), P256, false, ['sign']);
-  const keys = await newKeys();
+  const subjectKey = new PublicKey(new Uint8Array(publicKey));
   const names: JsonGeneralNames = [
     { type: 'url', value: profile.spiffe },
     ...profile.hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
@@ -75,7 +87,7 @@ export async function issueLeaf(authority: Credential, profile: LeafProfile): Pr
     serialNumber: newSerial(),
     notBefore: profile.notBefore,
     notAfter: profile.notAfter,
-    publicKey: keys.publicKey,
+    publicKey: subjectKey,
     signingKey,
     signingAlgorithm: ES256,
     extensions: [
@@ -83,14 +95,11 @@ export async function issueLeaf(authority: Credential, profile: LeafProfile): Pr
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension(profile.usages.map((usage) => ExtendedKeyUsage[`${usage}Auth`])),
       new SubjectAlternativeNameExtension(names),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await SubjectKeyIdentifierExtension.create(subjectKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
-  return {
-    cert: `${certificate.toString('pem')}\n`,
-    key: `${PemConverter.encode(await subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`,
-  };
+  return `${certificate.toString('pem')}\n`;
 }
 
 /** The certificate of a credential; null when either part is unreadable or the key does not match the certificate. */

@@ -1,0 +1,46 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { SubjectAlternativeNameExtension } from '@peculiar/x509';
+import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
+import { certificateRequest, newKeyPair } from '../../test/support/certificate-request.js';
+import { MOST_CSR_BYTES, readCertificateRequest } from './certificate-request.js';
+
+const made = async (...parts: Parameters<typeof certificateRequest>) => (await certificateRequest(...parts)).pem;
+
+describe('a request for a certificate', () => {
+  it.each(['p256', 'ed25519'] as const)('gives its key (%s) and the digest of its bytes', async (kind) => {
+    const { pem, keyPem } = await certificateRequest({ kind });
+    const publicKey = createPublicKey(createPrivateKey(keyPem)).export({ format: 'der', type: 'spki' });
+    const der = Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ''), 'base64');
+    expect(await readCertificateRequest(`\n${pem}\n`)).toEqual({
+      publicKey,
+      publicKeySha256: hash('sha256', publicKey),
+      csrSha256: hash('sha256', der),
+    });
+  });
+
+  it.each<[string, () => Promise<string>, string]>([
+    ['a text that is none', async () => 'x', 'invalid_csr'],
+    ['one that is cut off', async () => (await made()).replace(/-----\n[^\n]+\n/, '-----\n'), 'invalid_csr'],
+    ['bytes that are none', async () => (await made()).replace(/-----\n[^-]+/, '-----\nAAAA\n'), 'invalid_csr'],
+    ['two', async () => (await made()).repeat(2), 'invalid_csr'],
+    ['more than 16 KiB', async () => 'x'.repeat(MOST_CSR_BYTES + 1), 'csr_too_large'],
+    ['another curve', () => made({ kind: 'p384' }), 'unsupported_csr_algorithm'],
+    ['RSA', () => made({ kind: 'rsa' }), 'unsupported_csr_algorithm'],
+    [
+      'a signature of another key',
+      async () => {
+        const [one, other] = [await newKeyPair(), await newKeyPair()];
+        return made({ keys: { publicKey: one.publicKey, privateKey: other.privateKey } });
+      },
+      'invalid_csr_signature',
+    ],
+    [
+      'a name that it wishes for',
+      () => made({ extensions: [new SubjectAlternativeNameExtension([{ type: 'url', value: 'spiffe://a/b' }])] }),
+      'csr_extensions_forbidden',
+    ],
+  ])('is refused for %s', async (_what, pem, code) => {
+    await expect(readCertificateRequest(await pem())).rejects.toMatchObject({ code });
+  });
+});

@@ -1,0 +1,447 @@
+import { hash, randomBytes } from 'node:crypto';
+import { type Kysely, sql, type Selectable } from 'kysely';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import type {
+  CertificateRequest,
+  Intent,
+  IssuanceAuthority,
+  IssuanceStore,
+  Svid,
+} from '../../domain/identity/issuing.js';
+import type { Revocations, RevocationStore, RevokedBy } from '../../domain/identity/revocation.js';
+import { uuidV7 } from '../../domain/identity/uuid-v7.js';
+import { identityMigrations } from '../../migrations/identity.js';
+import { openStore, type StoreTarget } from '../store/database.js';
+import type { IdentityTables } from './identity-tables.js';
+
+/** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
+export interface IdentityStore extends IssuanceStore, RevocationStore {
+  /** The number of the bundle with this digest: one more than that of the bundle before, whenever it is another. */
+  bundleSequence(bundleSha256: string): Promise<number>;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
+type Database = Kysely<IdentityTables>;
+
+const MAC_USE = 'gate.identity-enrollment/1';
+
+/** Opens the store. Requests that an earlier process left open are closed: nothing is signed for them any more. */
+export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Promise<IdentityStore> {
+  const store = await openStore<IdentityTables>(target, identityMigrations);
+  const { db } = store;
+  await db.updateTable('identity_intents').set({ state: 'interrupted' }).where('state', '=', 'pending').execute();
+
+  const macOf = ({
+    token_sha256,
+    agent_id,
+    recovery_generation,
+    expires_ms,
+  }: Omit<Row<'identity_enrollments'>, 'mac'>): string =>
+    JSON.stringify([token_sha256, agent_id, Number(recovery_generation), Number(expires_ms)]);
+  /** Somebody who writes to the store cannot let himself in: he has no token whose row has this mark. */
+  const isGates = (row: Row<'identity_enrollments'>): boolean => {
+    try {
+      return keys.authentic(row.mac, macOf(row), MAC_USE);
+    } catch {
+      return false;
+    }
+  };
+
+  const agentById = (within: Database, id: string) =>
+    within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
+  const agentByName = (within: Database, tenant: string, name: string) =>
+    within
+      .selectFrom('identity_agents')
+      .selectAll()
+      .where('tenant', '=', tenant)
+      .where('agent_name', '=', name)
+      .executeTakeFirst();
+  const inTransaction = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
+    asked(() => db.transaction().execute(work));
+
+  /** The token's agent, or the certificate that the token gave for this very request. */
+  async function byToken(
+    within: Database,
+    token: string,
+    csrSha256: string,
+    nowMs: number,
+  ): Promise<
+    { readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly row: Row<'identity_enrollments'> }
+  > {
+    const row = await within
+      .selectFrom('identity_enrollments')
+      .selectAll()
+      .where('token_sha256', '=', hash('sha256', token))
+      .executeTakeFirst();
+    if (!row || !isGates(row)) throw new GateError('invalid_token');
+    const agent = await agentById(within, row.agent_id);
+    if (!agent) throw new GateError('unregistered_agent');
+    if (row.intent_id !== null) return { issued: await givenBefore(within, row.intent_id, csrSha256) };
+    if (Number(row.expires_ms) <= nowMs) throw new GateError('invalid_token');
+    if (
+      agent.svid_bootstrap_state === 'retired' ||
+      Number(agent.recovery_generation) !== Number(row.recovery_generation)
+    )
+      throw new GateError('invalid_token');
+    return { agent, row };
+  }
+
+  /** A lost answer is given again, as long as nothing took the certificate back. */
+  async function givenBefore(within: Database, intentId: string, csrSha256: string): Promise<Svid> {
+    const row = await within
+      .selectFrom('identity_svids')
+      .innerJoin('identity_intents', 'identity_intents.id', 'identity_svids.issuance_intent_id')
+      .selectAll('identity_svids')
+      .where('identity_intents.id', '=', intentId)
+      .where('identity_intents.csr_sha256', '=', csrSha256)
+      .where('identity_svids.revoked_ms', 'is', null)
+      .where('identity_svids.superseded_ms', 'is', null)
+      .executeTakeFirst();
+    if (!row) throw new GateError('issuance_replay');
+    return svidOf(row);
+  }
+
+  /** The certificate that an agent showed, where it is the one that counts. */
+  async function byLeaf(within: Database, shown: Extract<IssuanceAuthority, { kind: 'leaf' }>, nowMs: number) {
+    const agent = await agentByName(within, shown.tenant, shown.agent);
+    if (!agent) throw new GateError('unregistered_agent');
+    const prior = await within
+      .selectFrom('identity_svids')
+      .select('id')
+      .where('agent_id', '=', agent.id)
+      .where('credential_fingerprint', '=', shown.fingerprint)
+      .where('spiffe_id', '=', shown.spiffe)
+      .where('revoked_ms', 'is', null)
+      .where('superseded_ms', 'is', null)
+      .where('not_after_ms', '>', nowMs)
+      .executeTakeFirst();
+    if (!prior)
+      throw new GateError('issuance_authority_denied', 'the certificate is not the current one of this agent');
+    return { agent, priorSvidId: prior.id };
+  }
+
+  async function isUsed(within: Database, { csrSha256, publicKeySha256 }: CertificateRequest): Promise<boolean> {
+    const used = await within
+      .selectFrom('identity_intents')
+      .select('id')
+      .where((where) =>
+        where.or([where('csr_sha256', '=', csrSha256), where('public_key_sha256', '=', publicKeySha256)]),
+      )
+      .executeTakeFirst();
+    return used !== undefined;
+  }
+
+  async function storeIntent(
+    within: Database,
+    request: CertificateRequest,
+    intent: Intent,
+    caller: { readonly spiffe: string; readonly fingerprint: string } | null,
+    nowMs: number,
+  ): Promise<void> {
+    const { numInsertedOrUpdatedRows } = await within
+      .insertInto('identity_intents')
+      .values({
+        id: intent.id,
+        agent_id: intent.agentId,
+        tenant: intent.tenant,
+        agent_name: intent.agent,
+        csr_sha256: request.csrSha256,
+        public_key_sha256: request.publicKeySha256,
+        authority_kind: intent.authority,
+        recovery_generation: intent.recoveryGeneration,
+        prior_svid_id: intent.priorSvidId,
+        caller_spiffe: caller?.spiffe ?? null,
+        caller_fingerprint: caller?.fingerprint ?? null,
+        state: 'pending',
+        requested_ms: nowMs,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    // Somebody else asked with the same request, or the same key, a moment ago.
+    if (numInsertedOrUpdatedRows !== 1n) throw new GateError('issuance_replay');
+  }
+
+  const withoutUnusedTokens = (within: Database, agentId: string) =>
+    within.deleteFrom('identity_enrollments').where('agent_id', '=', agentId).where('intent_id', 'is', null).execute();
+
+  const issuance: IssuanceStore = {
+    enroll: ({ tenant, agent: name, by, nowMs, expiresMs }) =>
+      inTransaction(async (within) => {
+        await within
+          .insertInto('identity_agents')
+          .values({
+            id: uuidV7(),
+            tenant,
+            agent_name: name,
+            svid_bootstrap_state: 'available',
+            recovery_generation: 0,
+            created_by_sub: by,
+            created_ms: nowMs,
+          })
+          .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
+          .execute();
+        const agent = await agentByName(within, tenant, name);
+        if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
+        await withoutUnusedTokens(within, agent.id);
+        const token = randomBytes(32).toString('base64url');
+        const row = {
+          token_sha256: hash('sha256', token),
+          agent_id: agent.id,
+          recovery_generation: agent.recovery_generation,
+          expires_ms: expiresMs,
+          created_by_sub: by,
+          intent_id: null,
+        };
+        await within
+          .insertInto('identity_enrollments')
+          .values({ ...row, mac: keys.authenticate(macOf(row), MAC_USE) })
+          .execute();
+        return { agentId: agent.id, token };
+      }),
+
+    begin: (request, authority, nowMs) =>
+      inTransaction(async (within) => {
+        const id = uuidV7();
+        if (authority.kind === 'leaf') {
+          const { agent, priorSvidId } = await byLeaf(within, authority, nowMs);
+          if (await isUsed(within, request)) throw new GateError('issuance_replay');
+          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId };
+          await storeIntent(within, request, intent, authority, nowMs);
+          return intent;
+        }
+        const found = await byToken(within, authority.token, request.csrSha256, nowMs);
+        if ('issued' in found) return found;
+        if (await isUsed(within, request)) throw new GateError('issuance_replay');
+        const { agent, row } = found;
+        const isFirst = agent.svid_bootstrap_state === 'available';
+        const intent = {
+          ...intentOf(id, agent),
+          authority: isFirst ? ('bootstrap' as const) : ('recovery' as const),
+          priorSvidId: null,
+        };
+        await storeIntent(within, request, intent, null, nowMs);
+        const { numUpdatedRows } = await within
+          .updateTable('identity_enrollments')
+          .set({ intent_id: id })
+          .where('token_sha256', '=', row.token_sha256)
+          .where('intent_id', 'is', null)
+          .executeTakeFirst();
+        if (numUpdatedRows !== 1n) throw new GateError('issuance_replay');
+        return intent;
+      }),
+
+    release: (intent, svid, nowMs) =>
+      inTransaction(async (within) => {
+        const exactlyOne = ({ numUpdatedRows }: { readonly numUpdatedRows: bigint }, why: string): void => {
+          if (numUpdatedRows !== 1n) throw new GateError('issuance_authority_denied', why);
+        };
+        exactlyOne(
+          await within
+            .updateTable('identity_intents')
+            .set({ state: 'issued' })
+            .where('id', '=', intent.id)
+            .where('state', '=', 'pending')
+            .executeTakeFirst(),
+          'the request was closed meanwhile',
+        );
+        if (intent.priorSvidId === null)
+          exactlyOne(
+            await within
+              .updateTable('identity_agents')
+              .set({ svid_bootstrap_state: 'retired' })
+              .where('id', '=', intent.agentId)
+              .where('svid_bootstrap_state', '!=', 'retired')
+              .where('recovery_generation', '=', intent.recoveryGeneration)
+              .executeTakeFirst(),
+            'the agent got its certificate by another request',
+          );
+        else
+          exactlyOne(
+            await within
+              .updateTable('identity_svids')
+              .set({ superseded_ms: nowMs, superseded_by: svid.id })
+              .where('id', '=', intent.priorSvidId)
+              .where('revoked_ms', 'is', null)
+              .where('superseded_ms', 'is', null)
+              .executeTakeFirst(),
+            'the certificate was revoked or superseded meanwhile',
+          );
+        await within
+          .insertInto('identity_svids')
+          .values({
+            id: svid.id,
+            agent_id: intent.agentId,
+            tenant: intent.tenant,
+            agent_name: intent.agent,
+            spiffe_id: svid.spiffe,
+            serial: svid.serial,
+            credential_fingerprint: svid.fingerprint,
+            public_key_sha256: svid.publicKeySha256,
+            cert_pem: svid.certPem,
+            not_before_ms: svid.notBeforeMs,
+            not_after_ms: svid.notAfterMs,
+            issuance_intent_id: intent.id,
+            superseded_ms: null,
+            superseded_by: null,
+            revoked_ms: null,
+            revoked_by_sub: null,
+            revoked_reason: null,
+          })
+          .execute();
+      }),
+
+    fail: async ({ id }) => {
+      await asked(() =>
+        db
+          .updateTable('identity_intents')
+          .set({ state: 'failed' })
+          .where('id', '=', id)
+          .where('state', '=', 'pending')
+          .execute(),
+      );
+    },
+  };
+
+  /** Revokes what still counts of these, and says how many that were. */
+  async function revokeRows(
+    within: Database,
+    of: { readonly column: 'id' | 'agent_id'; readonly value: string },
+    { by, reason, nowMs }: RevokedBy,
+  ): Promise<number> {
+    const { numUpdatedRows } = await within
+      .updateTable('identity_svids')
+      .set({ revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason })
+      .where(of.column, '=', of.value)
+      .where('revoked_ms', 'is', null)
+      .where('not_after_ms', '>', nowMs)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n)
+      await within
+        .updateTable('identity_state')
+        .set({ revocation_generation: sql`revocation_generation + 1` })
+        .where('id', '=', 1)
+        .execute();
+    return Number(numUpdatedRows);
+  }
+
+  const revocation: RevocationStore = {
+    revokeSvid: (svidId, tenant, by) =>
+      inTransaction(async (within) => {
+        const find = () =>
+          within
+            .selectFrom('identity_svids')
+            .select(['id', 'revoked_ms'])
+            .where((where) => where.or([where('id', '=', svidId), where('serial', '=', svidId)]))
+            .where('tenant', '=', tenant)
+            .executeTakeFirst();
+        const found = await find();
+        if (!found) throw new GateError('not_found');
+        await revokeRows(within, { column: 'id', value: found.id }, by);
+        const { id, revoked_ms: revokedMs } = (await find()) ?? found;
+        return { id, revokedMs: revokedMs === null ? null : Number(revokedMs) };
+      }),
+    revokeAgent: (agentId, tenant, by) =>
+      inTransaction(async (within) => {
+        const agent = await agentById(within, agentId);
+        if (agent?.tenant !== tenant) throw new GateError('not_found');
+        await withoutUnusedTokens(within, agentId);
+        return revokeRows(within, { column: 'agent_id', value: agentId }, by);
+      }),
+    openRecovery: (agentId, tenant, by) =>
+      inTransaction(async (within) => {
+        const agent = await agentById(within, agentId);
+        if (agent?.tenant !== tenant) throw new GateError('not_found');
+        if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
+        if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
+        const { numUpdatedRows } = await within
+          .updateTable('identity_agents')
+          .set({ svid_bootstrap_state: 'recovery', recovery_generation: sql`recovery_generation + 1` })
+          .where('id', '=', agentId)
+          .where('svid_bootstrap_state', '=', 'retired')
+          .executeTakeFirst();
+        if (numUpdatedRows !== 1n) throw new GateError('recovery_pending');
+        const revokedSvids = await revokeRows(within, { column: 'agent_id', value: agentId }, by);
+        return { recoveryGeneration: Number(agent.recovery_generation) + 1, revokedSvids };
+      }),
+    revocations: (nowMs) =>
+      inTransaction(async (within): Promise<Revocations> => {
+        // The number first: what is revoked meanwhile is in the list at the latest with the next number.
+        const state = await within
+          .selectFrom('identity_state')
+          .select('revocation_generation')
+          .where('id', '=', 1)
+          .executeTakeFirstOrThrow();
+        const rows = await within
+          .selectFrom('identity_svids')
+          .select(['id', 'serial', 'spiffe_id', 'credential_fingerprint', 'not_after_ms'])
+          .where('revoked_ms', 'is not', null)
+          .where('not_after_ms', '>', nowMs)
+          .orderBy('id')
+          .execute();
+        return {
+          generation: Number(state.revocation_generation),
+          svids: rows.map((row) => ({
+            id: row.id,
+            serial: row.serial,
+            spiffe: row.spiffe_id,
+            fingerprint: row.credential_fingerprint,
+            notAfterMs: Number(row.not_after_ms),
+          })),
+        };
+      }),
+  };
+
+  return {
+    ...issuance,
+    ...revocation,
+    bundleSequence: (bundleSha256) =>
+      inTransaction(async (within) => {
+        await within
+          .updateTable('identity_state')
+          .set({ bundle_sequence: sql`bundle_sequence + 1`, bundle_sha256: bundleSha256 })
+          .where('id', '=', 1)
+          .where('bundle_sha256', '!=', bundleSha256)
+          .execute();
+        const state = await within
+          .selectFrom('identity_state')
+          .select('bundle_sequence')
+          .where('id', '=', 1)
+          .executeTakeFirstOrThrow();
+        return Number(state.bundle_sequence);
+      }),
+    ready: () =>
+      asked(async () => {
+        await db.selectFrom('identity_state').select('id').where('id', '=', 1).executeTakeFirstOrThrow();
+      }),
+    close: () => store.close(),
+  };
+}
+
+const intentOf = (id: string, agent: Row<'identity_agents'>) => ({
+  id,
+  agentId: agent.id,
+  tenant: agent.tenant,
+  agent: agent.agent_name,
+  recoveryGeneration: Number(agent.recovery_generation),
+});
+
+const svidOf = (row: Row<'identity_svids'>): Svid => ({
+  id: row.id,
+  spiffe: row.spiffe_id,
+  certPem: row.cert_pem,
+  notBeforeMs: Number(row.not_before_ms),
+  notAfterMs: Number(row.not_after_ms),
+});
+
+/** What Gate itself refuses stays as it is; anything else is a fault of the store. */
+async function asked<Value>(ask: () => Promise<Value>): Promise<Value> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof GateError) throw error;
+    throw new GateError('store_unavailable', `the store of identity: ${errorText(error)}`, { cause: error });
+  }
+}

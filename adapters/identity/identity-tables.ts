@@ -1,0 +1,61 @@
+/** Postgres gives a bigint as text. */
+type Count = number | string;
+
+export interface IdentityTables {
+  identity_state: { id: number; revocation_generation: Count; bundle_sequence: Count; bundle_sha256: string };
+  identity_agents: {
+    id: string;
+    tenant: string;
+    agent_name: string;
+    /** `available` until the first certificate, then `retired`; `recovery` while another first one may be had. */
+    svid_bootstrap_state: string;
+    recovery_generation: Count;
+    created_by_sub: string;
+    created_ms: Count;
+  };
+  identity_enrollments: {
+    token_sha256: string;
+    agent_id: string;
+    recovery_generation: Count;
+    expires_ms: Count;
+    created_by_sub: string;
+    /** The request that used the token up. */
+    intent_id: string | null;
+    mac: string;
+  };
+  identity_intents: {
+    id: string;
+    agent_id: string;
+    tenant: string;
+    agent_name: string;
+    csr_sha256: string;
+    public_key_sha256: string;
+    authority_kind: string;
+    recovery_generation: Count;
+    prior_svid_id: string | null;
+    caller_spiffe: string | null;
+    caller_fingerprint: string | null;
+    /** `pending`, and then `issued`, `failed` or `interrupted`, which stay. */
+    state: string;
+    requested_ms: Count;
+  };
+  identity_svids: {
+    id: string;
+    agent_id: string;
+    tenant: string;
+    agent_name: string;
+    spiffe_id: string;
+    serial: string;
+    credential_fingerprint: string;
+    public_key_sha256: string;
+    cert_pem: string;
+    not_before_ms: Count;
+    not_after_ms: Count;
+    issuance_intent_id: string;
+    superseded_ms: Count | null;
+    superseded_by: string | null;
+    revoked_ms: Count | null;
+    revoked_by_sub: string | null;
+    revoked_reason: string | null;
+  };
+}

@@ -1,0 +1,41 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { GateError } from '../../domain/errors.js';
+import type { SvidSigner } from '../../domain/identity/issuing.js';
+import { certify } from './certificate-authority.js';
+
+/** The certificates of a PEM text, in its order. */
+export const certificatesOf = (pem: string): readonly X509Certificate[] =>
+  (pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map(
+    (text) => new X509Certificate(text),
+  );
+
+/**
+ * Signs with the key of one of the CAs that this deployment trusts: `trusted` may hold others beside it while a CA is being replaced. Throws
+ * where the key belongs to none of them, because nobody would take what it signs.
+ */
+export function svidSigner(trusted: string, key: string): SvidSigner {
+  const privateKey = createPrivateKey(key);
+  const isP256 = privateKey.asymmetricKeyType === 'ec' && privateKey.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  if (!isP256) throw new Error('is not an ECDSA P-256 key');
+  const authority = certificatesOf(trusted).find(
+    (certificate) => certificate.ca && certificate.checkPrivateKey(privateKey),
+  );
+  if (!authority) throw new Error('belongs to no CA certificate of GATE_TLS_CA_FILE');
+  const caPem = authority.toString();
+  return {
+    caPem,
+    notAfterMs: Date.parse(authority.validTo),
+    async sign({ publicKey, ...profile }) {
+      const leaf = { ...profile, hosts: [], usages: ['client' as const] };
+      const certPem = await certify({ cert: caPem, key }, leaf, publicKey).catch((error: unknown) => {
+        throw new GateError('ca_unavailable', undefined, { cause: error });
+      });
+      const certificate = new X509Certificate(certPem);
+      return {
+        certPem,
+        serial: certificate.serialNumber.toLowerCase(),
+        fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+      };
+    },
+  };
+}

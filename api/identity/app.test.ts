@@ -1,0 +1,591 @@
+import 'reflect-metadata';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SubjectAlternativeNameExtension } from '@peculiar/x509';
+import { createPrivateKey, generateKeyPairSync, hash, randomBytes, X509Certificate } from 'node:crypto';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
+import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
+import { GateError } from '../../domain/errors.js';
+import type { SvidSigner } from '../../domain/identity/issuing.js';
+import { createSigner } from '../../domain/identity/signer.js';
+import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
+import { identityMigrations } from '../../migrations/identity.js';
+import { certificateRequest, newKeyPair } from '../../test/support/certificate-request.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import type { Caller } from '../plugins/app.js';
+import type { Service } from '../plugins/service.js';
+import { administrators } from './administrator.js';
+import { createIdentityService } from './app.js';
+
+const TRUST_DOMAIN = 'gate.local';
+const ADMIN = 'a'.repeat(10) + randomBytes(24).toString('base64url');
+const DAY_MS = 86_400_000;
+const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
+
+let ca: Credential;
+beforeAll(async () => {
+  ca = await createAuthority(TRUST_DOMAIN, {
+    notBefore: new Date(START_MS - DAY_MS),
+    notAfter: new Date(START_MS + 30 * DAY_MS),
+  });
+});
+
+const workload = (name: string): Caller => ({
+  kind: 'service',
+  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
+  callerId: `service-${name}`,
+  fingerprint: 'f'.repeat(64),
+});
+
+describe.each(STORES)('identity on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let store: IdentityStore;
+  let service: Service;
+  let registry: Registry;
+  let caller: Caller | null;
+  let now: number;
+  const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
+
+  const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
+    registry = new Registry();
+    const keys = bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]);
+    service = createIdentityService({
+      store: { ...store, ...over.store },
+      signer: over.signer ?? svidSigner(ca.cert, ca.key),
+      bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
+      tokenKeys: [tokenSigner.publicJwk],
+      administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
+      registry,
+      logger: pino({ level: 'silent' }),
+      trustDomain: TRUST_DOMAIN,
+      resolveCaller: () => caller,
+      clock: () => now,
+    });
+  };
+  beforeAll(async () => {
+    place = await ledgerPlace(kind, { migrated: identityMigrations });
+    store = await openIdentityStore(place.target, place.keys);
+  });
+  afterAll(async () => {
+    await store.close();
+    await place.remove();
+  });
+  beforeEach(async () => {
+    now = START_MS;
+    caller = workload('console');
+    for (const table of ['agents', 'enrollments', 'intents', 'svids']) await place.sql(`delete from identity_${table}`);
+    await place.sql("update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = ''");
+    serve();
+  });
+  afterEach(() => service.close());
+
+  const ask = (method: 'GET' | 'POST', url: string, payload?: unknown, token?: string) =>
+    service.app.inject({
+      method,
+      url,
+      headers: {
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      ...(payload !== undefined && { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) }),
+    });
+  const enroll = async (agent = 'bot', tenant = 'acme') => {
+    caller = workload('console');
+    const reply = await ask('POST', '/enrollments', { tenant, agent_name: agent }, ADMIN);
+    expect([reply.statusCode, reply.headers['cache-control']]).toEqual([201, 'no-store']);
+    return reply.json<{ agent_id: string; token: string; expires_at: string }>();
+  };
+  const redeem = (token: string, pem: string, more: object = {}) => {
+    caller = null;
+    return ask('POST', '/enrollments/svid', { csr_pem: pem, ...more }, token);
+  };
+  /** The agent whose certificate this is, on its connection. */
+  const showing = (pem: string): void => {
+    const certificate = new X509Certificate(pem);
+    const spiffe = spiffeOfCertificate(certificate) ?? '';
+    const [, , , , tenant = '', , agent = ''] = spiffe.split('/');
+    const fingerprint = hash('sha256', certificate.raw);
+    caller = { kind: 'agent', spiffe, callerId: 'agent-workload', fingerprint, tenant, agent };
+  };
+  const renew = (pem: string, csr: string, more: object = {}) => {
+    showing(pem);
+    return ask('POST', '/svid', { tenant: 'acme', agent_name: 'bot', csr_pem: csr, ...more });
+  };
+  const first = async (agent = 'bot') => {
+    const { token, agent_id } = await enroll(agent);
+    const request = await certificateRequest();
+    const reply = await redeem(token, request.pem);
+    expect(reply.statusCode).toBe(200);
+    return { ...issuedSvid.parse(reply.json()), token, agentId: agent_id, csr: request.pem };
+  };
+  const svids = () => place.sql('select serial, cert_pem, superseded_by, revoked_ms from identity_svids order by id');
+  const isRefused = (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
+    expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]);
+
+  describe('a first certificate', () => {
+    it.each(['p256', 'ed25519'] as const)('is for the key of the request (%s), signed by the CA', async (key) => {
+      const { token } = await enroll();
+      const { pem, keyPem } = await certificateRequest({ kind: key });
+      const reply = await redeem(token, pem, { ttl_seconds: 600 });
+      expect(reply.statusCode).toBe(200);
+      const svid = issuedSvid.parse(reply.json());
+      const certificate = new X509Certificate(svid.cert_pem);
+      const authority = new X509Certificate(svid.ca_cert_pem);
+      expect(certificate.checkPrivateKey(createPrivateKey(keyPem))).toBe(true);
+      expect(certificate.checkIssued(authority) && certificate.verify(authority.publicKey)).toBe(true);
+      expect(spiffeOfCertificate(certificate)).toBe(svid.spiffe_id);
+      expect(svid.spiffe_id).toMatch(/^spiffe:\/\/gate\.local\/tenant\/acme\/agent\/bot\/instance\/[0-9a-f-]{36}$/);
+      expect(certificate.subject).toBe('CN=bot');
+      expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
+      expect([Date.parse(certificate.validTo), Date.parse(svid.not_after)]).toEqual([now + 600_000, now + 600_000]);
+      expect(await svids()).toEqual([expect.objectContaining({ cert_pem: svid.cert_pem, revoked_ms: null })]);
+    });
+
+    it('is not what the request wishes: a subject counts for nothing, an extension is refused', async () => {
+      const { token } = await enroll();
+      const wish = new SubjectAlternativeNameExtension([{ type: 'url', value: 'spiffe://gate.local/service/console' }]);
+      const { pem } = await certificateRequest({ extensions: [wish] });
+      isRefused(await redeem(token, pem), 422, 'csr_extensions_forbidden');
+      expect(await svids()).toEqual([]);
+      expect((await redeem(token, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it('is given again for the same token and request, and for nothing else', async () => {
+      const { token, csr, id, cert_pem } = await first();
+      const again = await redeem(token, csr);
+      expect([again.statusCode, again.json()]).toEqual([200, expect.objectContaining({ id, cert_pem })]);
+      isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'issuance_replay');
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('is one of two that ask at once with one token', async () => {
+      const { token } = await enroll();
+      const requests = await Promise.all([certificateRequest(), certificateRequest()]);
+      const replies = await Promise.all(requests.map(({ pem }) => redeem(token, pem)));
+      expect(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 409]);
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('is refused without a token that counts', async () => {
+      const { pem } = await certificateRequest();
+      caller = null;
+      isRefused(await ask('POST', '/enrollments/svid', { csr_pem: pem }), 401, 'invalid_token');
+      isRefused(await redeem('unknown', pem), 401, 'invalid_token');
+      const { token } = await enroll();
+      const { token: newer } = await enroll();
+      isRefused(await redeem(token, pem), 401, 'invalid_token');
+      now += 3_600_000;
+      isRefused(await redeem(newer, pem), 401, 'invalid_token');
+      expect(await svids()).toEqual([]);
+    });
+
+    it('is refused for a token that somebody wrote into the store', async () => {
+      const { agent_id: id } = await enroll();
+      const forged = randomBytes(32).toString('base64url');
+      await place.sql(
+        "insert into identity_enrollments values (?, ?, 0, ?, 'x', null, (select mac from identity_enrollments limit 1))",
+        [hash('sha256', forged), id, now + 1_000_000],
+      );
+      isRefused(await redeem(forged, (await certificateRequest()).pem), 401, 'invalid_token');
+    });
+
+    it('is refused for a request that proves nothing, and the token still counts', async () => {
+      const { token } = await enroll();
+      isRefused(await redeem(token, 'x'), 400, 'invalid_csr');
+      expect(await place.sql('select id from identity_intents')).toEqual([]);
+      expect((await redeem(token, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it.each([
+      [3_601, 400, 'ttl_seconds_too_large'],
+      [59, 400, 'invalid_request'],
+    ])('is refused for %d s', async (seconds, status, code) => {
+      const { token } = await enroll();
+      isRefused(await redeem(token, (await certificateRequest()).pem, { ttl_seconds: seconds }), status, code);
+    });
+  });
+
+  describe('the next certificate', () => {
+    it('is had with the current one, which then counts no more', async () => {
+      const before = await first();
+      const reply = await renew(before.cert_pem, (await certificateRequest()).pem);
+      expect(reply.statusCode).toBe(200);
+      const next = issuedSvid.parse(reply.json());
+      expect(next.spiffe_id).not.toBe(before.spiffe_id);
+      expect((await svids()).map((row) => row['superseded_by'])).toEqual([next.id, null]);
+      isRefused(await renew(before.cert_pem, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      expect((await renew(next.cert_pem, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it('is not had with a request or a key that was used before, whoever used it', async () => {
+      const keys = await newKeyPair();
+      const { token } = await enroll('other');
+      expect((await redeem(token, (await certificateRequest({ keys })).pem)).statusCode).toBe(200);
+      const { cert_pem: pem, csr } = await first();
+      isRefused(await renew(pem, csr), 409, 'issuance_replay');
+      isRefused(await renew(pem, (await certificateRequest({ keys, name: 'CN=new' })).pem), 409, 'issuance_replay');
+      expect(await svids()).toHaveLength(2);
+    });
+
+    it('is refused for another agent, for a service, and once the certificate ended or was revoked', async () => {
+      const { cert_pem: pem, agentId } = await first();
+      await enroll('other');
+      const csr = (await certificateRequest()).pem;
+      isRefused(await renew(pem, csr, { agent_name: 'other' }), 403, 'issuance_authority_denied');
+      isRefused(await renew(pem, csr, { tenant: 'other' }), 403, 'issuance_authority_denied');
+      caller = workload('simulator');
+      isRefused(
+        await ask('POST', '/svid', { tenant: 'acme', agent_name: 'bot', csr_pem: csr }),
+        403,
+        'issuance_authority_denied',
+      );
+      now += 3_600_000;
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      now -= 1_000_000;
+      caller = workload('console');
+      expect((await ask('POST', '/revoke', { kind: 'agent', agent_id: agentId }, ADMIN)).statusCode).toBe(200);
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('is refused for an agent that nobody enrolled, whatever certificate of the CA it shows', async () => {
+      caller = {
+        kind: 'agent',
+        spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190a5b0-0000-7000-8000-000000000000',
+        callerId: 'agent-workload',
+        fingerprint: 'e'.repeat(64),
+        tenant: 'acme',
+        agent: 'bot',
+      };
+      const csr = (await certificateRequest()).pem;
+      isRefused(
+        await ask('POST', '/svid', { tenant: 'acme', agent_name: 'bot', csr_pem: csr }),
+        403,
+        'unregistered_agent',
+      );
+    });
+
+    it('is refused with evidence that nobody verifies', async () => {
+      const { cert_pem: pem } = await first();
+      const csr = (await certificateRequest()).pem;
+      isRefused(await renew(pem, csr, { attestation: {} }), 503, 'attestation_verifier_unavailable');
+    });
+
+    it('is one of two that ask at once with one certificate', async () => {
+      const { cert_pem: pem } = await first();
+      const requests = await Promise.all([certificateRequest(), certificateRequest()]);
+      const replies = await Promise.all(requests.map(({ pem: csr }) => renew(pem, csr)));
+      expect(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 403]);
+      expect(await svids()).toHaveLength(2);
+    });
+  });
+
+  describe('a process that ends in the middle', () => {
+    /** What a process that was killed left behind is opened by the next one. */
+    const restarted = async () => {
+      await service.close();
+      await store.close();
+      store = await openIdentityStore(place.target, place.keys);
+      serve();
+    };
+    const killedBefore = async (step: 'release' | 'fail') => {
+      await service.close();
+      const gone = () => Promise.reject(new Error('killed'));
+      serve({ store: step === 'release' ? { release: gone, fail: gone } : { fail: gone } });
+    };
+
+    it('before the certificate was stored leaves none, and the token gives none any more', async () => {
+      const { token } = await enroll();
+      const { pem } = await certificateRequest();
+      await killedBefore('release');
+      expect((await redeem(token, pem)).statusCode).toBe(500);
+      await restarted();
+      expect(await place.sql('select state from identity_intents')).toEqual([{ state: 'interrupted' }]);
+      isRefused(await redeem(token, pem), 409, 'issuance_replay');
+      isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'issuance_replay');
+      expect(await svids()).toEqual([]);
+      const { token: next } = await enroll();
+      isRefused(await redeem(next, pem), 409, 'issuance_replay');
+      expect((await redeem(next, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it('before the answer left gives the same certificate to who asks again', async () => {
+      const { token } = await enroll();
+      const { pem } = await certificateRequest();
+      await service.close();
+      const { release } = store;
+      serve({
+        store: {
+          release: async (...parts) => {
+            await release(...parts);
+            throw new Error('killed');
+          },
+        },
+      });
+      expect((await redeem(token, pem)).statusCode).toBe(500);
+      const [row] = await svids();
+      await restarted();
+      const again = await redeem(token, pem);
+      expect([again.statusCode, again.json<{ cert_pem: string }>().cert_pem]).toEqual([200, row?.['cert_pem']]);
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('before the next certificate was stored leaves the current one as it was', async () => {
+      const { cert_pem: current } = await first();
+      const { pem } = await certificateRequest();
+      await killedBefore('release');
+      expect((await renew(current, pem)).statusCode).toBe(500);
+      await restarted();
+      isRefused(await renew(current, pem), 409, 'issuance_replay');
+      expect((await renew(current, (await certificateRequest()).pem)).statusCode).toBe(200);
+    });
+
+    it('is no end of what another process began: what it closed gives no certificate', async () => {
+      const { token } = await enroll();
+      const { release } = store;
+      await service.close();
+      serve({
+        store: {
+          release: async (...parts) => {
+            await (await openIdentityStore(place.target, place.keys)).close();
+            return release(...parts);
+          },
+        },
+      });
+      isRefused(await redeem(token, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      expect(await svids()).toEqual([]);
+    });
+  });
+
+  describe('a CA', () => {
+    it('that cannot sign is 503, and no certificate is stored', async () => {
+      const { token } = await enroll();
+      await service.close();
+      const signer = svidSigner(ca.cert, ca.key);
+      serve({ signer: { ...signer, sign: () => Promise.reject(new GateError('ca_unavailable')) } });
+      isRefused(await redeem(token, (await certificateRequest()).pem), 503, 'ca_unavailable');
+      expect(await place.sql('select state from identity_intents')).toEqual([{ state: 'failed' }]);
+      expect(await registry.metrics()).toContain('gate_identity_svids_refused_total{code="ca_unavailable"} 1');
+    });
+
+    it('signs nothing that would outlive it, and is not ready after its end', async () => {
+      now = START_MS + 30 * DAY_MS - 1_800_000;
+      const { token } = await enroll();
+      isRefused(await redeem(token, (await certificateRequest()).pem), 503, 'ca_unavailable');
+      expect((await service.health.inject('/readyz')).statusCode).toBe(200);
+      now += 1_800_000;
+      const reply = await service.health.inject('/readyz');
+      expect([reply.statusCode, reply.json().checks.ca]).toEqual([503, 'failed']);
+    });
+
+    it('is refused whose key is of another', async () => {
+      const other = await createAuthority(TRUST_DOMAIN, { notBefore: new Date(now), notAfter: new Date(now + DAY_MS) });
+      expect(() => svidSigner(ca.cert, other.key)).toThrow('belongs to no CA');
+      expect(svidSigner(`${other.cert}${ca.cert}`, ca.key).caPem.trim()).toBe(ca.cert.trim());
+    });
+  });
+
+  describe('enrolment', () => {
+    it('is once: an agent that has its certificate gets another token only after a recovery', async () => {
+      const { agentId, cert_pem: pem } = await first();
+      caller = workload('console');
+      const body = { tenant: 'acme', agent_name: 'bot' };
+      isRefused(await ask('POST', '/enrollments', body, ADMIN), 409, 'bootstrap_not_available');
+      const recover = () => ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'disk lost' }, ADMIN);
+      expect((await recover()).json()).toEqual({
+        agent_id: agentId,
+        recovery_generation: 1,
+        revoked_svids: 1,
+        svid_bootstrap_state: 'recovery',
+      });
+      isRefused(await recover(), 409, 'recovery_pending');
+      isRefused(await renew(pem, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      const next = await first();
+      expect([next.agentId, (await svids()).length]).toEqual([agentId, 2]);
+      expect(await place.sql('select authority_kind from identity_intents order by id')).toEqual([
+        { authority_kind: 'bootstrap' },
+        { authority_kind: 'recovery' },
+      ]);
+      isRefused(await redeem(next.token, (await certificateRequest()).pem), 409, 'issuance_replay');
+    });
+
+    it('gives a token of an earlier generation nothing', async () => {
+      const { token, agentId } = await first();
+      caller = workload('console');
+      await ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'lost' }, ADMIN);
+      isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'issuance_replay');
+    });
+
+    it.each([
+      ['no token', undefined, 401, 'invalid_token'],
+      ['another token', 'b'.repeat(40), 401, 'invalid_token'],
+    ])('is refused with %s, before the body is read', async (_what, token, status, code) => {
+      for (const url of ['/enrollments', '/revoke', `/agents/${'0'.repeat(8)}/svid-recovery`])
+        isRefused(await ask('POST', url, '{"broken":', token), status, code);
+    });
+
+    it('is for the tenant of the token alone', async () => {
+      isRefused(await ask('POST', '/enrollments', { tenant: 'other', agent_name: 'x' }, ADMIN), 403, 'tenant_mismatch');
+      const { agentId } = await first();
+      caller = workload('console');
+      isRefused(
+        await ask('POST', `/agents/${agentId}/svid-recovery?tenant=other`, { reason: 'x' }, ADMIN),
+        403,
+        'tenant_mismatch',
+      );
+    });
+
+    it.each([
+      [{ tenant: 'acme', agent_name: 'a/b' }],
+      [{ tenant: 'acme', agent_name: '..' }],
+      [{ tenant: 'acme' }],
+      [{ tenant: 'acme', agent_name: 'a', scope: [] }],
+    ])('refuses %j', async (body) => {
+      isRefused(await ask('POST', '/enrollments', body, ADMIN), 400, 'invalid_request');
+    });
+
+    it('of nobody is 404 where it is recovered, and 409 before the first certificate', async () => {
+      const recover = (id: string) => ask('POST', `/agents/${id}/svid-recovery?tenant=acme`, { reason: 'x' }, ADMIN);
+      isRefused(await recover('0190a5b0-0000-7000-8000-000000000000'), 404, 'not_found');
+      const { agent_id: id } = await enroll();
+      isRefused(await recover(id), 409, 'bootstrap_not_retired');
+    });
+  });
+
+  describe('revocation', () => {
+    const revoke = (body: object) => {
+      caller = workload('console');
+      return ask('POST', '/revoke', body, ADMIN);
+    };
+    const list = async () => {
+      caller = workload('proxy');
+      const reply = await ask('GET', '/revocation/list');
+      expect(reply.statusCode).toBe(200);
+      return revocationList.parse(reply.json());
+    };
+
+    it.each(['id', 'serial'] as const)(
+      'of one certificate by %s is in the list until the certificate ends',
+      async (by) => {
+        const { id, cert_pem: pem, spiffe_id, not_after } = await first();
+        expect(await list()).toMatchObject({ generation: 0, svids: [] });
+        const certificate = new X509Certificate(pem);
+        const serial = certificate.serialNumber.toLowerCase();
+        const reply = await revoke({ kind: 'svid', svid_id: by === 'id' ? id : serial, reason: 'stolen' });
+        const answer = { kind: 'svid', id, revoked_at: new Date(now).toISOString() };
+        expect([reply.statusCode, reply.json()]).toEqual([200, answer]);
+        const credential_fingerprint = hash('sha256', certificate.raw);
+        expect(await list()).toMatchObject({
+          generation: 1,
+          svids: [{ svid_id: id, serial, spiffe_id, credential_fingerprint, not_after }],
+        });
+        now += 60_000;
+        expect((await revoke({ kind: 'svid', svid_id: id })).json()).toEqual(answer);
+        now += 3_600_000;
+        expect(await list()).toMatchObject({ generation: 1, svids: [] });
+      },
+    );
+
+    it('of an agent takes all of its certificates, superseded ones too, and tokens that nobody used', async () => {
+      const { cert_pem: pem, agentId } = await first();
+      await renew(pem, (await certificateRequest()).pem);
+      await first('other');
+      expect((await revoke({ kind: 'agent', agent_id: agentId })).json()).toEqual({
+        kind: 'agent',
+        id: agentId,
+        revoked_at: new Date(now).toISOString(),
+        revoked_svids: 2,
+      });
+      expect((await list()).svids).toHaveLength(2);
+      const { token, agent_id: unused } = await enroll('third');
+      expect((await revoke({ kind: 'agent', agent_id: unused })).json()).toMatchObject({ revoked_svids: 0 });
+      isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+    });
+
+    it('takes from a token what it gave', async () => {
+      const { token, csr, id } = await first();
+      await revoke({ kind: 'svid', svid_id: id });
+      isRefused(await redeem(token, csr), 409, 'issuance_replay');
+    });
+
+    it.each([
+      [{ kind: 'svid', svid_id: 'unknown' }, 404, 'not_found'],
+      [{ kind: 'agent', agent_id: '0190a5b0-0000-7000-8000-000000000000' }, 404, 'not_found'],
+      [{ kind: 'grant', jti: 'x' }, 404, 'not_found'],
+      [{ kind: 'svid' }, 400, 'invalid_request'],
+      [{ kind: 'tool', svid_id: 'x' }, 400, 'invalid_request'],
+      [{ kind: 'svid', svid_id: 'x', reason: ' ' }, 400, 'invalid_request'],
+    ])('refuses %j', async (body, status, code) => {
+      isRefused(await revoke(body), status, code);
+    });
+
+    it('of another tenant’s certificate is 404, and changes nothing', async () => {
+      const { id, agentId } = await first();
+      await place.sql("update identity_svids set tenant = 'other'");
+      await place.sql("update identity_agents set tenant = 'other'");
+      isRefused(await revoke({ kind: 'svid', svid_id: id }), 404, 'not_found');
+      isRefused(await revoke({ kind: 'agent', agent_id: agentId }), 404, 'not_found');
+      expect((await list()).svids).toEqual([]);
+    });
+  });
+
+  describe('public keys', () => {
+    it('are a SPIFFE bundle and a key set, for who shows no certificate', async () => {
+      caller = null;
+      const bundle = spiffeBundle.parse((await ask('GET', '/.well-known/spiffe-bundle')).json());
+      expect([bundle.spiffe_sequence, bundle.spiffe_refresh_hint]).toEqual([7, 300]);
+      const [x509, jwt] = bundle.keys;
+      expect(x509).toMatchObject({
+        use: 'x509-svid',
+        kty: 'EC',
+        crv: 'P-256',
+        x5c: [new X509Certificate(ca.cert).raw.toString('base64')],
+      });
+      const { kty, crv, x, kid } = tokenSigner.publicJwk;
+      expect(jwt).toEqual({ use: 'jwt-svid', kty, crv, x, kid });
+      expect((await ask('GET', '/jwks.json')).json()).toEqual({ keys: [tokenSigner.publicJwk] });
+    });
+
+    it('have a number that grows with every other bundle, and with no restart', async () => {
+      const keys = bundleKeys(certificatesOf(ca.cert), []);
+      const more = bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(1);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(1);
+      expect(await store.bundleSequence(bundleDigest(more))).toBe(2);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(3);
+    });
+  });
+
+  describe('who may ask', () => {
+    it.each([
+      ['/enrollments', 'proxy'],
+      ['/revoke', 'proxy'],
+      ['/agents/x/svid-recovery', 'proxy'],
+      ['/svid', 'console'],
+    ])('POST %s refuses %s before the body is read', async (url, who) => {
+      caller = workload(who);
+      isRefused(await ask('POST', url, '{"broken":', ADMIN), 403, 'capability_denied');
+      caller = null;
+      isRefused(await ask('POST', url, '{"broken":', ADMIN), 401, 'caller_spiffe_missing');
+    });
+
+    it('GET /revocation/list is for console and proxy', async () => {
+      caller = workload('brain');
+      isRefused(await ask('GET', '/revocation/list'), 403, 'capability_denied');
+      caller = workload('console');
+      expect((await ask('GET', '/revocation/list')).statusCode).toBe(200);
+    });
+  });
+
+  it('is 503 while its store cannot be reached, and not ready', async () => {
+    const { token } = await enroll();
+    await store.close();
+    isRefused(await redeem(token, (await certificateRequest()).pem), 503, 'store_unavailable');
+    expect((await service.health.inject('/readyz')).json().checks.storage).toBe('failed');
+    store = await openIdentityStore(place.target, place.keys);
+  });
+});

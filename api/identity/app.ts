@@ -1,0 +1,63 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
+import type { IdentityStore } from '../../adapters/identity/identity-store.js';
+import type { SpiffeBundle } from '../../contracts/identity.js';
+import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
+import type { PublicJwk } from '../../domain/identity/signer.js';
+import type { Caller } from '../plugins/app.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import type { AdministratorOf } from './administrator.js';
+import { identityMetrics } from './metrics.js';
+import { publicKeyRoutes } from './routes/public-keys.js';
+import { revocationRoutes } from './routes/revocation.js';
+import { svidRoutes } from './routes/svids.js';
+
+export interface IdentityServiceOptions {
+  readonly store: IdentityStore;
+  readonly signer: SvidSigner;
+  readonly bundle: SpiffeBundle;
+  readonly tokenKeys: readonly PublicJwk[];
+  readonly administratorOf: AdministratorOf;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly trustDomain: string;
+  readonly tls?: TlsMaterial;
+  readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
+  readonly readiness?: ReadinessChecks;
+  readonly clock?: () => number;
+}
+
+/** A body holds one request for a certificate and little else. */
+const BODY_LIMIT = 262_144;
+
+/** Identity: the certificates of agents, what they are verified with, and which count no more. */
+export function createIdentityService(options: IdentityServiceOptions): Service {
+  const { store, signer, bundle, tokenKeys, administratorOf, trustDomain, clock = Date.now } = options;
+  const service = createService({
+    name: 'identity',
+    governed: 'identity',
+    logger: options.logger,
+    registry: options.registry,
+    trustDomain,
+    bodyLimit: BODY_LIMIT,
+    readiness: {
+      storage: () => store.ready(),
+      ca: () => {
+        if (signer.notAfterMs <= clock()) throw new Error('the certificate of the CA has ended');
+      },
+      ...options.readiness,
+    },
+    // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
+    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
+    ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
+  });
+  const issuing = createIssuing({ store, signer, trustDomain, clock });
+  const metrics = identityMetrics(options.registry);
+  svidRoutes(service.app, { issuing, readRequest: readCertificateRequest, administratorOf, metrics });
+  revocationRoutes(service.app, { store, administratorOf, clock });
+  publicKeyRoutes(service.app, { bundle, tokenKeys });
+  return service;
+}

@@ -1,0 +1,45 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
+import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import type { Config } from '../../config/env.js';
+import type { IDENTITY_SETTINGS } from '../../config/identity.js';
+import { createSigner } from '../../domain/identity/signer.js';
+import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
+import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { needed } from '../plugins/start.js';
+import { administrators } from './administrator.js';
+import { createIdentityService } from './app.js';
+
+interface Settings {
+  readonly own: Config<typeof IDENTITY_SETTINGS>;
+}
+
+export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+  const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
+  const signer = await needed(
+    'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
+    read('certificates', own.caKeyFile).then((key) => svidSigner(parts.tls.ca, key)),
+  );
+  const { publicJwk } = await needed(
+    'the key of tokens (GATE_IDENTITY_SIGNING_KEY_PATH)',
+    read('tokens', own.signingKeyFile).then((key) => createSigner(createPrivateKey(key))),
+  );
+  const store = await needed('the store of identity', openIdentityStore(parts.storeTarget('identity'), own.keys));
+  parts.onStop('stores', 'the store of identity', () => store.close());
+  const tokenKeys = [publicJwk];
+  const keys = bundleKeys(certificatesOf(parts.tls.ca), tokenKeys);
+  const bundle = {
+    keys,
+    spiffe_sequence: await needed('the store of identity', store.bundleSequence(bundleDigest(keys))),
+    spiffe_refresh_hint: REFRESH_HINT_SECONDS,
+  };
+  const { adminToken: token, deploymentTenant: tenant } = own;
+  const administratorOf = administrators(token !== undefined && tenant !== undefined ? { token, tenant } : null);
+  return {
+    port: null,
+    listener: () =>
+      listenerOf(createIdentityService({ ...parts, store, signer, bundle, tokenKeys, administratorOf }), own),
+  };
+}

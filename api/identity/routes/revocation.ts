@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import {
+  revocationList,
+  revoked,
+  revokeRequest,
+  svidRecovery,
+  svidRecoveryRequest,
+} from '../../../contracts/identity.js';
+import { GateError } from '../../../domain/errors.js';
+import type { RevocationStore, RevokedBy } from '../../../domain/identity/revocation.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { type Administrator, administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
+
+export interface RevocationParts {
+  readonly store: RevocationStore;
+  readonly administratorOf: AdministratorOf;
+  readonly clock: () => number;
+}
+
+/** Takes certificates back, and says which were (docs/architecture/identity.md#revocation). */
+export function revocationRoutes(app: ServiceApp, { store, administratorOf, clock }: RevocationParts): void {
+  const onRequest = administratorFirst(administratorOf);
+  const by = ({ sub }: Administrator, reason: string | undefined): RevokedBy => ({
+    by: sub,
+    reason: reason ?? null,
+    nowMs: clock(),
+  });
+
+  app.post('/revoke', { schema: { body: revokeRequest, response: { 200: revoked } }, onRequest }, async (request) => {
+    const administrator = administratorOf(request);
+    const asked = request.body;
+    const who = by(administrator, asked.reason);
+    if (asked.kind === 'svid') {
+      const { id, revokedMs } = await store.revokeSvid(asked.svid_id, administrator.tenant, who);
+      return { kind: 'svid' as const, id, revoked_at: revokedMs === null ? null : new Date(revokedMs).toISOString() };
+    }
+    // No grant was ever issued.
+    if (asked.kind === 'grant') throw new GateError('not_found');
+    const count = await store.revokeAgent(asked.agent_id, administrator.tenant, who);
+    return {
+      kind: 'agent' as const,
+      id: asked.agent_id,
+      revoked_at: new Date(who.nowMs).toISOString(),
+      revoked_svids: count,
+    };
+  });
+
+  app.post(
+    '/agents/:id/svid-recovery',
+    {
+      schema: {
+        params: z.strictObject({ id: z.uuid() }),
+        querystring: z.strictObject({ tenant: z.string() }),
+        body: svidRecoveryRequest,
+        response: { 200: svidRecovery },
+      },
+      onRequest,
+    },
+    async (request) => {
+      const administrator = administratorOf(request);
+      assertTenant(administrator, request.query.tenant);
+      const { recoveryGeneration, revokedSvids } = await store.openRecovery(
+        request.params.id,
+        administrator.tenant,
+        by(administrator, request.body.reason),
+      );
+      return {
+        agent_id: request.params.id,
+        recovery_generation: recoveryGeneration,
+        revoked_svids: revokedSvids,
+        svid_bootstrap_state: 'recovery' as const,
+      };
+    },
+  );
+
+  app.get('/revocation/list', { schema: { response: { 200: revocationList } } }, async () => {
+    const now = clock();
+    const { generation, svids } = await store.revocations(now);
+    return {
+      generation,
+      generated_at: new Date(now).toISOString(),
+      svids: svids.map(({ id, serial, spiffe, fingerprint, notAfterMs }) => ({
+        svid_id: id,
+        serial,
+        spiffe_id: spiffe,
+        credential_fingerprint: fingerprint,
+        not_after: new Date(notAfterMs).toISOString(),
+      })),
+    };
+  });
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import {
+  enrollment,
+  enrollmentRequest,
+  enrollmentSvidRequest,
+  issuedSvid,
+  SVID_TTL_SECONDS,
+  svidRequest,
+} from '../../../contracts/identity.js';
+import { GateError } from '../../../domain/errors.js';
+import type { CertificateRequest, IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
+import type { Caller, ServiceApp } from '../../plugins/app.js';
+import { bearerOf } from '../../plugins/bearer.js';
+import { administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
+import type { IdentityMetrics } from '../metrics.js';
+
+export interface SvidParts {
+  readonly issuing: Issuing;
+  readonly readRequest: (pem: string) => Promise<CertificateRequest>;
+  readonly administratorOf: AdministratorOf;
+  readonly metrics: IdentityMetrics;
+}
+
+/** First certificates by a one-use token, and the next ones by the current certificate (docs/architecture/identity.md). */
+export function svidRoutes(app: ServiceApp, { issuing, readRequest, administratorOf, metrics }: SvidParts): void {
+  async function issue(
+    authority: IssuanceAuthority,
+    asked: { readonly csr_pem: string; readonly ttl_seconds: number },
+  ): Promise<z.infer<typeof issuedSvid>> {
+    try {
+      if (asked.ttl_seconds > SVID_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
+      const svid = await issuing.issue(await readRequest(asked.csr_pem), authority, asked.ttl_seconds);
+      metrics.issued(authority.kind);
+      return {
+        id: svid.id,
+        spiffe_id: svid.spiffe,
+        cert_pem: svid.certPem,
+        ca_cert_pem: issuing.caPem,
+        not_before: new Date(svid.notBeforeMs).toISOString(),
+        not_after: new Date(svid.notAfterMs).toISOString(),
+      };
+    } catch (error) {
+      metrics.refused(error instanceof GateError ? error.code : 'internal_error');
+      throw error;
+    }
+  }
+
+  app.post(
+    '/enrollments',
+    {
+      schema: { body: enrollmentRequest, response: { 201: enrollment } },
+      onRequest: administratorFirst(administratorOf),
+    },
+    async (request, reply) => {
+      const { tenant, agent_name: agent, ttl_seconds: ttlSeconds } = request.body;
+      const administrator = administratorOf(request);
+      assertTenant(administrator, tenant);
+      const { agentId, token, expiresMs } = await issuing.enroll({ tenant, agent, ttlSeconds, by: administrator.sub });
+      return reply
+        .status(201)
+        .header('cache-control', 'no-store')
+        .send({ agent_id: agentId, token, expires_at: new Date(expiresMs).toISOString() });
+    },
+  );
+
+  // Whoever has the token has no certificate yet.
+  app.post(
+    '/enrollments/svid',
+    {
+      config: { public: true },
+      schema: { body: enrollmentSvidRequest, response: { 200: issuedSvid } },
+      onRequest: (request, _reply, done) =>
+        done(bearerOf(request) === null ? new GateError('invalid_token') : undefined),
+    },
+    (request) => issue({ kind: 'token', token: bearerOf(request) ?? '' }, request.body),
+  );
+
+  app.post('/svid', { schema: { body: svidRequest, response: { 200: issuedSvid } } }, (request) => {
+    const { tenant, agent_name: agent, attestation } = request.body;
+    if (attestation !== undefined) throw new GateError('attestation_verifier_unavailable');
+    return issue({ kind: 'leaf', ...itself(request.caller, tenant, agent) }, request.body);
+  });
+}
+
+/** An agent asks for itself alone, with the certificate of this connection. */
+function itself(caller: Caller | null, tenant: string, agent: string) {
+  if (caller?.kind !== 'agent' || caller.tenant !== tenant || caller.agent !== agent)
+    throw new GateError('issuance_authority_denied', 'a certificate is renewed with the current one of the same agent');
+  return { tenant, agent, spiffe: caller.spiffe, fingerprint: caller.fingerprint };
+}

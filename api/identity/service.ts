@@ -1,0 +1,16 @@
+import { adminFault, IDENTITY_SETTINGS } from '../../config/identity.js';
+import { declareService } from '../plugins/declaration.js';
+
+/** Issues the certificates of agents, and says what they are verified with and which count no more. */
+export const IDENTITY = declareService({
+  name: 'identity',
+  title: 'Identity',
+  prefix: 'GATE_IDENTITY',
+  calledBy: 'services',
+  settings: { own: IDENTITY_SETTINGS },
+  faults: ({ own }) => [adminFault(own)],
+  stores: ['identity'],
+  neighbours: [],
+  metrics: async (registry) => (await import('./metrics.js')).identityMetrics(registry),
+  open: () => import('./open.js'),
+});

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { Config } from './env.js';
+import { setting } from './env.js';
+import { listenerSettings } from './listener.js';
+import { keyRingText } from './shared.js';
+
+export const IDENTITY_SETTINGS = {
+  ...listenerSettings('GATE_IDENTITY', 'the identity service', { port: 8086, healthPort: 9086 }),
+  keys: setting(
+    'GATE_IDENTITY_KEYS',
+    keyRingText,
+    'Keys that encrypt the private keys of the CA and of tokens, and mark rows of the store: id:64hex[,id:64hex…]; the first seals, all open.',
+    { secret: true },
+  ),
+  caKeyFile: setting(
+    'GATE_IDENTITY_CA_KEY_FILE',
+    z.string().min(1),
+    'The private key of a CA of `GATE_TLS_CA_FILE`, sealed with `GATE_IDENTITY_KEYS`; it signs every certificate of an agent.',
+  ),
+  signingKeyFile: setting(
+    'GATE_IDENTITY_SIGNING_KEY_PATH',
+    z.string().min(1),
+    'The Ed25519 private key of tokens, sealed with `GATE_IDENTITY_KEYS`.',
+  ),
+  adminToken: setting(
+    'GATE_IDENTITY_ADMIN_TOKEN',
+    z.string().min(32, 'must have at least 32 characters').optional(),
+    'With this bearer token the console may do everything at identity, for the tenant of `GATE_DEPLOYMENT_TENANT`. Without it nobody enrols or revokes.',
+    { secret: true },
+  ),
+  deploymentTenant: setting(
+    'GATE_DEPLOYMENT_TENANT',
+    z
+      .string()
+      .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id')
+      .optional(),
+    'The tenant of `GATE_IDENTITY_ADMIN_TOKEN`.',
+  ),
+} as const;
+
+/** A token of no tenant could be used for nothing. */
+export const adminFault = ({ adminToken, deploymentTenant }: Config<typeof IDENTITY_SETTINGS>): string | null =>
+  adminToken !== undefined && deploymentTenant === undefined
+    ? 'GATE_DEPLOYMENT_TENANT: must name the tenant of GATE_IDENTITY_ADMIN_TOKEN'
+    : null;

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+
+const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
+const reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(512)
+  .regex(/^\P{Cc}*$/u, 'must not hold control characters');
+const instant = z.iso.datetime();
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** Longer is a code of its own. */
+export const SVID_TTL_SECONDS = { min: 60, max: 3_600 } as const;
+const svidTtl = z.number().int().min(SVID_TTL_SECONDS.min).default(SVID_TTL_SECONDS.max);
+
+/** Body of `POST /enrollments`: the agent that may have a first certificate. */
+export const enrollmentRequest = z.strictObject({
+  tenant: label,
+  agent_name: label,
+  /** How long the token may be used. */
+  ttl_seconds: z.number().int().min(60).max(86_400).default(3_600),
+});
+
+/** The token is shown this once. */
+export const enrollment = z.strictObject({ agent_id: z.uuid(), token: z.string(), expires_at: instant });
+
+/** Body of `POST /enrollments/svid`. Which agent it is says the token. */
+export const enrollmentSvidRequest = z.strictObject({ csr_pem: z.string().min(1), ttl_seconds: svidTtl });
+
+/** Body of `POST /svid`. */
+export const svidRequest = z.strictObject({
+  tenant: label,
+  agent_name: label,
+  csr_pem: z.string().min(1),
+  ttl_seconds: svidTtl,
+  /** No kind of evidence can be verified yet: it is refused, not ignored. */
+  attestation: z.unknown().optional(),
+});
+
+export const issuedSvid = z.strictObject({
+  id: z.uuid(),
+  spiffe_id: z.string(),
+  cert_pem: z.string(),
+  ca_cert_pem: z.string(),
+  not_before: instant,
+  not_after: instant,
+});
+
+/** Body of `POST /revoke`: one certificate by id or serial, all of an agent, or a grant. */
+export const revokeRequest = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('svid'), svid_id: z.string().min(1).max(64), reason: reason.optional() }),
+  z.strictObject({ kind: z.literal('agent'), agent_id: z.uuid(), reason: reason.optional() }),
+  z.strictObject({ kind: z.literal('grant'), jti: z.string().min(1).max(128), reason: reason.optional() }),
+]);
+
+export const revoked = z.strictObject({
+  kind: z.enum(['svid', 'agent']),
+  id: z.string(),
+  /** Null for a certificate that had ended by itself. */
+  revoked_at: instant.nullable(),
+  /** Certificates that counted until now. */
+  revoked_svids: z.number().int().optional(),
+});
+
+export const svidRecoveryRequest = z.strictObject({ reason });
+export const svidRecovery = z.strictObject({
+  agent_id: z.uuid(),
+  recovery_generation: z.number().int(),
+  revoked_svids: z.number().int(),
+  svid_bootstrap_state: z.literal('recovery'),
+});
+
+export const revocationList = z.strictObject({
+  generation: z.number().int(),
+  generated_at: instant,
+  svids: z.array(
+    z.strictObject({
+      svid_id: z.uuid(),
+      serial: z.string(),
+      spiffe_id: z.string(),
+      credential_fingerprint: hex64,
+      not_after: instant,
+    }),
+  ),
+});
+
+/** A bundle of SPIFFE: a JWK set with two members of its own. */
+export const spiffeBundle = z.strictObject({
+  keys: z.array(
+    z.discriminatedUnion('use', [
+      z.strictObject({
+        use: z.literal('x509-svid'),
+        kty: z.string(),
+        crv: z.string(),
+        x: z.string(),
+        y: z.string(),
+        x5c: z.array(z.string()).length(1),
+      }),
+      z.strictObject({ use: z.literal('jwt-svid'), kty: z.string(), crv: z.string(), x: z.string(), kid: z.string() }),
+    ]),
+  ),
+  spiffe_sequence: z.number().int(),
+  spiffe_refresh_hint: z.number().int(),
+});
+export type SpiffeBundle = z.infer<typeof spiffeBundle>;
+
+/** RFC 7517: the keys of grants and tokens. */
+export const jwks = z.strictObject({
+  keys: z.array(
+    z.strictObject({
+      kty: z.literal('OKP'),
+      crv: z.literal('Ed25519'),
+      x: z.string(),
+      kid: z.string(),
+      use: z.literal('sig'),
+      alg: z.literal('EdDSA'),
+    }),
+  ),
+});

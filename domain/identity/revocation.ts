@@ -1,0 +1,43 @@
+export interface RevokedBy {
+  readonly by: string;
+  readonly reason: string | null;
+  readonly nowMs: number;
+}
+
+/** The certificates that count no more although they have not ended. */
+export interface Revocations {
+  /** Grows with every revocation. */
+  readonly generation: number;
+  readonly svids: readonly {
+    readonly id: string;
+    readonly serial: string;
+    readonly spiffe: string;
+    readonly fingerprint: string;
+    readonly notAfterMs: number;
+  }[];
+}
+
+/** Every method throws `not_found` for what is another tenant's, as for what is not there. */
+export interface RevocationStore {
+  /**
+   * Takes back one certificate, by its id or its serial. Repeated, it changes nothing and says when that was; `null` for one that has ended
+   * by itself.
+   */
+  revokeSvid(
+    svidId: string,
+    tenant: string,
+    by: RevokedBy,
+  ): Promise<{ readonly id: string; readonly revokedMs: number | null }>;
+  /** Takes back every certificate of an agent and says how many still counted. */
+  revokeAgent(agentId: string, tenant: string, by: RevokedBy): Promise<number>;
+  /**
+   * Takes back every certificate of an agent and lets it have a first one again, once, by a new token. Throws `recovery_pending` or
+   * `bootstrap_not_retired`.
+   */
+  openRecovery(
+    agentId: string,
+    tenant: string,
+    by: RevokedBy,
+  ): Promise<{ readonly recoveryGeneration: number; readonly revokedSvids: number }>;
+  revocations(nowMs: number): Promise<Revocations>;
+}

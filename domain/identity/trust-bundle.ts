@@ -1,0 +1,26 @@
+import type { X509Certificate } from 'node:crypto';
+import type { SpiffeBundle } from '../../contracts/identity.js';
+import { sha256Hex } from '../crypto/digest.js';
+import type { PublicJwk } from './signer.js';
+
+/** How often whoever trusts this domain should ask again; a new CA is in the bundle for longer before it signs. */
+export const REFRESH_HINT_SECONDS = 300;
+
+/**
+ * What certificates and tokens of this trust domain are verified with
+ * ([SPIFFE bundle](https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE_Trust_Domain_and_Bundle.md), 4): its CAs, and the keys of its tokens.
+ */
+export const bundleKeys = (
+  authorities: readonly X509Certificate[],
+  tokenKeys: readonly PublicJwk[],
+): SpiffeBundle['keys'] =>
+  [
+    ...authorities.map((certificate) => {
+      const { kty, crv, x, y } = certificate.publicKey.export({ format: 'jwk' });
+      return { use: 'x509-svid' as const, kty, crv, x, y, x5c: [certificate.raw.toString('base64')] };
+    }),
+    ...tokenKeys.map(({ kty, crv, x, kid }) => ({ use: 'jwt-svid' as const, kty, crv, x, kid })),
+  ] as SpiffeBundle['keys'];
+
+/** Tells one bundle from another; the same for the same keys in the same order. */
+export const bundleDigest = (keys: SpiffeBundle['keys']): string => sha256Hex(JSON.stringify(keys));

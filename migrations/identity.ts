@@ -1,0 +1,49 @@
+import { type Migration, sql } from 'kysely';
+import { dialectOf } from './dialect.js';
+
+/**
+ * 0001: agents, the tokens for their first certificates, what was asked for, and every certificate that was issued
+ * (docs/architecture/identity.md). An intent is unique by its request and by its key, so that neither is certified twice. `identity_state` has
+ * the numbers that only grow. New tables; locks nothing that exists.
+ */
+const tables: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_state (
+      id ${integer} not null primary key, revocation_generation ${integer} not null, bundle_sequence ${integer} not null,
+      bundle_sha256 ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`insert into identity_state (id, revocation_generation, bundle_sequence, bundle_sha256) values (1, 0, 0, '')
+      on conflict do nothing`.execute(db);
+    await sql`create table if not exists identity_agents (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text} not null,
+      svid_bootstrap_state ${text} not null, recovery_generation ${integer} not null, created_by_sub ${text} not null,
+      created_ms ${integer} not null, unique (tenant, agent_name)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_enrollments (
+      token_sha256 ${text} not null primary key, agent_id ${text} not null, recovery_generation ${integer} not null,
+      expires_ms ${integer} not null, created_by_sub ${text} not null, intent_id ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_enrollments_agent on identity_enrollments (agent_id)`.execute(db);
+    await sql`create table if not exists identity_intents (
+      id ${text} not null primary key, agent_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
+      csr_sha256 ${text} not null unique, public_key_sha256 ${text} not null unique, authority_kind ${text} not null,
+      recovery_generation ${integer} not null, prior_svid_id ${text}, caller_spiffe ${text}, caller_fingerprint ${text},
+      state ${text} not null, requested_ms ${integer} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_intents_state on identity_intents (state)`.execute(db);
+    await sql`create table if not exists identity_svids (
+      id ${text} not null primary key, agent_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
+      spiffe_id ${text} not null unique, serial ${text} not null unique, credential_fingerprint ${text} not null unique,
+      public_key_sha256 ${text} not null, cert_pem ${text} not null, not_before_ms ${integer} not null,
+      not_after_ms ${integer} not null, issuance_intent_id ${text} not null unique, superseded_ms ${integer},
+      superseded_by ${text}, revoked_ms ${integer}, revoked_by_sub ${text}, revoked_reason ${text}
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_svids_agent on identity_svids (agent_id, not_after_ms)`.execute(db);
+    await sql`create index if not exists identity_svids_revoked on identity_svids (not_after_ms) where revoked_ms is not null`.execute(
+      db,
+    );
+  },
+};
+
+export const identityMigrations: Record<string, Migration> = { '0001-identity': tables };

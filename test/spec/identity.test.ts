@@ -1,0 +1,205 @@
+import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
+import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
+import {
+  DEVELOPMENT_TENANT,
+  type DevelopmentSecrets,
+  type DevPki,
+  ensureDevelopmentPki,
+  ensureDevelopmentSecrets,
+} from '../../stack/certificates/dev-pki.js';
+import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
+import { type ApartProcess, startApart } from '../../stack/separate.js';
+import { certificateRequest } from '../support/certificate-request.js';
+import { goProgram, hasGo } from '../support/go-program.js';
+import { needs } from '../support/needs.js';
+
+const TRUST_DOMAIN = 'gate.local';
+const IDENTITY = `spiffe://${TRUST_DOMAIN}/service/identity`;
+const able = await hasGo();
+
+let folder: string;
+let pki: DevPki;
+let secrets: DevelopmentSecrets;
+let running: ApartProcess;
+let url: string;
+const closing: (() => Promise<void>)[] = [];
+
+const env = () => ({
+  ...madeEnvironment({ ...secrets, ...pki }),
+  GATE_STATE_DIR: folder,
+  GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
+  GATE_LOG_LEVEL: 'silent',
+  GATE_IDENTITY_PORT: '0',
+  GATE_IDENTITY_HEALTH_PORT: '0',
+  GATE_TLS_CA_FILE: pki.caFile,
+  GATE_TLS_CERT_FILE: pki.services.identity.certFile,
+  GATE_TLS_KEY_FILE: pki.services.identity.keyFile,
+});
+const start = async () => {
+  running = await startApart('identity', env());
+  url = `https://localhost:${running.ports.port}`;
+};
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gate-identity-'));
+  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: TRUST_DOMAIN });
+  secrets = await ensureDevelopmentSecrets({ stateDir: folder });
+  await start();
+}, 120_000);
+afterAll(async () => {
+  for (const close of closing) await close();
+  await running.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Over TLS, as whoever has this certificate; with none, as nobody. */
+async function ask(
+  who: { readonly cert: string; readonly key: string } | null,
+  method: 'GET' | 'POST',
+  path: string,
+  { body, token }: { readonly body?: object; readonly token?: string } = {},
+): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
+  const { cert = '', key = '' } = who ?? {};
+  const fetch = createMtlsFetch({
+    ca: pki.ca,
+    cert,
+    key,
+    expectedServerSpiffe: IDENTITY,
+    timeoutMs: 60_000,
+    connectTimeoutMs: 30_000,
+  });
+  closing.push(() => fetch.close());
+  const reply = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, body: JSON.parse(await reply.text()) as Record<string, unknown> };
+}
+
+async function enrolled(agent: string) {
+  const { status, body } = await ask(pki.services.console, 'POST', '/enrollments', {
+    body: { tenant: DEVELOPMENT_TENANT, agent_name: agent },
+    token: secrets.identityAdminToken,
+  });
+  expect(status).toBe(201);
+  const { pem, keyPem } = await certificateRequest();
+  const reply = await ask(null, 'POST', '/enrollments/svid', { body: { csr_pem: pem }, token: String(body['token']) });
+  expect(reply.status).toBe(200);
+  const svid = issuedSvid.parse(reply.body);
+  return { ...svid, credential: { cert: svid.cert_pem, key: keyPem } };
+}
+const renewed = async (credential: { readonly cert: string; readonly key: string }, agent: string) => {
+  const { pem, keyPem } = await certificateRequest();
+  const body = { tenant: DEVELOPMENT_TENANT, agent_name: agent, csr_pem: pem };
+  return { ...(await ask(credential, 'POST', '/svid', { body })), keyPem };
+};
+
+describe('identity as a process of its own', () => {
+  it('gives an agent its first certificate, and over mutual TLS with it the next one, once', async () => {
+    const { credential } = await enrolled('first-bot');
+    const next = await renewed(credential, 'first-bot');
+    expect(next.status).toBe(200);
+    const { cert_pem: cert } = issuedSvid.parse(next.body);
+    const again = await renewed(credential, 'first-bot');
+    expect([again.status, again.body['error']]).toEqual([403, 'issuance_authority_denied']);
+    expect((await renewed({ cert, key: next.keyPem }, 'first-bot')).status).toBe(200);
+  });
+
+  it('lets nobody in by a certificate that is missing, of a service, or of an agent that it did not certify', async () => {
+    const body = { tenant: DEVELOPMENT_TENANT, agent_name: 'build-bot', csr_pem: (await certificateRequest()).pem };
+    const { services, agents } = pki;
+    const asked = async (who: Parameters<typeof ask>[0]) => (await ask(who, 'POST', '/svid', { body })).body['error'];
+    expect(await asked(null)).toBe('caller_spiffe_missing');
+    expect(await asked(services.proxy)).toBe('capability_denied');
+    expect(await asked(agents['build-bot'])).toBe('unregistered_agent');
+  });
+
+  it('keeps what it issued and what was revoked over a restart, and numbers the same bundle alike', async () => {
+    const { id, credential } = await enrolled('revoked-bot');
+    const bundle = () => ask(null, 'GET', '/.well-known/spiffe-bundle');
+    const before = spiffeBundle.parse((await bundle()).body);
+    const reply = await ask(pki.services.console, 'POST', '/revoke', {
+      body: { kind: 'svid', svid_id: id },
+      token: secrets.identityAdminToken,
+    });
+    expect(reply.status).toBe(200);
+    await running.stop();
+    await start();
+    expect(spiffeBundle.parse((await bundle()).body)).toEqual(before);
+    const list = revocationList.parse((await ask(pki.services.proxy, 'GET', '/revocation/list')).body);
+    expect(list.svids.map(({ svid_id }) => svid_id)).toContain(id);
+    expect((await renewed(credential, 'revoked-bot')).body['error']).toBe('issuance_authority_denied');
+  });
+
+  it.each([
+    ['GATE_IDENTITY_CA_KEY_FILE', () => secrets.identityTokenKey.file, 'cannot be opened'],
+    ['GATE_IDENTITY_SIGNING_KEY_PATH', () => secrets.ledgerKey.keyFile, 'a key in clear text is not read'],
+    ['GATE_IDENTITY_KEYS', () => `other:${hash('sha256', 'other')}`, 'cannot be opened'],
+  ])('does not start with another %s', async (variable, value, why) => {
+    await expect(startApart('identity', { ...env(), [variable]: value() })).rejects.toThrow(why);
+  });
+
+  it('does not start with an administrator of no tenant', async () => {
+    await expect(startApart('identity', { ...env(), GATE_DEPLOYMENT_TENANT: '' })).rejects.toThrow(
+      'GATE_DEPLOYMENT_TENANT',
+    );
+  });
+
+  it('has no private key in clear text in what it reads', () => {
+    for (const { file } of [pki.sealedCaKey, secrets.identityTokenKey])
+      expect(readFileSync(file, 'utf8')).toMatch(/^gate\.sealed-key\/1 [A-Za-z0-9+/=]+\n$/);
+  });
+});
+
+describe('SPIFFE as others implement it', () => {
+  const question = (svid: string) => ({
+    url: `${url}/.well-known/spiffe-bundle`,
+    trust_domain: TRUST_DOMAIN,
+    endpoint_id: IDENTITY,
+    ca_pem: pki.ca,
+    svid_pem: svid,
+  });
+  const goSpiffe = async (
+    asked: object,
+  ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> => {
+    const child = spawn(await goProgram('go-spiffe', join(PROJECT_ROOT, 'test', 'spiffe', 'go-spiffe')));
+    const said = { out: '', err: '' };
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (said.out += part));
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (said.err += part));
+    const code = new Promise<number | null>((resolve) => child.once('close', resolve));
+    child.stdin.end(JSON.stringify(asked));
+    return { code: await code, ...said };
+  };
+
+  (able ? it : it.skip)(
+    `go-spiffe fetches the bundle, reads its keys and verifies a certificate that was issued${needs('go', able)}`,
+    async () => {
+      const { cert_pem: pem, spiffe_id: id } = await enrolled('go-bot');
+      const { keys } = (await ask(null, 'GET', '/jwks.json')).body as { keys: { kid: string }[] };
+      const found = await goSpiffe(question(pem));
+      expect([found.code, found.err]).toEqual([0, '']);
+      expect(JSON.parse(found.out)).toEqual({
+        sequence: 1,
+        refresh_hint: 300,
+        x509_authorities: 1,
+        jwt_authorities: keys.map(({ kid }) => kid),
+        verified: id,
+      });
+      // It refuses what another CA signed, so the line above proves something.
+      const elsewhere = await ensureDevelopmentPki({ stateDir: join(folder, 'elsewhere'), trustDomain: TRUST_DOMAIN });
+      const refused = await goSpiffe(question(elsewhere.agents['build-bot'].cert));
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('unknown authority')]);
+    },
+    600_000,
+  );
+});

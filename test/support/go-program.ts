@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheFolder } from '../../stack/programs/find-program.js';
+
+const run = promisify(execFile);
+
+export const hasGo = (): Promise<boolean> =>
+  run('go', ['version']).then(
+    () => true,
+    () => false,
+  );
+
+/** The program of a folder with `main.go`, built once for its sources. */
+export async function goProgram(name: string, sources: string): Promise<string> {
+  const digest = createHash('sha256');
+  for (const file of ['main.go', 'go.mod', 'go.sum']) digest.update(readFileSync(join(sources, file)));
+  const folder = cacheFolder(process.env);
+  const target = join(folder, `${name}-${digest.digest('hex').slice(0, 16)}`);
+  if (existsSync(target)) return target;
+  mkdirSync(folder, { recursive: true });
+  const built = `${target}.${process.pid}`;
+  await run('go', ['build', '-trimpath', '-o', built, '.'], { cwd: sources, timeout: 8 * 60_000 });
+  renameSync(built, target);
+  return target;
+}
