@@ -110,6 +110,21 @@ export const policyInput = z.looseObject({
 });
 export type PolicyInput = z.infer<typeof policyInput>;
 
+/**
+ * What rules of operators find in `input`: what is told of a call, and what the policy engine sets itself (docs/architecture/policies.md#what-rules-read).
+ */
+export const RULE_INPUT: readonly string[] = [
+  ...Object.keys(policyInput.shape),
+  'acts',
+  'environments',
+  'found_in_arguments',
+  'money',
+  'names_say',
+  'shell',
+  'sql',
+  'watched_by',
+];
+
 /** One text of the arguments that is SQL, or looks like it. */
 export const sqlFinding = z.object({
   /**

@@ -75,6 +75,20 @@ describe('a policy that is checked', () => {
       fault: null,
       formatted: body.replace('contains   ', 'contains '),
       reads: [],
+      inputs: [{ name: 'tool_type', line: 5 }],
+    });
+  });
+
+  it('is told which names it reads of a call and of data, each at its first place', async () => {
+    const { body } = rule(
+      'deny contains "x" if { input.tool == data.gate.mine.tool; input["amount"] > 5; input.tool.name == "y"; some name; input[name] }',
+    );
+    expect(await compiler.check({ name: 'a.rego', body })).toMatchObject({
+      reads: [{ name: 'mine', line: 5 }],
+      inputs: [
+        { name: 'tool', line: 5 },
+        { name: 'amount', line: 5 },
+      ],
     });
   });
 

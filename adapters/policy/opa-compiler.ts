@@ -13,7 +13,7 @@ import {
   FLOOR_RULES,
   type PolicyCompiler,
   type PolicyFault,
-  type ReadData,
+  type FirstRead,
   type RegoSource,
 } from '../../domain/policy/compiler.js';
 import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
@@ -253,13 +253,13 @@ export function opaCompiler({
         if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
         const formatted = await opa(folder, ['fmt', '0.rego']);
         if (formatted.code !== 0) return { fault: faultOf(formatted, [source]) };
-        return { fault: null, formatted: formatted.stdout, reads: readsIn(parsed.stdout) };
+        return { fault: null, formatted: formatted.stdout, ...readsIn(parsed.stdout) };
       }),
     reads: (source) =>
       inFolder([source], async (folder) => {
         const parsed = await treeOf(folder, '0.rego');
         // No text that was stored; there is nothing to say of it.
-        return parsed.code === 0 ? readsIn(parsed.stdout) : [];
+        return parsed.code === 0 ? readsIn(parsed.stdout).reads : [];
       }),
     compile: (sources) =>
       inFolder(sources, async (folder): Promise<Compiled> => {
@@ -341,22 +341,36 @@ const dataOfGate = z.object({
     z.unknown(),
   ),
 });
-function readsIn(text: string): readonly ReadData[] {
-  const first = new Map<string, number>();
+const inputOfCall = z.object({
+  type: z.literal('ref'),
+  value: z.tuple(
+    [
+      z.object({ type: z.literal('var'), value: z.literal('input') }),
+      z.object({ type: z.literal('string'), value: z.string(), location }),
+    ],
+    z.unknown(),
+  ),
+});
+
+function readsIn(text: string): { readonly reads: readonly FirstRead[]; readonly inputs: readonly FirstRead[] } {
+  const reads = new Map<string, number>();
+  const inputs = new Map<string, number>();
+  const note = (first: Map<string, number>, name: string, row: number) =>
+    void first.set(name, Math.min(row, first.get(name) ?? row));
   const open: unknown[] = [JSON.parse(text)];
   while (open.length > 0) {
     const one = open.pop();
     if (typeof one !== 'object' || one === null) continue;
     if ('type' in one && one.type === 'ref') {
-      const found = dataOfGate.safeParse(one);
-      if (found.success) {
-        const { value: name, location: at } = found.data.value[2];
-        first.set(name, Math.min(at.row, first.get(name) ?? at.row));
-      }
+      const [data, input] = [dataOfGate.safeParse(one), inputOfCall.safeParse(one)];
+      if (data.success) note(reads, data.data.value[2].value, data.data.value[2].location.row);
+      if (input.success) note(inputs, input.data.value[1].value, input.data.value[1].location.row);
     }
     for (const part of Object.values(one)) open.push(part);
   }
-  return [...first].map(([name, line]) => ({ name, line })).toSorted((one, other) => one.line - other.line);
+  const inOrder = (first: ReadonlyMap<string, number>) =>
+    [...first].map(([name, line]) => ({ name, line })).toSorted((one, other) => one.line - other.line);
+  return { reads: inOrder(reads), inputs: inOrder(inputs) };
 }
 
 async function readLibrary(folder: string): Promise<readonly RegoSource[]> {

@@ -14,15 +14,22 @@ export interface PolicyFault {
   readonly pointer?: string;
 }
 
-/** What a file reads as `data.gate.<name>`, at the first place where it does. */
-export interface ReadData {
+/** A name that a file reads, at the first place where it does. */
+export interface FirstRead {
   readonly name: string;
   readonly line: number;
 }
 
 export type Checked =
   | { readonly fault: PolicyFault }
-  | { readonly fault: null; readonly formatted: string; readonly reads: readonly ReadData[] };
+  | {
+      readonly fault: null;
+      readonly formatted: string;
+      /** Behind `data.gate`. */
+      readonly reads: readonly FirstRead[];
+      /** Behind `input`. */
+      readonly inputs: readonly FirstRead[];
+    };
 export type Compiled = { readonly fault: PolicyFault } | { readonly fault: null; readonly wasm: Uint8Array };
 
 /**
@@ -33,7 +40,7 @@ export interface PolicyCompiler {
   /** One file by itself: its syntax, its package, what it may define, the functions that it uses. */
   check(source: RegoSource): Promise<Checked>;
   /** What a file that was checked before reads of data. */
-  reads(source: RegoSource): Promise<readonly ReadData[]>;
+  reads(source: RegoSource): Promise<readonly FirstRead[]>;
   /** All files as one module. The same files and compiler give the same bytes. */
   compile(sources: readonly RegoSource[]): Promise<Compiled>;
   version(): Promise<string>;

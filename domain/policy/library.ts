@@ -37,7 +37,7 @@ import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { createReadings } from './unread-documents.js';
 import { edited, isEdited } from './sealed-policies.js';
-import { faultIn, givenBy, readingNothing, unreadableIn } from './validation.js';
+import { faultIn, givenBy, readingNoFact, readingNothing, unreadableIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -333,12 +333,17 @@ export function createPolicyLibrary({
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const { fault: found, formatted, reads = [] } = await faultIn(asked, compiler, floor.data, templates);
+      const {
+        fault: found,
+        formatted,
+        reads = [],
+        inputs = [],
+      } = await faultIn(asked, compiler, floor.data, templates);
       const unusual = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
       const nothing = reads.length === 0 ? [] : await readsNothing(reads);
-      const warned = warnings([...unusual, ...nothing]);
+      const warned = warnings([...unusual, ...nothing, ...readingNoFact(inputs)]);
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { errorText } from '../errors.js';
-import type { PolicyCompiler, ReadData } from './compiler.js';
+import type { PolicyCompiler, FirstRead } from './compiler.js';
 import type { StoredPolicy } from './library-ports.js';
 import { readingNothing } from './validation.js';
 
@@ -8,7 +8,7 @@ import { readingNothing } from './validation.js';
 interface Seen {
   /** The names behind `data.gate.`; null where `data` stands in another way too, so that only its tree says what it reads. */
   readonly names: readonly string[] | null;
-  reads: readonly ReadData[] | null;
+  reads: readonly FirstRead[] | null;
 }
 
 /** Texts are read once; one of the most policies that a store is likely to hold is some hundred bytes here. */
@@ -30,7 +30,7 @@ export function createReadings(compiler: Pick<PolicyCompiler, 'reads'>) {
     { name, body_sha256: digest }: StoredPolicy,
     textOf: () => Promise<string>,
     isGiven: (name: string) => Promise<boolean>,
-  ): Promise<readonly ReadData[]> {
+  ): Promise<readonly FirstRead[]> {
     let seen = kept.get(digest);
     let body: string | null = null;
     if (!seen) {

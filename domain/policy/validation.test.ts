@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultIn } from './validation.js';
+import { faultIn, readingNoFact } from './validation.js';
 
 const check = async (body: string) => {
   const { fault } = await faultIn(
@@ -51,5 +51,28 @@ describe('a document', () => {
 
   it('may hold a whole one, and every other character', async () => {
     expect(await check(String.raw`{"a": "\ud83d\ude00 \u0001", "\ud83d\ude00": null}`)).toBeNull();
+  });
+});
+
+describe('a rule that reads of a call', () => {
+  it('what every call has, or what the engine finds in it, is told nothing', () => {
+    expect(
+      readingNoFact([
+        { name: 'tool_type', line: 3 },
+        { name: 'sql', line: 4 },
+      ]),
+    ).toEqual([]);
+  });
+
+  it('what no call has is told where, and what may be meant', () => {
+    expect(
+      readingNoFact([
+        { name: 'tool', line: 3 },
+        { name: 'zzz', line: 9 },
+      ]),
+    ).toEqual([
+      'line 3 reads input.tool, which no call has (input.tool_type, input.tool_classes?): what needs it never holds',
+      'line 9 reads input.zzz, which no call has: what needs it never holds',
+    ]);
   });
 });

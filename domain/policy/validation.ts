@@ -1,6 +1,7 @@
+import { RULE_INPUT } from '../../contracts/policy.js';
 import type { ValidatePolicy } from '../../contracts/policy-library.js';
 import { parseStrictJson, StrictJsonError } from '../mcp/strict-json.js';
-import type { PolicyCompiler, PolicyFault, ReadData } from './compiler.js';
+import type { PolicyCompiler, PolicyFault, FirstRead } from './compiler.js';
 import { parameterFault } from './parameters.js';
 import type { TemplateCatalogue } from './templates.js';
 
@@ -20,7 +21,12 @@ export async function faultIn(
   compiler: Pick<PolicyCompiler, 'check'>,
   floorData: object,
   templates: Pick<TemplateCatalogue, 'parametersOf'>,
-): Promise<{ readonly fault: PolicyFault | null; readonly formatted?: string; readonly reads?: readonly ReadData[] }> {
+): Promise<{
+  readonly fault: PolicyFault | null;
+  readonly formatted?: string;
+  readonly reads?: readonly FirstRead[];
+  readonly inputs?: readonly FirstRead[];
+}> {
   if (!name.endsWith(`.${type}`)) return { fault: fault(`the name of a ${type} policy ends with .${type}`) };
   if (type === 'rego') return compiler.check({ name, body });
   const mount = name.slice(0, -'.json'.length);
@@ -79,7 +85,7 @@ export const givenBy =
 
 /** What a rule reads and nobody gives: what needs it never holds, which no check of the rule by itself can tell. */
 export async function readingNothing(
-  reads: readonly ReadData[],
+  reads: readonly FirstRead[],
   isGiven: (name: string) => Promise<boolean>,
 ): Promise<readonly string[]> {
   const unknown: string[] = [];
@@ -90,6 +96,17 @@ export async function readingNothing(
       );
   return unknown;
 }
+
+/** What a rule reads of a call and no call has: a misspelt name is no fault of Rego, and what needs it never holds. */
+export const readingNoFact = (inputs: readonly FirstRead[]): readonly string[] =>
+  inputs
+    .filter(({ name }) => !RULE_INPUT.includes(name))
+    .map(({ name, line }) => {
+      const meant = RULE_INPUT.filter((known) => known.includes(name) || name.includes(known)).slice(0, MOST_MEANT);
+      const hint = meant.length > 0 ? ` (${meant.map((known) => `input.${known}`).join(', ')}?)` : '';
+      return `line ${line} reads input.${name}, which no call has${hint}: what needs it never holds`;
+    });
+const MOST_MEANT = 3;
 
 const fault = (message: string): PolicyFault => ({ message, file: null, line: null, column: null });
 

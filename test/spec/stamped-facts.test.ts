@@ -4,11 +4,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createPolicyActivities } from '../../activities/policy.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import type { PolicyInput } from '../../contracts/policy.js';
+import { type PolicyInput, policyInput, RULE_INPUT } from '../../contracts/policy.js';
 import { egressQuestion } from '../../contracts/response-scan.js';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { callInput } from '../support/call-input.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { inspectionOf } from '../support/judgements.js';
 
 const directory = shippedPolicyDirectory();
@@ -83,6 +84,17 @@ describe('what rules read of a call', () => {
       expect(reads.filter((name) => !known.has(name))).toEqual(notStamped);
     },
   );
+  it('is all that a check of an operator’s rule knows, and nothing else is', () => {
+    expect([...known].filter((name) => !RULE_INPUT.includes(name))).toEqual([]);
+    expect(RULE_INPUT.filter((name) => !known.has(name) && !(name in policyInput.shape))).toEqual([]);
+  });
+  it('stands in the page for who writes rules', () => {
+    const [, told = ''] = readFileSync(join(PROJECT_ROOT, 'docs/architecture/policies.md'), 'utf8').split(
+      '## What rules read\n',
+    );
+    const [section = ''] = told.split('\n## ');
+    expect(RULE_INPUT.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+  });
   it('is told of an answer by the question of its scan', () => {
     const asked = Object.keys(egressQuestion.shape);
     const read = files.filter(({ path }) => ofAnswers(path)).flatMap(({ reads }) => reads);

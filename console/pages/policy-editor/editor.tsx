@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { RULE_INPUT } from '../../../contracts/policy.js';
 import { MAX_POLICY_BYTES } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
@@ -278,6 +279,18 @@ const Editing = ({
           Check
         </button>
       </p>
+      {draft.content_type === 'rego' && (
+        <details>
+          <summary>What a rule reads of a call</summary>
+          <p>
+            {RULE_INPUT.map((name) => (
+              <>
+                <code key={name}>input.{name}</code>{' '}
+              </>
+            ))}
+          </p>
+        </details>
+      )}
       <details open={form !== undefined && form.get('window') !== ''}>
         <summary>Try it on recorded calls</summary>
         <CallsFields form={form} />
