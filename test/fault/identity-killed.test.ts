@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
+import { PROJECT_ROOT } from '../../config/project-root.js';
+import { issuedSvid } from '../../contracts/identity.js';
+import {
+  DEVELOPMENT_TENANT,
+  type DevelopmentSecrets,
+  type DevPki,
+  ensureDevelopmentPki,
+  ensureDevelopmentSecrets,
+} from '../../stack/certificates/dev-pki.js';
+import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
+import { freePort } from '../../stack/programs/free-port.js';
+import { certificateRequest } from '../support/certificate-request.js';
+import { endsWithThisProcess } from '../support/ends-with-this-process.js';
+import { seededRandom } from '../support/random.js';
+import { eventually } from '../support/waiting.js';
+
+const ROUNDS = 4;
+const AGENTS = 8;
+const START_LIMIT_MS = 120_000;
+
+let folder: string;
+let pki: DevPki;
+let secrets: DevelopmentSecrets;
+let port: number;
+let child: ChildProcess;
+let fetch: ReturnType<typeof createMtlsFetch>;
+
+type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+const ask = async (method: 'GET' | 'POST', path: string, body?: object, token?: string): Promise<Answer> => {
+  const reply = await fetch(`https://localhost:${port}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, body: JSON.parse(await reply.text()) as Record<string, unknown> };
+};
+
+async function start(): Promise<void> {
+  child = spawn(process.execPath, [join(PROJECT_ROOT, 'bin', 'gate.mjs'), 'serve', 'identity'], {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      ...madeEnvironment({ ...secrets, ...pki }),
+      GATE_STATE_DIR: folder,
+      GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
+      GATE_IDENTITY_PORT: String(port),
+      GATE_IDENTITY_HEALTH_PORT: '0',
+      GATE_TLS_CA_FILE: pki.caFile,
+      GATE_TLS_CERT_FILE: pki.services.identity.certFile,
+      GATE_TLS_KEY_FILE: pki.services.identity.keyFile,
+    },
+  });
+  if (child.pid !== undefined) endsWithThisProcess(child.pid, once(child, 'exit'));
+  await eventually('identity listens', async () => {
+    if (child.exitCode !== null) throw new Error(`identity ended with ${child.exitCode}`);
+    return (await ask('GET', '/jwks.json').catch(() => null))?.status === 200;
+  });
+}
+
+async function kill(): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gate-identity-killed-'));
+  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  secrets = await ensureDevelopmentSecrets({ stateDir: folder });
+  port = await freePort();
+  const { cert, key } = pki.services.console;
+  fetch = createMtlsFetch({
+    ca: pki.ca,
+    cert,
+    key,
+    expectedServerSpiffe: 'spiffe://gate.local/service/identity',
+    timeoutMs: 60_000,
+  });
+  await start();
+}, START_LIMIT_MS);
+afterAll(async () => {
+  await fetch.close();
+  await kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('identity, killed while it issues', () => {
+  it(
+    'gives each token one certificate or none, the same to who asks again, and knows every one that it gave',
+    async () => {
+      const random = seededRandom('identity is killed');
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const proofs = await Promise.all(
+          Array.from({ length: AGENTS }, async (_, at) => {
+            const body = { tenant: DEVELOPMENT_TENANT, agent_name: `bot-${round}-${at}` };
+            const enrolled = await ask('POST', '/enrollments', body, secrets.identityAdminToken);
+            return { token: String(enrolled.body['token']), pem: (await certificateRequest()).pem };
+          }),
+        );
+        const redeem = ({ token, pem }: (typeof proofs)[number]) =>
+          ask('POST', '/enrollments/svid', { csr_pem: pem }, token);
+        let answers = 0;
+        const counted = (answer: Answer): Answer => {
+          answers += 1;
+          return answer;
+        };
+        const first = proofs.map((proof) => redeem(proof).then(counted, () => null));
+        // After a few answers, so that a fast and a slow machine end it in the same places.
+        const enough = Math.floor(random.next() * (AGENTS - 1));
+        await eventually('some are answered', () => answers >= enough);
+        await kill();
+        const heard = await Promise.all(first);
+        await start();
+        const again = await Promise.all(proofs.map(redeem));
+        for (const [at, answer] of again.entries()) {
+          const before = heard[at];
+          if (answer.status === 200) {
+            if (before) expect(answer.body).toEqual(before.body);
+          } else {
+            expect([answer.status, answer.body['error'], before ?? null]).toEqual([409, 'issuance_replay', null]);
+          }
+        }
+        const certificates = again.flatMap(({ status, body }) =>
+          status === 200 ? [issuedSvid.parse(body).cert_pem] : [],
+        );
+        const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+        const stored = database
+          .prepare('select agent_id, cert_pem from identity_svids where agent_name like ? order by agent_name')
+          .all(`bot-${round}-%`) as { agent_id: string; cert_pem: string }[];
+        database.close();
+        expect(new Set(stored.map(({ agent_id: id }) => id)).size).toBe(stored.length);
+        expect(stored.map(({ cert_pem: pem }) => pem)).toEqual(certificates);
+      }
+    },
+    ROUNDS * START_LIMIT_MS,
+  );
+});
