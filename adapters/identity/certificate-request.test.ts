@@ -28,6 +28,21 @@ describe('a request for a certificate', () => {
     ['another curve', () => made({ kind: 'p384' }), 'unsupported_csr_algorithm'],
     ['RSA', () => made({ kind: 'rsa' }), 'unsupported_csr_algorithm'],
     [
+      'a point that is none, of which Node cannot be asked',
+      async () =>
+        `-----BEGIN CERTIFICATE REQUEST-----\nMDQwIgIBADAAMBkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDAgAAoAAwCgYIKoZIzj0EAwIDAgAA\n-----END CERTIFICATE REQUEST-----\n`,
+      'unsupported_csr_algorithm',
+    ],
+    [
+      'something behind it',
+      async () => {
+        const der = Buffer.from((await made()).replaceAll(/-----[^-]+-----/g, ''), 'base64');
+        const more = Buffer.concat([der, Buffer.from([0])]).toString('base64');
+        return `-----BEGIN CERTIFICATE REQUEST-----\n${more}\n-----END CERTIFICATE REQUEST-----\n`;
+      },
+      'invalid_csr',
+    ],
+    [
       'a signature of another key',
       async () => {
         const [one, other] = [await newKeyPair(), await newKeyPair()];

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { createPublicKey, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { isEd25519, isWholeP256 } from '../../domain/crypto/spki.js';
 import { GateError } from '../../domain/errors.js';
 import type { CertificateRequest } from '../../domain/identity/issuing.js';
 
@@ -13,9 +14,12 @@ export const MOST_CSR_BYTES = 16_384;
 export async function readCertificateRequest(pem: string): Promise<CertificateRequest> {
   if (Buffer.byteLength(pem) > MOST_CSR_BYTES) throw new GateError('csr_too_large');
   const { Pkcs10CertificateRequest } = await import('@peculiar/x509');
-  const request = parsed(() => new Pkcs10CertificateRequest(pemBody(pem)));
-  const publicKey = Buffer.from(request.publicKey.rawData);
-  if (!isSupported(publicKey, request.signatureAlgorithm)) throw new GateError('unsupported_csr_algorithm');
+  const der = pemBody(pem);
+  const request = parsed(() => new Pkcs10CertificateRequest(der));
+  // What the library reads only when it is asked for it.
+  const [publicKey, algorithm] = parsed(() => [Buffer.from(request.publicKey.rawData), request.signatureAlgorithm]);
+  if (!isOneSequence(der)) throw new GateError('invalid_csr', 'something follows the request');
+  if (!isSupported(publicKey, algorithm)) throw new GateError('unsupported_csr_algorithm');
   if (!(await request.verify().catch(() => false))) throw new GateError('invalid_csr_signature');
   if (request.attributes.length > 0 || request.extensions.length > 0) throw new GateError('csr_extensions_forbidden');
   return {
@@ -43,9 +47,21 @@ function parsed<Value>(read: () => Value): Value {
   }
 }
 
+/** Whether it is one DER SEQUENCE from its first byte to its last. */
+function isOneSequence(der: Uint8Array): boolean {
+  const [, first = 0] = der;
+  if (first < 0x80) return der.length === 2 + first;
+  const lengthBytes = first & 0x7f;
+  const length = der.subarray(2, 2 + lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0);
+  return der.length === 2 + lengthBytes + length;
+}
+
+/** By its bytes: a key has one spelling here, so that it is known again. */
 function isSupported(publicKey: Buffer, signature: { readonly name: string; readonly hash?: unknown }): boolean {
-  const key = parsed(() => createPublicKey({ key: publicKey, format: 'der', type: 'spki' }));
-  if (key.asymmetricKeyType === 'ed25519') return signature.name === 'Ed25519';
-  const isP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
-  return isP256 && signature.name === 'ECDSA' && (signature.hash as { name?: string } | undefined)?.name === 'SHA-256';
+  if (isEd25519(publicKey)) return signature.name === 'Ed25519';
+  return (
+    isWholeP256(publicKey) &&
+    signature.name === 'ECDSA' &&
+    (signature.hash as { name?: string } | undefined)?.name === 'SHA-256'
+  );
 }

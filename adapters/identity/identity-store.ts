@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { errorText, GateError } from '../../domain/errors.js';
+import { GateError } from '../../domain/errors.js';
 import type {
   CertificateRequest,
   Intent,
@@ -34,17 +34,15 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
   const { db } = store;
   await db.updateTable('identity_intents').set({ state: 'interrupted' }).where('state', '=', 'pending').execute();
 
-  const macOf = ({
-    token_sha256,
-    agent_id,
-    recovery_generation,
-    expires_ms,
-  }: Omit<Row<'identity_enrollments'>, 'mac'>): string =>
-    JSON.stringify([token_sha256, agent_id, Number(recovery_generation), Number(expires_ms)]);
-  /** Somebody who writes to the store cannot let himself in: he has no token whose row has this mark. */
-  const isGates = (row: Row<'identity_enrollments'>): boolean => {
+  type Named = Pick<Row<'identity_agents'>, 'id' | 'tenant' | 'agent_name'>;
+  const macOf = (
+    { token_sha256, recovery_generation, expires_ms }: Omit<Row<'identity_enrollments'>, 'mac'>,
+    { id, tenant, agent_name }: Named,
+  ): string => JSON.stringify([token_sha256, id, tenant, agent_name, Number(recovery_generation), Number(expires_ms)]);
+  /** Somebody who writes to the store has no token whose row has this mark, nor one for another agent than it was made for. */
+  const isGates = (row: Row<'identity_enrollments'>, agent: Named): boolean => {
     try {
-      return keys.authentic(row.mac, macOf(row), MAC_USE);
+      return keys.authentic(row.mac, macOf(row, agent), MAC_USE);
     } catch {
       return false;
     }
@@ -76,9 +74,10 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
       .selectAll()
       .where('token_sha256', '=', hash('sha256', token))
       .executeTakeFirst();
-    if (!row || !isGates(row)) throw new GateError('invalid_token');
+    if (!row) throw new GateError('invalid_token');
     const agent = await agentById(within, row.agent_id);
     if (!agent) throw new GateError('unregistered_agent');
+    if (!isGates(row, agent)) throw new GateError('invalid_token');
     if (row.intent_id !== null) return { issued: await givenBefore(within, row.intent_id, csrSha256) };
     if (Number(row.expires_ms) <= nowMs) throw new GateError('invalid_token');
     if (
@@ -164,6 +163,21 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
     if (numInsertedOrUpdatedRows !== 1n) throw new GateError('issuance_replay');
   }
 
+  /** One after the other of one agent: whoever takes certificates back sees the one that is being stored, or that one is not stored. */
+  const locked = (within: Database, agentId: string) =>
+    within
+      .updateTable('identity_agents')
+      .set({ recovery_generation: sql`recovery_generation` })
+      .where('id', '=', agentId)
+      .execute();
+  /** What is being made of an agent is not given out. */
+  const withoutOpenIntents = (within: Database, agentId: string) =>
+    within
+      .updateTable('identity_intents')
+      .set({ state: 'failed' })
+      .where('agent_id', '=', agentId)
+      .where('state', '=', 'pending')
+      .execute();
   const withoutUnusedTokens = (within: Database, agentId: string) =>
     within.deleteFrom('identity_enrollments').where('agent_id', '=', agentId).where('intent_id', 'is', null).execute();
 
@@ -185,6 +199,7 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
           .execute();
         const agent = await agentByName(within, tenant, name);
         if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
+        await locked(within, agent.id);
         await withoutUnusedTokens(within, agent.id);
         const token = randomBytes(32).toString('base64url');
         const row = {
@@ -197,7 +212,7 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
         };
         await within
           .insertInto('identity_enrollments')
-          .values({ ...row, mac: keys.authenticate(macOf(row), MAC_USE) })
+          .values({ ...row, mac: keys.authenticate(macOf(row, agent), MAC_USE) })
           .execute();
         return { agentId: agent.id, token };
       }),
@@ -235,6 +250,7 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
 
     release: (intent, svid, nowMs) =>
       inTransaction(async (within) => {
+        await locked(within, intent.agentId);
         const exactlyOne = ({ numUpdatedRows }: { readonly numUpdatedRows: bigint }, why: string): void => {
           if (numUpdatedRows !== 1n) throw new GateError('issuance_authority_denied', why);
         };
@@ -330,11 +346,13 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
   const revocation: RevocationStore = {
     revokeSvid: (svidId, tenant, by) =>
       inTransaction(async (within) => {
+        // As OpenSSL and Node write it.
+        const serial = svidId.replaceAll(':', '').toLowerCase();
         const find = () =>
           within
             .selectFrom('identity_svids')
             .select(['id', 'revoked_ms'])
-            .where((where) => where.or([where('id', '=', svidId), where('serial', '=', svidId)]))
+            .where((where) => where.or([where('id', '=', svidId), where('serial', '=', serial)]))
             .where('tenant', '=', tenant)
             .executeTakeFirst();
         const found = await find();
@@ -347,13 +365,17 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
       inTransaction(async (within) => {
         const agent = await agentById(within, agentId);
         if (agent?.tenant !== tenant) throw new GateError('not_found');
+        await locked(within, agentId);
         await withoutUnusedTokens(within, agentId);
+        await withoutOpenIntents(within, agentId);
         return revokeRows(within, { column: 'agent_id', value: agentId }, by);
       }),
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
         const agent = await agentById(within, agentId);
         if (agent?.tenant !== tenant) throw new GateError('not_found');
+        await locked(within, agentId);
+        await withoutOpenIntents(within, agentId);
         if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
         const { numUpdatedRows } = await within
@@ -442,6 +464,7 @@ async function asked<Value>(ask: () => Promise<Value>): Promise<Value> {
     return await ask();
   } catch (error) {
     if (error instanceof GateError) throw error;
-    throw new GateError('store_unavailable', `the store of identity: ${errorText(error)}`, { cause: error });
+    // Whoever asks may be anybody.
+    throw new GateError('store_unavailable', 'the store of identity does not answer', { cause: error });
   }
 }

@@ -54,7 +54,11 @@ const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map((
 const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
-  path.replace(':id', row.id).replace(':cid', row.correlation_id).replace(':version', '1');
+  path
+    .replace(':id', row.id)
+    .replace(':cid', row.correlation_id)
+    .replace(':version', '1')
+    .replace('/templates/:name', '/templates/a.rego');
 
 const SUGGESTED = {
   tenant: 'acme',

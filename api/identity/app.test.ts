@@ -193,6 +193,16 @@ describe.each(STORES)('identity on %s', (kind) => {
       isRefused(await redeem(forged, (await certificateRequest()).pem), 401, 'invalid_token');
     });
 
+    it('is of nobody else where somebody wrote another name, or another tenant, into the store', async () => {
+      const { token } = await enroll();
+      for (const change of ["tenant = 'other'", "agent_name = 'admin'"]) {
+        await place.sql(`update identity_agents set tenant = 'acme', agent_name = 'bot'`);
+        await place.sql(`update identity_agents set ${change}`);
+        isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+      }
+      expect(await svids()).toEqual([]);
+    });
+
     it('is refused for a request that proves nothing, and the token still counts', async () => {
       const { token } = await enroll();
       isRefused(await redeem(token, 'x'), 400, 'invalid_csr');
@@ -504,6 +514,28 @@ describe.each(STORES)('identity on %s', (kind) => {
       const { token, agent_id: unused } = await enroll('third');
       expect((await revoke({ kind: 'agent', agent_id: unused })).json()).toMatchObject({ revoked_svids: 0 });
       isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+    });
+
+    it('of an agent, or its recovery, leaves no certificate that is just being made', async () => {
+      const { cert_pem: current, agentId } = await first();
+      const { token, agent_id: newcomer } = await enroll('newcomer');
+      const { release } = store;
+      const by = { by: 'ada', reason: 'stolen', nowMs: now };
+      await service.close();
+      const meanwhile = (act: () => Promise<unknown>) =>
+        serve({ store: { release: async (...parts) => (await act(), release(...parts)) } });
+      meanwhile(() => store.revokeAgent(newcomer, 'acme', by));
+      isRefused(await redeem(token, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      await service.close();
+      meanwhile(() => store.openRecovery(agentId, 'acme', by));
+      isRefused(await renew(current, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      expect((await svids()).filter(({ revoked_ms }) => revoked_ms === null)).toEqual([]);
+    });
+
+    it('takes a serial as OpenSSL writes it', async () => {
+      const { id, cert_pem: pem } = await first();
+      const serial = new X509Certificate(pem).serialNumber.toUpperCase().replaceAll(/(..)(?=.)/g, '$1:');
+      expect((await revoke({ kind: 'svid', svid_id: serial })).json()).toMatchObject({ id });
     });
 
     it('takes from a token what it gave', async () => {

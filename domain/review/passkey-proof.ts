@@ -1,3 +1,4 @@
+import { isEd25519, isP256 } from '../crypto/spki.js';
 import { type AsymmetricKeyDetails, createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { PasskeyApproval } from '../../contracts/approval.js';
@@ -96,13 +97,11 @@ const isRsa = ({ modulusLength: bits = 0, publicExponent: e = 0n }: AsymmetricKe
 /** ES256, EdDSA (Ed25519) or RS256. */
 function readKey(spki: string): KeyObject | null {
   try {
-    const key = createPublicKey({ key: bytesOf(spki), format: 'der', type: 'spki' });
-    const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-    const known =
-      type === 'ed25519' ||
-      (type === 'ec' && details?.namedCurve === 'prime256v1') ||
-      (type === 'rsa' && isRsa(details ?? {}));
-    return known ? key : null;
+    const bytes = bytesOf(spki);
+    const key = createPublicKey({ key: bytes, format: 'der', type: 'spki' });
+    if (key.asymmetricKeyType === 'ec') return isP256(bytes) ? key : null;
+    const isKnown = isEd25519(bytes) || (key.asymmetricKeyType === 'rsa' && isRsa(key.asymmetricKeyDetails ?? {}));
+    return isKnown ? key : null;
   } catch {
     return null;
   }

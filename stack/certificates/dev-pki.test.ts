@@ -188,6 +188,29 @@ describe('the key of the CA', () => {
     expect(openKey(keys, 'certificates', after.sealedCaKey.text)).toBe(key);
     expect(readFileSync(sealed, 'utf8')).toBe(after.sealedCaKey.text);
     expect(existsSync(clear)).toBe(false);
+    // A start that ended in the middle left both.
+    writeFileSync(clear, key);
+    await ensureDevelopmentPki({ stateDir, trustDomain });
+    expect(existsSync(clear)).toBe(false);
+  });
+
+  it.each([
+    [
+      'it is damaged',
+      'pki/ca/ca.key.sealed',
+      (file: string) => writeFileSync(file, 'x'),
+      /ca\.key\.sealed does not open/,
+    ],
+    ['what seals it is lost', 'secrets/identity-keys', unlinkSync, /identity-keys is gone/],
+  ] as const)('is never replaced, and the start says what to restore, where %s', async (_what, path, damage, says) => {
+    const { ca } = await ensureDevelopmentPki({ stateDir, trustDomain });
+    const file = join(stateDir, path);
+    const before = readFileSync(file);
+    damage(file);
+    for (let start = 0; start < 2; start += 1)
+      await expect(ensureDevelopmentPki({ stateDir, trustDomain })).rejects.toThrow(says);
+    writeFileSync(file, before);
+    expect((await ensureDevelopmentPki({ stateDir, trustDomain })).ca).toBe(ca);
   });
 });
 
@@ -196,8 +219,7 @@ describe('the CA is made anew, and every leaf with it', () => {
 
   it.each<[string, string, () => void]>([
     ['for another trust domain', 'other.local', () => {}],
-    ['when its key is damaged', trustDomain, () => writeFileSync(join(stateDir, 'pki/ca/ca.key.sealed'), 'x')],
-    ['when what seals its key is lost', trustDomain, () => unlinkSync(join(stateDir, 'secrets/identity-keys'))],
+    ['when its certificate is lost', trustDomain, () => unlinkSync(join(stateDir, 'pki/ca/ca.crt'))],
   ])('%s', async (_why, domain, damage) => {
     const before = await ensureDevelopmentPki({ stateDir, trustDomain });
     damage();

@@ -7,7 +7,7 @@ import {
   randomBytes,
   X509Certificate,
 } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
@@ -162,7 +162,11 @@ async function ensureAuthority(stateDir: string, trustDomain: string): Promise<A
     string,
     string,
   ];
-  const keys = parseKeyRing(ensureKeyRing(resolve(stateDir, 'secrets', 'identity-keys')));
+  const ringFile = resolve(stateDir, 'secrets', 'identity-keys');
+  // A new ring opens nothing that an earlier one sealed.
+  if (existsSync(file) && !existsSync(ringFile))
+    throw new Error(`${ringFile} is gone, and ${file} is sealed with it: restore it, or remove the whole state folder`);
+  const keys = parseKeyRing(ensureKeyRing(ringFile));
   const kept = (key: string, cert: string, certificate: X509Certificate, text: string): Authority => ({
     cert,
     key,
@@ -178,7 +182,11 @@ async function ensureAuthority(stateDir: string, trustDomain: string): Promise<A
     validFor(stored.certificate, stored.certificate, new Date(), remainingMs) &&
     spiffeOfCertificate(stored.certificate) === `spiffe://${trustDomain}`
   ) {
-    if (stored.sealed !== null) return kept(stored.key, stored.cert, stored.certificate, stored.sealed);
+    if (stored.sealed !== null) {
+      // A start that ended between sealing it and this left it.
+      rmSync(clearFile, { force: true });
+      return kept(stored.key, stored.cert, stored.certificate, stored.sealed);
+    }
     const text = sealKey(keys, 'certificates', stored.key);
     replaceFile(file, text, PRIVATE_FILE);
     rmSync(clearFile, { force: true });
@@ -192,7 +200,7 @@ async function ensureAuthority(stateDir: string, trustDomain: string): Promise<A
   return kept(made.key, made.cert, new X509Certificate(made.cert), text);
 }
 
-/** `sealed` is null for a key in clear text. Null for what is missing, damaged, or does not fit. */
+/** `sealed` is null for a key in clear text. Null for what is missing or does not fit. */
 function loadAuthority(from: {
   readonly certFile: string;
   readonly clearFile: string;
@@ -205,16 +213,20 @@ function loadAuthority(from: {
     return clear && { ...clear, sealed: null };
   }
   const cert = readIfPresent(from.certFile, PUBLIC_FILE);
-  const key = openedKey(from.keys, sealed);
-  const certificate = cert !== null && key !== null ? readCredential({ cert, key }) : null;
-  return certificate && { cert: cert as string, key: key as string, certificate, sealed };
+  const key = openedKey(from.keys, sealed, from.file);
+  const certificate = cert !== null ? readCredential({ cert, key }) : null;
+  return certificate && { cert: cert as string, key, certificate, sealed };
 }
 
-function openedKey(keys: KeyRing, sealed: string): string | null {
+/** Throws where it does not open: a new CA in its place would be past mending. */
+function openedKey(keys: KeyRing, sealed: string, file: string): string {
   try {
     return openKey(keys, 'certificates', sealed);
-  } catch {
-    return null;
+  } catch (error) {
+    throw new Error(
+      `${file} does not open with secrets/identity-keys: restore both from one backup, or remove the whole state folder`,
+      { cause: error },
+    );
   }
 }
 

@@ -57,8 +57,8 @@ function isSafeAddress(location: string): boolean {
 }
 
 function isStrong({ publicKey }: X509Certificate): boolean {
-  const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = publicKey;
-  return kind === 'rsa' && (details?.modulusLength ?? 0) >= LEAST_BITS;
+  // Node ends the process where it is to tell of some keys of curves.
+  return publicKey.asymmetricKeyType === 'rsa' && (publicKey.asymmetricKeyDetails?.modulusLength ?? 0) >= LEAST_BITS;
 }
 
 export const validAt = (certificates: readonly X509Certificate[], nowMs: number): readonly X509Certificate[] =>
