@@ -90,7 +90,7 @@ describe('a suggestion', () => {
     const text = await shown();
     expect(asked).toEqual([
       { path: '/policies/suggestions?tenant=acme', body: null },
-      { path: '/policies?tenant=acme', body: null },
+      { path: '/policies/standing?tenant=acme', body: null },
     ]);
     expect(text).not.toMatch(/<script>alert|\u202e/);
     const said = words(text);
