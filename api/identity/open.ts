@@ -29,7 +29,10 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   const store = await needed('the store of identity', openIdentityStore(parts.storeTarget('identity'), own.keys));
   parts.onStop('stores', 'the store of identity', () => store.close());
   const tokenKeys = [publicJwk];
-  const keys = bundleKeys(certificatesOf(parts.tls.ca), tokenKeys);
+  const keys = await needed(
+    'the trust bundle (GATE_TLS_CA_FILE)',
+    Promise.resolve().then(() => bundleKeys(certificatesOf(parts.tls.ca), tokenKeys)),
+  );
   const bundle = {
     keys,
     spiffe_sequence: await needed('the store of identity', store.bundleSequence(bundleDigest(keys))),

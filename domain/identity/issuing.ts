@@ -124,8 +124,6 @@ export function createIssuing(parts: {
     const [notBeforeMs, notAfterMs] = [now - BACKDATE_MS, now + ttlSeconds * 1_000].map(
       (ms) => Math.floor(ms / 1_000) * 1_000,
     ) as [number, number];
-    if (notAfterMs > signer.notAfterMs)
-      throw new GateError('ca_unavailable', 'the certificate of the CA ends before this one would');
     const spiffe = agentSpiffe(trustDomain, intent.tenant, intent.agent, uuidV7());
     const signed = await signer.sign({
       commonName: intent.agent,
@@ -145,6 +143,9 @@ export function createIssuing(parts: {
       return { ...(await store.enroll({ ...enrollment, nowMs, expiresMs })), expiresMs };
     },
     async issue(request, authority, ttlSeconds) {
+      // Before anything is used up.
+      if (clock() + ttlSeconds * 1_000 > signer.notAfterMs)
+        throw new GateError('ca_unavailable', 'the certificate of the CA ends before this one would');
       const begun = await store.begin(request, authority, clock());
       if ('issued' in begun) return begun.issued;
       try {

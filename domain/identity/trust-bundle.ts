@@ -7,7 +7,7 @@ import type { PublicJwk } from './signer.js';
 export const REFRESH_HINT_SECONDS = 300;
 
 /**
- * What certificates and tokens of this trust domain are verified with
+ * What certificates and tokens of this trust domain are verified with; throws for a CA whose key is not of a curve
  * ([SPIFFE bundle](https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE_Trust_Domain_and_Bundle.md), 4): its CAs, and the keys of its tokens.
  */
 export const bundleKeys = (
@@ -16,6 +16,10 @@ export const bundleKeys = (
 ): SpiffeBundle['keys'] =>
   [
     ...authorities.map((certificate) => {
+      if (certificate.publicKey.asymmetricKeyType !== 'ec')
+        throw new Error(
+          `the CA ${certificate.subject} has a key of another kind than EC, which this bundle does not tell`,
+        );
       const { kty, crv, x, y } = certificate.publicKey.export({ format: 'jwk' });
       return { use: 'x509-svid' as const, kty, crv, x, y, x5c: [certificate.raw.toString('base64')] };
     }),
