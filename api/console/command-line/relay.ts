@@ -93,13 +93,18 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
           return await reply
             .code(answer.status)
             .type('application/json')
-            .send(isShown ? textSeenBy(person.role, text) : text);
+            .send(isShown ? textSeenBy(person.role, text, soughtIn(request)) : text);
         } catch (error) {
           throw error instanceof GateError ? error : away(error);
         }
       },
     });
 }
+
+const soughtIn = ({ query }: FastifyRequest): string | undefined => {
+  const { q } = query as { readonly q?: unknown };
+  return typeof q === 'string' ? q : undefined;
+};
 
 const NAMES = { hil: 'the review service', ledger: 'the ledger' } as const;
 const UNKNOWN = {

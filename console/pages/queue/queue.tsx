@@ -27,7 +27,7 @@ import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
 import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
-import { seenBy, summarySeenBy } from './seen-by.js';
+import { seenBy, listSeenBy } from './seen-by.js';
 import { Similar } from './similar.js';
 
 /** The first page: what waits. */
@@ -122,7 +122,7 @@ async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
   const id = soughtId(query);
   if (id === null) {
     const page = await hil.summaries(query);
-    return { ...page, items: page.items.map((item) => summarySeenBy(visit.person.role, item)) };
+    return { ...page, items: listSeenBy(visit.person.role, page.items, query.q) };
   }
   const [row, { pending_count }] = await Promise.all([
     rowOf(visit, id),

@@ -82,6 +82,23 @@ describe('what a list says of a call under review', () => {
     expect([text.includes('move 25 to'), text.includes(TO)]).toEqual([true, isWhole]);
   });
 
+  it.each(ROLES)('is found by a %s with what is masked: %s', async (role, isWhole) => {
+    const { id } = await park(1);
+    const browser = await fixture.browser({ role });
+    const authorization = `Bearer ${await fixture.token({ role })}`;
+    const found = async (q: string) => {
+      const asked = `?q=${encodeURIComponent(q)}`;
+      const [page, short] = await Promise.all([
+        browser.get(`/hil${asked}`),
+        fixture.stranger().get(`/command-line/hil/pending/summaries${asked}`, { authorization }),
+      ]);
+      return [page, short].map(({ text }) => text.includes(id));
+    };
+    for (const guess of [TO, 'ANN@', '@acme']) expect([guess, await found(guess)]).toEqual([guess, [isWhole, isWhole]]);
+    for (const shown of ['wire_', 'MOVE 25', 'for the first time', id.slice(0, 8)])
+      expect([shown, await found(shown)]).toEqual([shown, [true, true]]);
+  });
+
   it.each(ROLES)('is told to a %s by both streams with secrets: %s', async (role, isWhole) => {
     const at = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
     const { cookie } = await fixture.browser({ role });

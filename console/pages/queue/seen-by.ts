@@ -28,8 +28,22 @@ export const summarySeenBy = (role: Role, summary: PendingSummary): PendingSumma
     ? summary
     : { ...summary, risk_summary: masked(summary.risk_summary), predicted: masked(summary.predicted) };
 
+/** Rows of a list as a role may see them. Whoever looks for a text finds no row by what is masked for him: else he could guess at it. */
+export const listSeenBy = (role: Role, rows: readonly PendingSummary[], q = ''): readonly PendingSummary[] =>
+  rows
+    .map((row) => summarySeenBy(role, row))
+    .filter((row) => isAtLeast(role, 'approver') || says(row, q.toLowerCase()));
+
+function says({ id, correlation_id, agent_id, method, tool, risk_summary, predicted }: PendingSummary, text: string) {
+  const said = [agent_id, method, tool, risk_summary, predicted ?? ''];
+  return (
+    said.some((one) => one.toLowerCase().includes(text)) ||
+    [id, correlation_id].some((one) => one.startsWith(text.trim()))
+  );
+}
+
 /** The same of an answer of the review service as text: a row, a list of rows or a page of them, whole or in short, or an event about one. */
-export function textSeenBy(role: Role, text: string): string {
+export function textSeenBy(role: Role, text: string, q?: string): string {
   if (isAtLeast(role, 'approver')) return text;
   const answer = JSON.parse(text) as JsonObject;
   const seen = (one: Json | undefined): Json | undefined => {
@@ -39,6 +53,10 @@ export function textSeenBy(role: Role, text: string): string {
   };
   const { items, pending } = answer;
   if (Array.isArray(answer)) return JSON.stringify(answer.map(seen));
-  if (Array.isArray(items)) return JSON.stringify({ ...answer, items: items.map(seen) });
+  if (Array.isArray(items)) {
+    const shorts = items as unknown as PendingSummary[];
+    const isShort = shorts.every((one) => 'predicted' in one);
+    return JSON.stringify({ ...answer, items: isShort ? listSeenBy(role, shorts, q) : items.map(seen) });
+  }
   return JSON.stringify(pending === undefined ? seen(answer) : { ...answer, pending: seen(pending) });
 }
