@@ -10,22 +10,10 @@ import type { TestLedgerPlace } from '../test/support/ledger.js';
 import { MINED_FACTS } from '../test/support/mined-facts.js';
 import type { WholeReviews } from '../test/support/whole-reviews.js';
 import { AGENTS, correlation, NOW_MS } from './long-ledger.js';
+import { inBatches, transferToReview } from './many-reviews.js';
 import { benchCompiler, NO_LEDGER, policiesOf, policyStoreOf } from './policy-parts.js';
 
 const BY = { reason: 'measured', actor_sub: 'bench', actor_idp: 'system' };
-/** Calls that are parked together: commits are shared. */
-const AT_ONCE = 200;
-
-/** So many at a time, for stores whose commits are shared. Returns what came of each. */
-async function inBatches<Made>(count: number, make: (n: number) => Promise<Made>): Promise<Made[]> {
-  const made: Made[] = [];
-  for (let from = 0; from < count; from += AT_ONCE)
-    made.push(
-      ...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, at) => make(from + at)))),
-    );
-  return made;
-}
-
 /** Calls that wait, and as many hundredths of them that were decided; each by the id of its row, the oldest last. */
 export async function parkedCalls(
   reviews: WholeReviews,
@@ -33,27 +21,10 @@ export async function parkedCalls(
 ): Promise<{ readonly waiting: readonly string[]; readonly decided: readonly string[] }> {
   const park = async (n: number): Promise<string> => {
     const { row } = await reviews.createOnce({
-      agent_id: `agent-${n % AGENTS}`,
+      ...transferToReview(n),
       correlation_id: correlation(2 * n + 2),
-      method: 'tools/call',
-      request_payload: {
-        jsonrpc: '2.0',
-        id: n,
-        method: 'tools/call',
-        params: {
-          name: 'wire_transfer',
-          arguments: { amount: n, to: 'DE02 1203 0000 0000 2020 51', note: 'x'.repeat(400) },
-        },
-      },
-      risk_summary: 'The tool moves money, and nobody of this agent has sent any to this account before.',
-      state_namespace: 'operator',
       ttl_seconds: lifeMs / 1_000,
       created_at: new Date(NOW_MS - n * 10).toISOString(),
-      review_reasons: ['money movement', 'new recipient'],
-      brain_scores: { drift: 0.2, injection: 0.01 },
-      projected_cost_micros: 1_200,
-      approval_tier: 'standard',
-      agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent',
       tenant,
     });
     return row.id;

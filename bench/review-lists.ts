@@ -10,11 +10,10 @@ import { openStore } from '../adapters/store/database.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerPlace, STORES } from '../test/support/ledger.js';
 import { describeMachine, type Machine } from './machine.js';
+import { inBatches, transferToReview } from './many-reviews.js';
 import { quantile, rounded } from './numbers.js';
 import { reviewStoreOver, type WholeReviews } from '../test/support/whole-reviews.js';
 
-const AGENTS = 200;
-const AT_ONCE = 200;
 const NOW_MS = Date.UTC(2026, 10, 21);
 const SPACING_MS = 10;
 
@@ -113,25 +112,10 @@ const idOf = new Map<number, string>();
 
 async function park(reviews: WholeReviews, n: number): Promise<void> {
   const { row } = await reviews.createOnce({
-    agent_id: `agent-${n % AGENTS}`,
+    ...transferToReview(n),
     correlation_id: correlation(n),
-    method: 'tools/call',
-    request_payload: {
-      jsonrpc: '2.0',
-      id: n,
-      method: 'tools/call',
-      params: {
-        name: 'wire_transfer',
-        arguments: { amount: n, to: 'DE02 1203 0000 0000 2020 51', note: 'x'.repeat(400) },
-      },
-    },
-    risk_summary: 'The tool moves money, and nobody of this agent has sent any to this account before.',
-    state_namespace: 'operator',
     ttl_seconds: 86_400,
     created_at: new Date(NOW_MS - n * SPACING_MS).toISOString(),
-    review_reasons: ['money movement', 'new recipient'],
-    brain_scores: { drift: 0.2, injection: 0.01 },
-    projected_cost_micros: 1_200,
     sandbox_report: {
       contract: 'gate.sandbox-report/v1',
       analyzer_version: '10',
@@ -146,8 +130,6 @@ async function park(reviews: WholeReviews, n: number): Promise<void> {
       scope: { targets: 1, wildcards: false, recursive: false },
       money: null,
     },
-    approval_tier: 'standard',
-    agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent',
     tenant: 'acme',
   });
   idOf.set(n, row.id);
@@ -164,12 +146,6 @@ async function settle(reviews: WholeReviews, n: number): Promise<void> {
     decided_via: 'console',
     principal: null,
   });
-}
-
-/** Several changes at a time, for stores that have a pool. */
-async function inBatches(rows: number, change: (n: number) => Promise<void>): Promise<void> {
-  for (let from = 0; from < rows; from += AT_ONCE)
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows - from) }, (_, index) => change(from + index)));
 }
 
 async function measured(
