@@ -284,9 +284,7 @@ const Editing = ({
           <summary>What a rule reads of a call</summary>
           <p>
             {RULE_INPUT.map((name) => (
-              <>
-                <code key={name}>input.{name}</code>{' '}
-              </>
+              <code key={name}>input.{name} </code>
             ))}
           </p>
         </details>

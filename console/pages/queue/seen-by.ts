@@ -42,7 +42,7 @@ function says({ id, correlation_id, agent_id, method, tool, risk_summary, predic
   );
 }
 
-/** The same of an answer of the review service as text: a row, a list of rows or a page of them, whole or in short, or an event about one. */
+/** The same of an answer of the review service as text: a row, a list of rows, a page of them in short, or an event about one. */
 export function textSeenBy(role: Role, text: string, q?: string): string {
   if (isAtLeast(role, 'approver')) return text;
   const answer = JSON.parse(text) as JsonObject;
@@ -53,10 +53,7 @@ export function textSeenBy(role: Role, text: string, q?: string): string {
   };
   const { items, pending } = answer;
   if (Array.isArray(answer)) return JSON.stringify(answer.map(seen));
-  if (Array.isArray(items)) {
-    const shorts = items as unknown as PendingSummary[];
-    const isShort = shorts.every((one) => 'predicted' in one);
-    return JSON.stringify({ ...answer, items: isShort ? listSeenBy(role, shorts, q) : items.map(seen) });
-  }
+  if (Array.isArray(items))
+    return JSON.stringify({ ...answer, items: listSeenBy(role, items as unknown as PendingSummary[], q) });
   return JSON.stringify(pending === undefined ? seen(answer) : { ...answer, pending: seen(pending) });
 }
