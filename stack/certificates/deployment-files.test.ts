@@ -4,7 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
+import { openKey } from '../../adapters/identity/sealed-key.js';
 import { parseDatabaseRoles } from '../../config/prepare.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { DevelopmentFile } from '../development-file.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
@@ -70,6 +72,15 @@ describe('the files of a deployment', () => {
         keys.set(pem, container);
       }
     expect(keys.size).toBeGreaterThan(10);
+  });
+
+  it.each(['state', 'state/engine'])('hold the key of the CA under %s nowhere in clear text', (state) => {
+    const keys = parseKeyRing(readFileSync(join(folder, state, 'secrets/identity-keys'), 'utf8').trim());
+    const opened = openKey(keys, 'certificates', readFileSync(join(folder, state, 'pki/ca/ca.key.sealed'), 'utf8'));
+    expect(opened).toContain('PRIVATE KEY');
+    for (const container of DEPLOYMENT_FOLDERS)
+      for (const file of readdirSync(join(folder, 'out', container)))
+        expect([container, file, text(container, file).includes(opened.trim())]).toEqual([container, file, false]);
   });
 
   it('hold the key of the data plane’s CA sealed, for identity alone, and that of the engine’s nowhere', () => {
