@@ -36,6 +36,11 @@ describe('the pages that `npm run bench -- console` asks', () => {
     expect(names).toEqual([...new Set(names)]);
   });
 
+  it('ask for the part that the list loads also where the queue has one page', () => {
+    const asked = askedPages(PAGES, { ...HELD, lastOfQueue: '/hil' });
+    expect(asked).toContainEqual(expect.objectContaining({ address: '/hil?part=rows' }));
+  });
+
   it('come from the table of routes: a page that is added is asked, or told as not asked and why', () => {
     expect(askedPages([added('/new'), added('/hil/:id/new'), added('/things/:thing')], HELD)).toEqual([
       { page: '/new', what: '', address: '/new' },

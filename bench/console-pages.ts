@@ -57,7 +57,10 @@ const ALSO: Elsewhere = {
     ['a search', ({ agent }) => `/hil?q=${agent}`],
     ['a search for what no call has', () => '/hil?q=nothing+has+this'],
     ['what was denied', () => '/hil?status=denied'],
-    ['the part that the list loads', ({ lastOfQueue }) => `${lastOfQueue}&part=rows`],
+    [
+      'the part that the list loads',
+      ({ lastOfQueue }) => `${lastOfQueue}${lastOfQueue.includes('?') ? '&' : '?'}part=rows`,
+    ],
   ],
   '/hil/:id': [['the part that opens beside the list', ({ review }) => `/hil/${review}?part=detail`]],
   '/audit': [

@@ -98,7 +98,7 @@ export async function runConsoleBench({
           const figure = figureOf(one, callers, size, together(pressed), baseline, cpuMs, got);
           const slow = callers === 1 && figure.p95_ms > SLOW_MS ? ', slow' : '';
           say(
-            `${one.page} ${one.what}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms, CPU ${figure.cpu_ms} ms${slow}`,
+            `${one.page} ${one.what}, ${callers}: ${figure.pages_per_s} pages/s, p95 ${figure.p95_ms} ms, CPU ${figure.cpu_ms} ms${slow}${figure.others > 0 ? `, ${figure.others} answers that are no page` : ''}`,
           );
           pages.push(figure);
         }
@@ -134,7 +134,7 @@ export async function runConsoleBench({
       `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on to the last and back, each for three minutes at most, in a headless browser without a graphics card.`,
       'plain page: as many rows of the same height and text in a list of the same size, without a script and without anything that skips what nobody sees, scrolled in the same way in the same browser.',
       `late_frames: ${TRACED_MS / 1_000} s of scrolling with the browser’s tracing on (slower than without): what each of its threads did on a core in frames that came late, in ms for one of them, and what the main thread did most. idle: of this machine’s cores, that this page did not use.`,
-      'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction_ms: from a key to the frame that shows what it did.',
+      'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction: from the key or press to the frame after the one that shows what it did; where it leads to a page, to the first paint of that.',
     ],
     tables: {
       pages,
