@@ -6,7 +6,7 @@ import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import type { FlowOwner } from '../../domain/information-flow/flow.js';
+import { AGENT_LIMITS, type FlowOwner } from '../../domain/information-flow/flow.js';
 import type { StoreTarget } from '../store/database.js';
 import { openCallStore } from './call-store.js';
 
@@ -37,7 +37,7 @@ const textOf = (text: string) =>
 describe.each([
   ['SQLite', (): StoreTarget => ({ file: join(folder, `${(places += 1)}.db`) })],
   ['Postgres', (): StoreTarget => ({ url: postgres.url, schema: `flows_${(places += 1)}` })],
-])('what answers brought in, on %s', (_name, placeOf) => {
+])('what answers brought in, on %s', (name, placeOf) => {
   let target: StoreTarget;
   let store: CallStore;
   let calls = 0;
@@ -157,4 +157,20 @@ describe.each([
     await answered('write to the last one');
     expect(await found('ada@customer.example')).toEqual([expect.stringMatching(/^mail of unknown/)]);
   }, 300_000);
+
+  // The same code on both stores: once is enough.
+  if (name === 'SQLite')
+    it('count by the limits that nobody set: so many answers, and no more', async () => {
+      await store.close();
+      store = await openCallStore({ target, keys: parseKeyRing(ONE), now: () => clock });
+      await answered('write to eve@evil.example');
+      for (let at = 1; at < AGENT_LIMITS.answers; at += 1) {
+        clock += 1;
+        await answered('nothing to write to');
+      }
+      expect(await found('eve@evil.example')).toEqual([expect.stringMatching(/^mail of read_email/)]);
+      clock += 1;
+      await answered('nothing more');
+      expect(await found('eve@evil.example')).toEqual([expect.stringMatching(/^mail of unknown/)]);
+    }, 120_000);
 });

@@ -105,7 +105,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     }
     return replies;
   }
-  const watch = (block = false) =>
+  const watch = (block = false, limits: { readonly mostPages?: number } = { mostPages: MOST_PAGES }) =>
     watchToolDefinitions<Upstream>(
       {
         control: async (_caller, request) => {
@@ -125,7 +125,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
         egress,
         onDegraded: (error) => degraded.push(error),
         onFault: (error) => faults.push(error),
-        mostPages: MOST_PAGES,
+        ...limits,
         onTooLong: (owner, pageCount) => tooLong.push(`${owner.agent} ${pageCount}`),
       },
     );
@@ -438,6 +438,17 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     expect(replies.flatMap((reply, page) => (reply instanceof GateError ? [page] : []))).toEqual([9, 12]);
     expect(await found()).toMatchObject([{ changed: ['t9'], added: [] }, { found: { t12: expect.any(Array) } }]);
   });
+
+  if (kind === 'sqlite')
+    it('puts a hundred pages together where nobody set another limit', async () => {
+      const watched = watch(false, {});
+      const pagesOf = (count: number) => Array.from({ length: count }, (_, page) => [tool(`t${page}`)]);
+      await list(pagesOf(100), { watched });
+      expect([tooLong, (await pins.read(owner)).complete]).toEqual([[], true]);
+      await pins.forget(owner);
+      await list(pagesOf(101), { watched });
+      expect([tooLong, (await pins.read(owner)).complete]).toEqual([['bot 100'], false]);
+    });
 
   it('compares the pages of a list that has become longer than it puts together one by one', async () => {
     const watched = watch();
