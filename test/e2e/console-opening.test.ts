@@ -390,13 +390,17 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     const question = (page: Page) => page.getByRole('dialog', { name: /^Approve\?/ });
     const button = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true });
 
+    /** The list stands beside the call, or above it (console.css). */
+    const layoutOf = (width: number): string => (width > 760 ? 'wide' : 'narrow');
     const SIZES = [
       ['1280 px', { viewport: { width: 1280, height: 800 } }],
       ['360 px', { viewport: { width: 360, height: 640 } }],
       // As wide and high as the first, in pixels that are twice as large.
       ['a zoom of 200 %', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }],
     ] as const;
-    it.each(someOf('windows in which somebody jumps to the end', SIZES, 1))(
+    it.each(
+      oneOfEach('windows in which somebody jumps to the end', SIZES, ([, { viewport }]) => layoutOf(viewport.width)),
+    )(
       'only scrolls after a jump to the end, by keys too, and then asks: at %s',
       async (_size, options) => {
         const agent = `jumps-${options.viewport.width}`;
@@ -463,7 +467,9 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       [320, 256, false],
       [320, 200, false],
     ] as const;
-    it.each(oneOfEach('windows in which all is uncovered', WINDOWS, ([, , folds]) => String(folds)))(
+    it.each(
+      oneOfEach('windows in which all is uncovered', WINDOWS, ([width, , folds]) => `${layoutOf(width)} ${folds}`),
+    )(
       'asks at %d x %d once every value was uncovered, also after one above them was unfolded',
       async (width, height, folds) => {
         const values = Object.fromEntries(
