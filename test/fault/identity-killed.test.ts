@@ -66,6 +66,8 @@ async function start(): Promise<void> {
 }
 
 async function kill(): Promise<void> {
+  // It may have ended by itself.
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGKILL');
   await exited;

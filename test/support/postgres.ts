@@ -176,13 +176,17 @@ async function freshDatabase(serverUrl: string, template = 'template0'): Promise
 
 const ways = new Map<string, Promise<string>>();
 
-/** Copied as files, a database takes half of the time that it takes as pages through the log. Before Postgres 15 there was no other way. */
+/**
+ * Copied as files, a database takes less than half of the server's processor than as pages through the log, where nothing is synced. Before Postgres
+ * 15 there was no other way.
+ */
 function copiedAsFiles(serverUrl: string): Promise<string> {
   let way = ways.get(serverUrl);
   if (!way) {
-    way = administer(serverUrl, "select current_setting('server_version_num')::integer >= 150000 as chosen").then(
-      ({ rows: [row] }) => (row?.chosen ? ' strategy file_copy' : ''),
-    );
+    way = administer(
+      serverUrl,
+      "select current_setting('server_version_num')::integer >= 150000 and current_setting('fsync') = 'off' as chosen",
+    ).then(({ rows: [row] }) => (row?.chosen ? ' strategy file_copy' : ''));
     ways.set(serverUrl, way);
     way.catch(() => ways.delete(serverUrl));
   }
@@ -195,7 +199,13 @@ const administrators = new Map<string, pg.Pool>();
 function administer(serverUrl: string, statement: string): Promise<pg.QueryResult> {
   let pool = administrators.get(serverUrl);
   if (!pool) {
-    pool = new pg.Pool({ connectionString: serverUrl, max: 4, idleTimeoutMillis: 2_000, allowExitOnIdle: true });
+    pool = new pg.Pool({
+      connectionString: serverUrl,
+      max: 4,
+      idleTimeoutMillis: 2_000,
+      connectionTimeoutMillis: 5_000,
+      allowExitOnIdle: true,
+    });
     pool.on('error', () => {
       // Its server may be a mortal one. What is asked next gets a new connection.
     });
