@@ -40,6 +40,7 @@ import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js'
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import { readDecidedPage } from './decided-page.js';
+import { createHuntSums, type HuntScope } from './hunt-sums.js';
 import { factPages, factsAt } from './read-report-rows.js';
 import { readReplayPage } from './replay-page.js';
 
@@ -53,7 +54,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export interface LedgerReports extends ReplaySource, Pick<DecisionSource, 'decidedPage'> {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
-  hunt(filter: RowFilter, limit: number): Promise<Hunt>;
+  hunt(filter: HuntFilter, limit: number): Promise<Hunt>;
   replayCorpus(filter: RowFilter, query: CorpusQuery): Promise<ChosenCorpus>;
   behavioralBaseline(
     query: { readonly agentId: string; readonly baselineDays: number; readonly recentDays: number } & Scope,
@@ -97,6 +98,9 @@ interface ReportOptions {
   readonly clock: () => number;
 }
 
+/** What a hunt may ask for. */
+type HuntFilter = HuntScope & Pick<RowFilter, 'methods' | 'signal' | 'authorized'>;
+
 const ALARM_KINDS = EVENT_KINDS.filter((kind) => kind.startsWith('alarm.'));
 
 /** The narrative alone, over the rows of an open ledger. */
@@ -116,6 +120,7 @@ export const narrativeOver =
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
   const reportRows = (filter: RowFilter) => factPages(db, filter);
+  const huntSums = createHuntSums(db, clock);
   const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
 
   const openedInput = async (reportRow: ReportRow): Promise<JsonObject | null> => {
@@ -153,7 +158,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
 
   return {
     narrative: narrativeOver(db, clock),
-    hunt: (filter, limit) => reading(() => huntAgents(reportRows(filter), { limit, from: filter.from, to: filter.to })),
+    hunt: (filter, limit) => reading(async () => huntAgents(await huntSums(filter), { ...filter, limit })),
     replayCorpus: (filter, query) =>
       reading(async () => {
         const chosen = await chooseCorpus(
