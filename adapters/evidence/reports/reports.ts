@@ -35,14 +35,16 @@ import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from '../../../doma
 import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import { huntAgents } from '../../../domain/evidence/reports/hunt.js';
 import { narrativeSpan, tellNarrative } from '../../../domain/evidence/reports/narrative.js';
-import { SILENCE_KINDS, silentAgents } from '../../../domain/evidence/reports/silence.js';
+import { silentAgents } from '../../../domain/evidence/reports/silence.js';
 import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import { readDecidedPage } from './decided-page.js';
-import { createHuntSums, type HuntScope } from './hunt-sums.js';
+import { huntsOver } from './hunt-sums.js';
 import { factPages, factsAt } from './read-report-rows.js';
 import { readReplayPage } from './replay-page.js';
+import { rostersOver } from './rosters.js';
+import { createStretchSums, type SumScope } from './stretch-sums.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 const HOUR_MS = 3_600_000;
@@ -99,7 +101,7 @@ interface ReportOptions {
 }
 
 /** What a hunt may ask for. */
-type HuntFilter = HuntScope & Pick<RowFilter, 'methods' | 'signal' | 'authorized'>;
+type HuntFilter = SumScope & Pick<RowFilter, 'methods' | 'signal' | 'authorized'>;
 
 const ALARM_KINDS = EVENT_KINDS.filter((kind) => kind.startsWith('alarm.'));
 
@@ -120,7 +122,8 @@ export const narrativeOver =
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
   const reportRows = (filter: RowFilter) => factPages(db, filter);
-  const huntSums = createHuntSums(db, clock);
+  const huntSums = createStretchSums(db, clock, huntsOver(db));
+  const rosters = createStretchSums(db, clock, rostersOver(db));
   const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
 
   const openedInput = async (reportRow: ReportRow): Promise<JsonObject | null> => {
@@ -224,7 +227,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
       }),
     silentAgents: ({ sinceHours, tenant }) =>
       reading(async () =>
-        silentAgents(counts({ tenant, eventKinds: SILENCE_KINDS }), {
+        silentAgents(await rosters({ tenant }), {
           sinceHours,
           nowMs: clock(),
           // An entry names an agent without its tenant: for one tenant it could hide another one's agent of that name.

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Kysely } from 'kysely';
-import { type HuntRow, huntAgents, huntSumOf } from '../../../domain/evidence/reports/hunt.js';
+import { type HuntRow, huntAgents, type HuntSum, huntSumOf } from '../../../domain/evidence/reports/hunt.js';
 import { isDenial, judgedBy } from '../../../domain/evidence/reports/outcome.js';
+import { rosterOf, SILENCE_KINDS } from '../../../domain/evidence/reports/silence.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { ledgerMigrations } from '../../../migrations/ledger.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { openStore, type Store } from '../../store/database.js';
-import { createHuntSums, type HuntScope } from './hunt-sums.js';
+import { huntsOver } from './hunt-sums.js';
+import { rostersOver } from './rosters.js';
+import { createStretchSums, type SumScope } from './stretch-sums.js';
 
 const START = Date.parse('2026-03-10T12:00:00.000Z');
 const MINUTE = 60_000;
@@ -24,11 +27,11 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-describe.each(STORES)('sums for hunts, on %s', (kind) => {
+describe.each(STORES)('sums of stretches of the chain, on %s', (kind) => {
   let place: TestLedgerPlace;
   let ledger: EvidencedLedger;
   let store: Store<LedgerTables>;
-  let sums: ReturnType<typeof createHuntSums>;
+  let sums: (scope: SumScope) => Promise<HuntSum>;
   let now: number;
   const random = numbers(7);
   const pick = <Item>(of: readonly Item[]): Item => of[random(of.length)] as Item;
@@ -57,7 +60,7 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
     place = await ledgerPlace(kind);
     ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
     store = await openStore<LedgerTables>(place.target, ledgerMigrations);
-    sums = createHuntSums(store.db, () => now, { smallest: 4, parts: 3 });
+    sums = createStretchSums(store.db, () => now, huntsOver(store.db), { smallest: 4, parts: 3 });
     await append(ROWS);
   });
   afterEach(async () => {
@@ -67,7 +70,7 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
   });
 
   /** What the rows themselves come to, each read anew. */
-  async function fromRows({ tenant, demoPrefix, from, to }: HuntScope) {
+  async function fromRows({ tenant, demoPrefix, from, to }: SumScope) {
     const rows = await ledger.byAgent('*', { tenant, demoPrefix, from, to });
     return huntSumOf(
       rows.map(
@@ -86,7 +89,7 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
     );
   }
   const ago = (ms: number) => new Date(now - ms).toISOString();
-  const scopes = (): HuntScope[] => [
+  const scopes = (): SumScope[] => [
     { tenant: 'acme' },
     {},
     { tenant: 'acme', from: ago(67 * MINUTE) },
@@ -125,10 +128,43 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
     await sameAsRows();
   });
 
+  it('tell of agents what the rows do, in whatever stretches these are', async () => {
+    for (const event of [
+      'agent.registered',
+      'agent.suspended',
+      'proxy.verdict',
+      'agent.registered',
+      'agent.unsuspended',
+    ])
+      for (const agent of ['one', 'four']) {
+        await append(random(4));
+        await ledger.append([testRow({ agent_id: 'registry', agent_name: agent, event_kind: event, method: event })]);
+      }
+    const rosters = createStretchSums(store.db, () => now, rostersOver(store.db), { smallest: 4, parts: 3 });
+    for (let again = 0; again < 2; again += 1)
+      for (const tenant of ['acme', 'other', undefined]) {
+        const rows = (await ledger.byAgent('*', { tenant })).filter(({ event_kind: event }) =>
+          SILENCE_KINDS.some((one) => one === event),
+        );
+        const expected = rosterOf(
+          rows.map((row) => ({
+            kind: row.event_kind as string,
+            agentId: row.agent_id,
+            agentName: row['agent_name'] as string | null,
+            tenant: row['tenant'] as string | null,
+            at: row.timestamp,
+          })),
+        );
+        expect([...(await rosters({ tenant }))]).toEqual([...expected]);
+        await append(2);
+        await rosters({ tenant });
+      }
+  });
+
   it('read no row of a closed stretch twice', async () => {
     const read: string[] = [];
     const counting = countingReads(store.db, (text) => read.push(text));
-    const counted = createHuntSums(counting, () => now, { smallest: 4, parts: 3 });
+    const counted = createStretchSums(counting, () => now, huntsOver(counting), { smallest: 4, parts: 3 });
     await counted({ tenant: 'acme' });
     const first = read.filter((text) => text.includes('agent_name')).length;
     read.length = 0;
@@ -142,11 +178,10 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
     const hits = async () => [...(await sums({ tenant: 'acme' })).alike.values()].filter((of) => of.agentId === 'put');
     expect(await hits()).toEqual([]);
     await place.unlock();
-    // The last row of the second stretch, under another hash than before.
-    await place.sql("update ledger_entries set agent_id = 'put', tenant = 'acme', entry_hash = ? where seq = 7", [
-      'b'.repeat(64),
-    ]);
-    expect(await hits()).toMatchObject([{ seq: 7 }]);
+    // Another history from a row on: every later row has another hash than before.
+    await place.sql("update ledger_entries set agent_id = 'put', tenant = 'acme' where seq = 8");
+    await place.sql("update ledger_entries set entry_hash = 'other ' || seq where seq >= 8");
+    expect(await hits()).toMatchObject([{ seq: 8 }]);
     now += HOUR;
     expect(await hits()).toHaveLength(1);
     // An edit that leaves every hash is what the walk of the chain finds; what it showed is gone with it, after four hours at most.
@@ -154,7 +189,7 @@ describe.each(STORES)('sums for hunts, on %s', (kind) => {
     expect(await hits()).toHaveLength(1);
     now += 4 * HOUR;
     expect((await hits()).reduce((count, rows) => count + rows.count, 0)).toBe(2);
-    await place.sql("update ledger_entries set agent_id = 'one' where seq in (7, 17)");
+    await place.sql("update ledger_entries set agent_id = 'one' where seq in (8, 17)");
     now += 4 * HOUR;
     expect(await hits()).toEqual([]);
   });
