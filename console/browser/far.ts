@@ -50,7 +50,9 @@ function watch(): void {
 function takeFar(): void {
   for (const list of far) {
     // A key moves on into the lists beside the chosen row's.
-    const isKept = [list, list.previousElementSibling, list.nextElementSibling].some((one) => one?.querySelector(STAYS));
+    const isKept = [list, list.previousElementSibling, list.nextElementSibling].some((one) =>
+      one?.querySelector(STAYS),
+    );
     if (taken.has(list) || isKept || !(list instanceof HTMLElement)) continue;
     const rows = document.createDocumentFragment();
     list.style.height = `${list.getBoundingClientRect().height}px`;
