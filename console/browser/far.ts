@@ -57,6 +57,8 @@ function takeFar(): void {
     const rows = document.createDocumentFragment();
     list.style.height = `${list.getBoundingClientRect().height}px`;
     rows.append(...list.childNodes);
+    // A list without items is none to who listens, until they are back.
+    list.ariaBusy = 'true';
     taken.set(list, rows);
   }
 }
@@ -66,6 +68,7 @@ function putBack(list: Element): void {
   if (!rows || !(list instanceof HTMLElement)) return;
   taken.delete(list);
   list.append(rows);
+  list.ariaBusy = null;
   list.style.height = '';
 }
 

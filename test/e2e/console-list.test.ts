@@ -4,6 +4,7 @@ import { OPENED } from '../../adapters/review/summaries.js';
 import { readAssets } from '../../api/console/assets.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
+import { seriousFindings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
@@ -120,6 +121,8 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       'and others after those',
       async () => !((await page.evaluate(IDS)) as string[]).includes(all[805] ?? ''),
     );
+    expect(await page.locator('.rows[aria-busy]').count()).toBeGreaterThan(0);
+    expect(await seriousFindings(page, ['aria-required-children', 'aria-required-parent'])).toEqual([]);
     // What is ticked is sent, wherever it stands.
     await page.getByRole('button', { name: 'Deny ticked' }).click();
     await page.locator('.bulk').waitFor();
