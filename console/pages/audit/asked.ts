@@ -59,18 +59,24 @@ function exact(text: string): string {
   return `${day}T${time.length === 5 ? `${time}:00` : time}Z`;
 }
 
+/** The row before which a page of rows begins; `null` where the address names none that can be one. */
+export function placeAsked(address: Readonly<Record<string, unknown>>): { readonly before?: number } | null {
+  const before = address['before'];
+  if (before === undefined || before === '') return {};
+  return typeof before === 'string' && /^\d{1,15}$/.test(before) ? { before: Number(before) } : null;
+}
+
 /** What an address asks of the ledger. */
 export function rowsAsked(address: Readonly<Record<string, unknown>>, nowMs: number): Omit<RowsQuery, 'limit'> {
   const said = asked(address);
   const { agent = '*', verdict, methods, tool } = said;
-  const before = address['before'];
   return {
     agent,
     ...(verdict && { verdict }),
     ...(methods && { methods }),
     ...(tool && { tool }),
     ...windowAsked(said, nowMs),
-    ...(typeof before === 'string' && /^\d{1,15}$/.test(before) && { before: Number(before) }),
+    ...placeAsked(address),
   };
 }
 

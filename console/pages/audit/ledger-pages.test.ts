@@ -106,6 +106,16 @@ describe('the audit page', () => {
     expect(rowsIn(await text(`/audit${address}`))).toEqual(seqs);
   });
 
+  it('says that the place in an address is none, and shows the newest; as a file it gives none', async () => {
+    for (const place of ['x', '-1', '99999999999999999999']) {
+      expect(await told(`/audit?before=${place}`)).toContain('The place in this address is none of these rows');
+      expect(rowsIn(await text(`/audit?before=${place}`))).toEqual([3, 2, 1]);
+      expect((await page.get(`/audit/export?before=${place}`)).status).toBe(400);
+    }
+    expect(await told('/audit?before=2')).not.toContain('The place in this address');
+    expect(await told('/audit?before=')).not.toContain('The place in this address');
+  });
+
   it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])(
     'shows the rows of an agent named %j',
     async (agent) => {

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { type PendingRequest, type PendingSummary, riskTier, type SinceLastCall } from '../../../contracts/review.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
+import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
@@ -54,11 +55,13 @@ export async function queueShown(
   notice: Notice | null = null,
   refused: Form | null = null,
 ): Promise<Shown> {
-  const query = queueQuery(visit);
+  const wanted = queueQuery(visit);
   // The script puts it beside the list that is shown.
   const isDetailAlone = id !== null && visit.query['part'] === 'detail';
-  const listed = isDetailAlone ? null : await settled('The review service', asked(visit, query));
   const isListAlone = id === null && visit.query['part'] === 'rows';
+  const { query, listed, misread } = isDetailAlone
+    ? { query: wanted, listed: null, misread: null }
+    : await listOf(visit, wanted, isListAlone);
   const first = isListAlone ? null : (id ?? (listed?.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
@@ -76,7 +79,10 @@ export async function queueShown(
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),
-    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null),
+    notice:
+      notice ??
+      (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null) ??
+      (misread === null ? null : { kind: 'bad', text: misread }),
     ...(missing && { status: 404 }),
     ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
     body: (
@@ -109,6 +115,25 @@ export async function queueShown(
       </div>
     ),
   };
+}
+
+/**
+ * The list, from its beginning where the place in the address is none of it, with why. The script, which puts what it asked for behind rows that
+ * stand there, is refused.
+ */
+async function listOf(
+  visit: Visit,
+  query: QueueQuery,
+  isListAlone: boolean,
+): Promise<{ query: QueueQuery; listed: Settled<QueuePage>; misread: string | null }> {
+  try {
+    return { query, listed: await settled('The review service', asked(visit, query)), misread: null };
+  } catch (error) {
+    if (!(error instanceof GateError && error.code === 'invalid_cursor') || isListAlone) throw error;
+    const first = { ...query, cursor: undefined };
+    const misread = `The place in this address is none of this list. It is shown from its beginning (${error.code}).`;
+    return { query: first, listed: await settled('The review service', asked(visit, first)), misread };
+  }
 }
 
 async function rowOf({ services: { hil }, person }: Visit, id: string): Promise<PendingRequest | null> {
