@@ -577,7 +577,7 @@ function Review({
             ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
-            ['Tier', row.approval_tier ?? 'standard'],
+            ['Tier of approval', row.approval_tier ?? 'standard'],
             ['Review', <Id id={row.id} />],
             [
               'Call',
