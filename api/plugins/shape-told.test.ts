@@ -12,13 +12,13 @@ const SHAPE = z.object({
     .string()
     .regex(/^[A-Z]{2}$/)
     .optional(),
-  own: z
-    .string()
-    .regex(/^x$/, { error: 'is written as x' })
-    .optional(),
+  own: z.string().regex(/^x$/, { error: 'is written as x' }).optional(),
   window: z.enum(['1h', '24h']).optional(),
   limit: z.number().int().min(1).max(100).optional(),
-  list: z.array(z.object({ name: z.string() })).max(1).optional(),
+  list: z
+    .array(z.object({ name: z.string() }))
+    .max(1)
+    .optional(),
   needed: z.boolean(),
 });
 

@@ -46,7 +46,10 @@ export const AUDIT: Page = {
       notice: refused
         ? { kind: 'bad', text: `${refused.message} (${refused.code})` }
         : placeAsked(address) === null
-          ? { kind: 'bad', text: 'The place in this address is none of these rows. The newest are shown (invalid_cursor).' }
+          ? {
+              kind: 'bad',
+              text: 'The place in this address is none of these rows. The newest are shown (invalid_cursor).',
+            }
           : null,
       ...(refused && { status: refused.status }),
       body: (

@@ -498,6 +498,11 @@ describe('the page of agents', () => {
 
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {
     expect(await told('/agents?window=constructor')).toContain('Take a longer one');
+    expect(await told('/agents?window=constructor')).toContain(
+      'none of 1h, 24h, 7d, 30d: 24h is shown (invalid_window)',
+    );
+    expect(await told('/agents/nobody?window=15m')).toContain('none of 1h, 24h, 7d, 30d: 24h is shown');
+    expect(await told('/agents?window=')).not.toContain('The window in this address');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=25');
     await text('/agents?show=all');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=100');
@@ -537,5 +542,6 @@ describe("an agent's narrative", () => {
     expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
+    expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('none of 1d, 7d, 30d, 90d: 7d is shown');
   });
 });
