@@ -190,6 +190,28 @@ describe('the audit page', () => {
     expect(await told('/audit')).toContain('The chain does not hold');
   });
 
+  it('marks in a hunt what is no agent, and lets nobody put it into a case', async () => {
+    const own = (agent_id: string, kind: string) => ({ agent_id, method: kind, event_kind: kind as never });
+    await append(
+      own('gate-policy-engine', 'policy.created'),
+      own('tenant:acme', 'tenant.provisioned'),
+      own('gate-ledger', 'regulatory.exported'),
+      // An agent may be called so.
+      own('gate-proxy', 'proxy.verdict'),
+      own('gate-proxy', 'alarm.reconciled'),
+    );
+    const { text: found } = await page.get('/audit/hunt');
+    const rowFor = (agent: string) => {
+      const row = found.split('<tr>').find((part) => part.includes(`>${agent}</bdi></a>`)) ?? '';
+      return [/<span class="tag none">([^<]+)/.exec(row)?.[1] ?? null, row.includes('type="checkbox"')];
+    };
+    expect(rowFor('gate-policy-engine')).toEqual(['service of Gate', false]);
+    expect(rowFor('gate-ledger')).toEqual(['service of Gate', false]);
+    expect(rowFor('tenant:acme')).toEqual(['tenant', false]);
+    expect(rowFor('gate-proxy')).toEqual([null, true]);
+    expect(rowFor('pay-bot')).toEqual([null, true]);
+  });
+
   it('hunts for the agents behind rows, and says so where there are none', async () => {
     expect(await told('/audit/hunt?methods=proxy.verdict')).toMatch(/pay-bot.*1.*pay-bot-2/);
     expect(await told('/audit/hunt?signal=decoy_tripped')).toContain('Nobody.');
