@@ -8,7 +8,7 @@ import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domai
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { predictedOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
@@ -539,6 +539,7 @@ function Review({
         <p data-predicted>
           <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictedOf(row) ?? ''} />
         </p>
+        {wasChanged(row) && <p class="standing">Of what runs nobody predicted anything: {AS_ASKED}.</p>}
         {reasonsOf(row).length > 0 && (
           <ul>
             {reasonsOf(row).map((line) => (
