@@ -32,6 +32,8 @@ export interface ConsoleBenchOptions {
   readonly policies: number;
   readonly rounds: number;
   readonly roundMs: number;
+  /** Paths of the pages that are asked, in the large stores alone and by no browser; without it all of them. */
+  readonly only?: readonly string[] | undefined;
   readonly say: (line: string) => void;
 }
 
@@ -42,6 +44,7 @@ export async function runConsoleBench({
   policies,
   rounds,
   roundMs,
+  only,
   say,
 }: ConsoleBenchOptions): Promise<void> {
   const machine = describeMachine(tmpdir());
@@ -52,16 +55,14 @@ export async function runConsoleBench({
   const whole: ConsoleSize = { pending, rows, policies, cases: 1_000, copies: 1_000 };
   const hundredth = (count: number): number => Math.ceil(count / 100);
   // Small first: what grows with the store shows itself beside it.
-  for (const size of [
-    {
-      pending: hundredth(pending),
-      rows: hundredth(rows),
-      policies: hundredth(whole.policies),
-      cases: hundredth(whole.cases),
-      copies: hundredth(whole.copies),
-    },
-    whole,
-  ]) {
+  const small = {
+    pending: hundredth(pending),
+    rows: hundredth(rows),
+    policies: hundredth(whole.policies),
+    cases: hundredth(whole.cases),
+    copies: hundredth(whole.copies),
+  };
+  for (const size of only === undefined ? [small, whole] : [whole]) {
     const child = startChildProcess<ConsoleQuestions>('./console-process.js', { execArgv: ['--expose-gc'] });
     try {
       say(`${size.pending} wait, ${size.rows} rows: loading`);
@@ -69,8 +70,10 @@ export async function runConsoleBench({
       const visitor = visitorOf(console);
       say('asking every page');
       const all = askedPages(PAGES, { ...console.held, lastOfQueue: await lastOfQueue(visitor) });
-      const asked = all.flatMap((one) => ('address' in one ? [one] : []));
-      notAsked = all.flatMap((one) => ('why' in one ? [one] : []));
+      const isAsked = ({ page }: { readonly page: string }) =>
+        only === undefined || page === BASELINE || only.includes(page);
+      const asked = all.flatMap((one) => ('address' in one && isAsked(one) ? [one] : []));
+      notAsked = all.flatMap((one) => ('why' in one && isAsked(one) ? [one] : []));
       for (const { address } of asked) await visitor.get(address);
       const before = await child.ask.held();
       await child.ask.most();
@@ -115,14 +118,14 @@ export async function runConsoleBench({
         most_while_an_export_of_50000_mib: mostOfExport,
         resident_after_mib: after.resident,
       });
-      if (size.pending === pending && chromiumPath() !== null)
+      if (only === undefined && size.pending === pending && chromiumPath() !== null)
         browser = await measureBrowser({ ...console, review: console.held.review, asked, pending, say });
       visitor.close();
     } finally {
       await child.stop();
     }
   }
-  writeReport(`console-${rows}`, {
+  writeReport(only === undefined ? `console-${rows}` : `console-pages-${rows}`, {
     title: 'Pages of the console',
     machine,
     notes: [

@@ -60,6 +60,8 @@ function reads(ledger: EvidencedLedger, rows: number): Read[] {
   const call = (index: number) => correlation(1 + ((index * 7_919) % calls));
   const agent = (index: number) => `agent-${index % AGENTS}`;
   const from = new Date(NOW_MS - 86_400_000).toISOString();
+  const month = new Date(NOW_MS - 30 * 86_400_000).toISOString();
+  const denied = { tenant: 'acme', limit: 100, detail: { verdict: 'deny' }, seqFrom: Math.max(1, rows - 200_000) };
   return [
     ['the rows of one call', 400, (index) => ledger.byCorrelation(call(index))],
     [
@@ -77,6 +79,9 @@ function reads(ledger: EvidencedLedger, rows: number): Read[] {
     ['the agents', 20, () => ledger.agents()],
     ['a narrative, 7d', 20, (index) => ledger.reports.narrative({ agentId: agent(index), window: '7d' })],
     ['a narrative, 90d', 5, (index) => ledger.reports.narrative({ agentId: agent(index), window: '90d' })],
+    ['a hunt in a tenant, 30 days', 20, () => ledger.reports.hunt({ tenant: 'acme', from: month }, 100)],
+    ['denied calls of a tenant, 200,000 rows', 20, () => ledger.byAgent('*', denied)],
+    ['silent agents of a tenant', 20, () => ledger.reports.silentAgents({ sinceHours: 24, tenant: 'acme' })],
     ['a hunt by signal, one day', 5, () => ledger.reports.hunt({ signal: 'decoy_tripped', from }, 100)],
     ['a hunt by signal, all time', 2, () => ledger.reports.hunt({ signal: 'decoy_tripped' }, 100), 'scans'],
     [

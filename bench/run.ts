@@ -60,6 +60,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
     --parks N       how many calls wait (10000)
     --rows N        rows of the ledger (1000000)
     --policies N    policies of operators (300)
+    --pages A,B     only these paths, in the large stores alone and by no browser
     --rounds N      rounds per page (3)
     --seconds S     length of a round, for one caller and for 16 each (0.5)
   policy   what the rules cost a call beside one trivial rule, and what calls feel of a change of the rules
@@ -89,6 +90,7 @@ const { values, positionals } = parseArgs({
     soak: { type: 'string' },
     idle: { type: 'string' },
     policies: { type: 'string', default: '300' },
+    pages: { type: 'string' },
     changes: { type: 'string', default: '12' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -208,6 +210,7 @@ async function run(what: string): Promise<void> {
       policies: Number(values.policies),
       rounds: Number(values.rounds ?? '3'),
       roundMs: Number(values.seconds ?? '0.5') * 1000,
+      only: values.pages?.split(','),
       say,
     });
   if (what === 'policy') {

@@ -6,6 +6,7 @@ import { cases } from './ledger-cases.js';
 import { exports } from './ledger-exports.js';
 import { lifecycleGeneration } from './ledger-lifecycle-generation.js';
 import { hiddenRows } from './ledger-hidden-rows.js';
+import { rareRows } from './ledger-rare-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
 import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
 import { tree } from './ledger-tree.js';
@@ -153,4 +154,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0011_lifecycle_generation': lifecycleGeneration,
   '0012_vacuum': vacuum,
   '0013_case_tenant': caseTenant,
+  '0014_rare_rows': rareRows,
 };

@@ -205,7 +205,7 @@ it('a thread that failed is made anew for the next question', async () => {
 
 it('a report that is larger than the memory it may have is refused with its code; process, ledger and later reports go on', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gate-evidence-'));
-  // In a child process, because the fault this guards against ended the whole process. What a hunt remembers of each agent is wide here.
+  // In a child process, because the fault this guards against ended the whole process. A story holds the newest alarms, which are wide here.
   const program = `
     const from = (path) => import(${JSON.stringify(pathToFileURL(join(PROJECT_ROOT, 'dist')).href)} + '/' + path);
     const { openLedgerWithEvidenceThread } = await from('adapters/evidence/evidence.js');
@@ -220,16 +220,17 @@ it('a report that is larger than the memory it may have is refused with its code
     const alive = setInterval(() => undefined, 1_000);
     for (let page = 0; page < 10; page += 1)
       await ledger.writer.append(Array.from({ length: 50 }, (_, n) => testRow({
-        agent_id: 'agent-' + page + '-' + n, tenant: 'acme', event_kind: 'proxy.verdict', authorized: false,
+        agent_id: 'agent-' + page + '-' + n, tenant: 'acme', event_kind: 'alarm.record_tampered', method: 'alarm.record_tampered',
+        authorized: false,
 policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
       })));
-    const hunt = () => reports.hunt({}, 10);
+    const story = () => reports.narrative({ agentId: 'agent-0-0', window: '7d' });
     const answers = [];
     for (const ask of [
-      () => [hunt()],
-      () => [hunt(), hunt()],
+      () => [story()],
+      () => [story(), story()],
       () => [reports.spend({ limit: 10 })],
-      () => [reports.narrative({ agentId: 'agent-0-0', window: '7d' })],
+      () => [reports.hunt({}, 10)],
     ]) {
       const asked = ask().map((one) => one.then(() => 'answered', (error) => error.code ?? String(error)));
       await ledger.writer.append([testRow({ agent_id: 'meanwhile' })]);

@@ -4,6 +4,10 @@ import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import type { RowFilter } from '../../domain/ledger/row-filter.js';
 import { load } from '../../bench/long-ledger.js';
+import type { LedgerTables } from '../../domain/ledger/tables.js';
+import { ledgerMigrations } from '../../migrations/ledger.js';
+import { openStore } from '../store/database.js';
+import { filtered } from './rows.js';
 import type { AgentQuery } from '../../domain/ledger/ports.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
@@ -36,6 +40,42 @@ describe.each(STORES)('which rows a read finds, on %s', (kind) => {
     expect(await ledger.count(filter)).toBe(found.length);
     return found;
   };
+
+  describe('rows of which there are few in a long chain', () => {
+    const planOf = async (filter: RowFilter): Promise<string> => {
+      const store = await openStore<LedgerTables>(place.target, ledgerMigrations);
+      try {
+        const query = filtered(store.db.selectFrom('ledger_entries').select('seq'), {
+          seqFrom: 1,
+          seqTo: 9_000,
+          ...filter,
+        });
+        const { sql: text, parameters } = query.orderBy('seq', 'desc').limit(100).compile();
+        if (kind === 'postgres') await place.sql('set enable_seqscan = off');
+        const plan = await place.sql(
+          `explain ${kind === 'sqlite' ? 'query plan ' : ''}${text}`,
+          parameters as readonly (string | number)[],
+        );
+        return JSON.stringify(plan);
+      } finally {
+        await store.close();
+      }
+    };
+
+    it.each<[string, RowFilter, string]>([
+      ['denied', { tenant: 'acme', detail: { verdict: 'deny' } }, 'ledger_entries_stopped'],
+      ['sent to a person', { tenant: 'acme', detail: { verdict: 'park' } }, 'ledger_entries_stopped'],
+      ['over a limit', { tenant: 'acme', detail: { verdict: 'rate_limited' } }, 'ledger_entries_stopped'],
+      [
+        'alarms',
+        { tenant: 'acme', eventKinds: ['alarm.record_tampered', 'alarm.row_refused'] },
+        'ledger_entries_alarms',
+      ],
+    ])('are found by an index of their own: %s', async (_what, filter, index) => {
+      await load(kind, place, 9_000);
+      expect(await planOf(filter)).toContain(index);
+    });
+  });
 
   describe('what a deep-review row says is a filter', () => {
     beforeEach(async () => {

@@ -30,7 +30,7 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
     );
   } else if (tenant !== undefined) {
     // The index on agent or call selects fewer rows; without statistics a store would pick the tenant's index instead, so hide that column.
-    const shorter = agentId !== undefined || correlationId !== undefined;
+    const shorter = agentId !== undefined || correlationId !== undefined || areAlarms(filter);
     narrowed = narrowed.where(shorter ? sql<string>`coalesce(tenant, '')` : 'tenant', '=', tenant);
   }
   if (seqFrom !== undefined) narrowed = narrowed.where('seq', '>=', seqFrom);
@@ -39,18 +39,32 @@ export function filtered<Query extends Entries>(query: Query, filter: RowFilter)
   if (to !== undefined) narrowed = narrowed.where('timestamp', '<', to);
   if (methods !== undefined) narrowed = narrowed.where('method', 'in', methods);
   if (eventKinds !== undefined) narrowed = narrowed.where('event_kind', 'in', eventKinds);
+  // As the index of alarms has it: without the same words a store does not see that it may be used.
+  if (areAlarms(filter)) narrowed = narrowed.where(sql<SqlBool>`event_kind >= 'alarm.' and event_kind < 'alarm/'`);
   if (signal !== undefined) narrowed = narrowed.where('signal', '=', signal);
   if (source !== undefined) narrowed = narrowed.where('source', '=', source);
   if (authorized !== undefined) narrowed = narrowed.where('authorized', '=', authorized ? 1 : 0);
   for (const value of Object.values(detail ?? {})) {
     // The column holds canonical JSON, so a value that occurs in it occurs in exactly these bytes.
     const pattern = `%${JSON.stringify(value).replaceAll(/[\\%_]/g, '\\$&')}%`;
-    narrowed = narrowed.where(sql<SqlBool>`policy_decision like ${pattern} escape '\\'`);
+    narrowed = narrowed.where(
+      STOPPED.has(value)
+        ? sql<SqlBool>`policy_decision like ${sql.lit(`%${JSON.stringify(value)}%`)}`
+        : sql<SqlBool>`policy_decision like ${pattern} escape '\\'`,
+    );
   }
   if (hiding !== 'nothing') narrowed = narrowed.where('deleted_at', 'is', null);
   if (hiding === 'reads') narrowed = narrowed.where('demo_deleted_at', 'is', null);
   return narrowed as Query;
 }
+
+/** Whether the rows are alarms, each of which stands in an index of its own. */
+const areAlarms = ({ eventKinds }: RowFilter): boolean =>
+  eventKinds !== undefined && eventKinds.length > 0 && eventKinds.every((kind) => kind.startsWith('alarm.'));
+
+/** Words of a decision that the index of stopped calls is made of, each in the same words (`migrations/ledger-rare-rows.ts`). */
+const STOPPED: ReadonlySet<string> = new Set(['deny', 'park', 'rate_limited']);
+const areStopped = ({ detail }: RowFilter): boolean => Object.values(detail ?? {}).some((value) => STOPPED.has(value));
 
 /** Lets the event loop run. A file store answers synchronously, and a long read must not block appends. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -59,17 +73,21 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 const SCAN_BLOCK = 20_000;
 /** Places per statement when the index on agents selects rows of which a further condition may leave none. */
 const AGENT_BLOCK = 10 * SCAN_BLOCK;
+/** Places per statement when the index of alarms, or of a tenant's stopped calls, selects the rows. */
+const RARE_BLOCK = 10 * SCAN_BLOCK;
 
 /** How many places one statement looks at. */
 function blockOf(filter: RowFilter): number {
   const { agentId, correlationId, tenant, demoPrefix } = filter;
   if (correlationId !== undefined) return Number.POSITIVE_INFINITY;
+  if (areAlarms(filter)) return RARE_BLOCK;
   const { agentLike, tool, methods, eventKinds, signal, source, authorized, detail } = filter;
   // A tenant's or an agent's rows are found by their index, but those of a tool that was never used only by looking at all of them.
   const narrows = [agentLike, tool, methods, eventKinds, signal, source, authorized, detail].some(
     (of) => of !== undefined,
   );
   if (agentId !== undefined) return narrows ? AGENT_BLOCK : Number.POSITIVE_INFINITY;
+  if (tenant !== undefined && demoPrefix === undefined && areStopped(filter)) return RARE_BLOCK;
   return tenant !== undefined && demoPrefix === undefined && !narrows ? Number.POSITIVE_INFINITY : SCAN_BLOCK;
 }
 
@@ -137,7 +155,7 @@ export async function placed(db: Kysely<LedgerTables>, filter: RowFilter): Promi
 }
 
 /** The range of places that holds the rows of a filter. */
-async function extent(
+export async function extent(
   db: Kysely<LedgerTables>,
   { seqFrom, seqTo, from, to }: RowFilter,
 ): Promise<{ readonly low: number; readonly high: number }> {

@@ -1,20 +1,32 @@
+import { LRUCache } from 'lru-cache';
 import type { PolicyRow } from '../../contracts/policy.js';
 import type { PolicyVersion } from '../../contracts/policy-library.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type CurrentText, EVERYBODY, type StoredPolicy } from '../../domain/policy/library-ports.js';
 import type { PolicyFile } from '../../domain/policy/policy-files.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 
-/** What a file says of itself. Only these rows need the YAML parser. */
-async function factsOf(contentType: 'rego' | 'json', body: string) {
+type Facts = Pick<PolicyRow, 'package' | 'bytes' | 'rules'>;
+/** Bytes of texts of which it is known what they say; what is known of one is no larger than it. */
+const KNOWN_BYTES = 16 * 1_048_576;
+const known = new LRUCache<string, Facts>({ maxSize: KNOWN_BYTES, sizeCalculation: ({ bytes }) => 1_024 + bytes });
+
+/** What a file says of itself: a function of its bytes alone, so that the YAML parser reads no text again that is listed again. */
+async function factsOf(contentType: 'rego' | 'json', body: string): Promise<Facts> {
+  const key = `${contentType} ${sha256Hex(body)}`;
+  const told = known.get(key);
+  if (told) return told;
   const { packageOf, rulesOf } = await import('../../domain/policy/rule-metadata.js');
   const rego = contentType === 'rego';
-  return {
+  const facts = {
     package: rego ? packageOf(body) : null,
     bytes: Buffer.byteLength(body),
     rules: rego ? [...rulesOf(body)] : [],
   };
+  known.set(key, facts);
+  return facts;
 }
 
 const listsOf = ({ frameworks, tags, tool_surface, ...header }: StoredPolicy['header']) => ({

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { oneLine, printable } from '../../domain/printable.js';
 import { relativeTime } from '../../domain/time-told.js';
 import type { Settled } from '../services.js';
+import { EachWhole } from './whole.js';
 
 /** Text that an agent, a tool or a person wrote, on one line; what nobody sees is shown as an escape. */
 export const Foreign = ({ text }: { readonly text: string }) => <bdi class="foreign">{oneLine(text)}</bdi>;
@@ -103,7 +104,9 @@ export function Table({
           )}
         </tr>
       </thead>
-      <tbody>{children}</tbody>
+      <tbody>
+        <EachWhole>{children}</EachWhole>
+      </tbody>
     </table>
   );
   if (label === undefined) return table;

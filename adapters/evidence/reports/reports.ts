@@ -35,13 +35,16 @@ import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from '../../../doma
 import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import { huntAgents } from '../../../domain/evidence/reports/hunt.js';
 import { narrativeSpan, tellNarrative } from '../../../domain/evidence/reports/narrative.js';
-import { SILENCE_KINDS, silentAgents } from '../../../domain/evidence/reports/silence.js';
+import { silentAgents } from '../../../domain/evidence/reports/silence.js';
 import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import { readDecidedPage } from './decided-page.js';
+import { huntsOver } from './hunt-sums.js';
 import { factPages, factsAt } from './read-report-rows.js';
 import { readReplayPage } from './replay-page.js';
+import { rostersOver } from './rosters.js';
+import { createStretchSums, type SumScope } from './stretch-sums.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 const HOUR_MS = 3_600_000;
@@ -53,7 +56,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export interface LedgerReports extends ReplaySource, Pick<DecisionSource, 'decidedPage'> {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
-  hunt(filter: RowFilter, limit: number): Promise<Hunt>;
+  hunt(filter: HuntFilter, limit: number): Promise<Hunt>;
   replayCorpus(filter: RowFilter, query: CorpusQuery): Promise<ChosenCorpus>;
   behavioralBaseline(
     query: { readonly agentId: string; readonly baselineDays: number; readonly recentDays: number } & Scope,
@@ -97,6 +100,9 @@ interface ReportOptions {
   readonly clock: () => number;
 }
 
+/** What a hunt may ask for. */
+type HuntFilter = SumScope & Pick<RowFilter, 'methods' | 'signal' | 'authorized'>;
+
 const ALARM_KINDS = EVENT_KINDS.filter((kind) => kind.startsWith('alarm.'));
 
 /** The narrative alone, over the rows of an open ledger. */
@@ -116,6 +122,8 @@ export const narrativeOver =
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
   const reportRows = (filter: RowFilter) => factPages(db, filter);
+  const huntSums = createStretchSums(db, clock, huntsOver(db));
+  const rosters = createStretchSums(db, clock, rostersOver(db));
   const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
 
   const openedInput = async (reportRow: ReportRow): Promise<JsonObject | null> => {
@@ -153,7 +161,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
 
   return {
     narrative: narrativeOver(db, clock),
-    hunt: (filter, limit) => reading(() => huntAgents(reportRows(filter), { limit, from: filter.from, to: filter.to })),
+    hunt: (filter, limit) => reading(async () => huntAgents(await huntSums(filter), { ...filter, limit })),
     replayCorpus: (filter, query) =>
       reading(async () => {
         const chosen = await chooseCorpus(
@@ -219,7 +227,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
       }),
     silentAgents: ({ sinceHours, tenant }) =>
       reading(async () =>
-        silentAgents(counts({ tenant, eventKinds: SILENCE_KINDS }), {
+        silentAgents(await rosters({ tenant }), {
           sinceHours,
           nowMs: clock(),
           // An entry names an agent without its tenant: for one tenant it could hide another one's agent of that name.

@@ -90,15 +90,18 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     const policy = await stored(tenant, name);
     return (management as PolicyManagement).store.versions(policy.tenant, name);
   }
-  async function versionOf(tenant: string, name: string, version: number): Promise<PolicyVersion> {
+  /** Versions of a policy, in the order of their numbers here. All policies are read and verified once for them. */
+  async function theseVersions(tenant: string, name: string, versions: readonly number[]): Promise<PolicyVersion[]> {
     const file = await floorFile(tenant, name);
-    if (file?.version === version) return floorVersion(file, set.origin.loaded_at);
-    if (!file && management) {
-      const policy = await stored(tenant, name);
-      const found = await management.store.version(policy.tenant, name, version);
-      if (found) return found;
+    const policy = file || !management ? null : await stored(tenant, name);
+    const found: PolicyVersion[] = [];
+    for (const version of versions) {
+      const shippedOne = file?.version === version ? floorVersion(file, set.origin.loaded_at) : null;
+      const one = policy ? await management?.store.version(policy.tenant, name, version) : shippedOne;
+      if (!one) throw new GateError('not_found', `${name} has no version ${version}`);
+      found.push(one);
     }
-    throw new GateError('not_found', `${name} has no version ${version}`);
+    return found;
   }
 
   const standingOf = (tenant: string): PolicyStanding => ({
@@ -189,7 +192,8 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         response: { 200: policyVersion },
       },
     },
-    ({ params: { name, version }, query: { tenant = EVERYBODY } }) => versionOf(tenant, name, version),
+    async ({ params: { name, version }, query: { tenant = EVERYBODY } }) =>
+      (await theseVersions(tenant, name, [version]))[0] as PolicyVersion,
   );
   app.get(
     '/policies/:name/diff',
@@ -201,7 +205,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
       },
     },
     async ({ params: { name }, query: { tenant = EVERYBODY, from, to } }) => {
-      const [before, after] = [await versionOf(tenant, name, from), await versionOf(tenant, name, to)];
+      const [before, after] = (await theseVersions(tenant, name, [from, to])) as [PolicyVersion, PolicyVersion];
       const names = { from: `${name} version ${from}`, to: `${name} version ${to}` };
       return { name, from, to, diff: unifiedDiff(before.body, after.body, names) };
     },

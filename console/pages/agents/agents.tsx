@@ -3,6 +3,7 @@ import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { EachWhole } from '../../ui/whole.js';
 import { WindowLinks, type WindowName, windowOf, WINDOWS } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
@@ -134,51 +135,68 @@ function Activity({
         </p>
       )}
       <h2>By tool</h2>
-      {agents.map((agent) => (
-        <details key={agent.agent_id} open={agents.length <= 5}>
-          <summary>
-            <Foreign text={agent.agent_id} />: {agent.tools_total} {agent.tools_total === 1 ? 'tool' : 'tools'}
-          </summary>
-          <Table
-            label={`Tools: ${agent.agent_id}`}
-            heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}
-          >
-            {agent.tools.map((tool) => (
-              <tr key={tool.tool_name}>
-                <th scope="row">
-                  <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
-                    <Foreign text={tool.tool_name} />
-                  </a>
-                </th>
-                <td class="number">{tool.allowed}</td>
-                <td class="number">{tool.reviewed}</td>
-                <td class="number">{tool.denied}</td>
-              </tr>
-            ))}
-          </Table>
-          {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
-          <Table
-            label={`Over time: ${agent.agent_id}`}
-            heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}
-          >
-            {agent.points
-              .filter(({ total }) => total > 0)
-              .map(({ at, total, denied, reviewed }) => (
-                <tr key={at}>
-                  <td>
-                    <Time iso={at} nowMs={nowMs} />
-                  </td>
-                  <td class="number">{total}</td>
-                  <td class="number">{reviewed}</td>
-                  <td class="number">{denied}</td>
-                </tr>
-              ))}
-          </Table>
-        </details>
-      ))}
+      <EachWhole>
+        {agents.map((agent) => (
+          <InFull key={agent.agent_id} of={agent} window={window} nowMs={nowMs} isOpen={agents.length <= 5} />
+        ))}
+      </EachWhole>
     </>
   );
 }
+
+/** What an agent did by tool, and over time. */
+const InFull = ({
+  of: agent,
+  window,
+  nowMs,
+  isOpen,
+}: {
+  readonly of: AgentActivity['agents'][number];
+  readonly window: string;
+  readonly nowMs: number;
+  readonly isOpen: boolean;
+}) => (
+  <details open={isOpen}>
+    <summary>
+      <Foreign text={agent.agent_id} />: {agent.tools_total} {agent.tools_total === 1 ? 'tool' : 'tools'}
+    </summary>
+    <Table
+      label={`Tools: ${agent.agent_id}`}
+      heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}
+    >
+      {agent.tools.map((tool) => (
+        <tr key={tool.tool_name}>
+          <th scope="row">
+            <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
+              <Foreign text={tool.tool_name} />
+            </a>
+          </th>
+          <td class="number">{tool.allowed}</td>
+          <td class="number">{tool.reviewed}</td>
+          <td class="number">{tool.denied}</td>
+        </tr>
+      ))}
+    </Table>
+    {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
+    <Table
+      label={`Over time: ${agent.agent_id}`}
+      heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}
+    >
+      {agent.points
+        .filter(({ total }) => total > 0)
+        .map(({ at, total, denied, reviewed }) => (
+          <tr key={at}>
+            <td>
+              <Time iso={at} nowMs={nowMs} />
+            </td>
+            <td class="number">{total}</td>
+            <td class="number">{reviewed}</td>
+            <td class="number">{denied}</td>
+          </tr>
+        ))}
+    </Table>
+  </details>
+);
 
 const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly nowMs: number }) => (
   <section aria-labelledby="silent">

@@ -1,6 +1,5 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { type ReportRow } from './report-rows.js';
-import { isDenial } from './outcome.js';
 
 /**
  * Classes of signals, gravest first (docs/architecture/ledger-reads.md#hunt-and-corpus). A signal belongs to the first class that holds its
@@ -32,48 +31,131 @@ export function gravity(signal: string): number {
   return found === -1 ? GRAVITY.length + 2 : found;
 }
 
+/** What is read of a row for a hunt. */
+export interface HuntRow
+  extends Pick<
+    ReportRow,
+    'seq' | 'at' | 'agentId' | 'agentName' | 'method' | 'authorized' | 'correlationId' | 'signal'
+  > {
+  /** Whether the call was refused for good (`isDenial`). */
+  readonly denied: boolean;
+}
+
+/** Rows of one agent that are alike in everything that a hunt may ask for, counted. */
+interface Alike extends Pick<HuntRow, 'agentId' | 'method' | 'authorized' | 'signal'> {
+  readonly count: number;
+  readonly denied: number;
+  /** Of the last of them. */
+  readonly seq: number;
+  readonly at: string;
+  readonly correlationId: string | null;
+  /** The last name that one of them has, and the place of that row. */
+  readonly agentName: string | null;
+  readonly namedSeq: number;
+}
+
+/**
+ * What a stretch of the chain comes to for any hunt. The sums of stretches that follow each other add up to that of the whole, so that
+ * one that is closed need not be read again.
+ */
+export interface HuntSum {
+  /** In the order of the first row of each. */
+  readonly alike: ReadonlyMap<string, Alike>;
+  /** The earliest and the latest time of a row; `null` without rows. Signed rows carry their signer's time, so these may be of any row. */
+  readonly times: { readonly least: string; readonly most: string } | null;
+}
+
+/** Rows in chain order, summed. */
+export function huntSumOf(rows: Iterable<HuntRow>): HuntSum {
+  const alike = new Map<string, Alike>();
+  let times: HuntSum['times'] = null;
+  for (const { seq, at, agentId, agentName, method, authorized, correlationId, signal, denied } of rows) {
+    add(alike, JSON.stringify([agentId, method, authorized, signal]), {
+      ...{ agentId, method, authorized, signal, seq, at, correlationId, agentName },
+      ...{ count: 1, denied: denied ? 1 : 0, namedSeq: agentName === null ? 0 : seq },
+    });
+    times = spanning(times, { least: at, most: at });
+  }
+  return { alike, times };
+}
+
+/** Sums of stretches in chain order, added up. */
+export function huntSumOfAll(sums: Iterable<HuntSum>): HuntSum {
+  const alike = new Map<string, Alike>();
+  let times: HuntSum['times'] = null;
+  for (const sum of sums) {
+    for (const [key, next] of sum.alike) add(alike, key, next);
+    times = spanning(times, sum.times);
+  }
+  return { alike, times };
+}
+
+/** Adds later rows to those that they are like. */
+function add(alike: Map<string, Alike>, key: string, next: Alike): void {
+  const known = alike.get(key);
+  if (!known) {
+    alike.set(key, next);
+    return;
+  }
+  const named = next.agentName === null ? known : next;
+  alike.set(key, {
+    ...next,
+    count: known.count + next.count,
+    denied: known.denied + next.denied,
+    agentName: named.agentName,
+    namedSeq: named.namedSeq,
+  });
+}
+
+function spanning(one: HuntSum['times'], other: HuntSum['times']): HuntSum['times'] {
+  if (one === null || other === null) return one ?? other;
+  return {
+    least: one.least < other.least ? one.least : other.least,
+    most: one.most > other.most ? one.most : other.most,
+  };
+}
+
 interface Hits {
   readonly agentId: string;
-  agentName: string | null;
   count: number;
   denied: number;
   worst: string | null;
-  latest: ReportRow;
+  latest: Alike;
+  named: Alike | null;
   readonly methods: Set<string>;
 }
 
 /** Method names come from the author of a row, so the list is limited. */
 const MAX_METHODS = 100;
 
-/** The agents behind the matching rows: gravest signal first, then most hits. Pages must come in chain order. */
-export async function huntAgents(
-  reportRows: AsyncIterable<readonly ReportRow[]>,
-  { limit, from, to }: { readonly limit: number; readonly from?: string | undefined; readonly to?: string | undefined },
-): Promise<Hunt> {
+export interface HuntQuery {
+  readonly methods?: readonly string[] | undefined;
+  readonly signal?: string | undefined;
+  readonly authorized?: boolean | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit: number;
+}
+
+/** The agents behind the matching rows of a sum: gravest signal first, then most hits. */
+export function huntAgents({ alike }: HuntSum, { methods, signal, authorized, limit, from, to }: HuntQuery): Hunt {
   const agents = new Map<string, Hits>();
-  for await (const page of reportRows) {
-    for (const reportRow of page) {
-      let hits = agents.get(reportRow.agentId);
-      if (!hits) {
-        hits = {
-          agentId: reportRow.agentId,
-          agentName: null,
-          count: 0,
-          denied: 0,
-          worst: null,
-          latest: reportRow,
-          methods: new Set(),
-        };
-        agents.set(reportRow.agentId, hits);
-      }
-      hits.count += 1;
-      if (isDenial(reportRow)) hits.denied += 1;
-      if (reportRow.signal !== null && (hits.worst === null || gravity(reportRow.signal) < gravity(hits.worst)))
-        hits.worst = reportRow.signal;
-      hits.agentName = reportRow.agentName ?? hits.agentName;
-      hits.latest = reportRow;
-      if (hits.methods.size < MAX_METHODS) hits.methods.add(reportRow.method);
+  for (const rows of alike.values()) {
+    if (methods !== undefined && !methods.includes(rows.method)) continue;
+    if (signal !== undefined && rows.signal !== signal) continue;
+    if (authorized !== undefined && rows.authorized !== authorized) continue;
+    let hits = agents.get(rows.agentId);
+    if (!hits) {
+      hits = { agentId: rows.agentId, count: 0, denied: 0, worst: null, latest: rows, named: null, methods: new Set() };
+      agents.set(rows.agentId, hits);
     }
+    hits.count += rows.count;
+    hits.denied += rows.denied;
+    if (rows.signal !== null && (hits.worst === null || gravity(rows.signal) < gravity(hits.worst)))
+      hits.worst = rows.signal;
+    if (rows.agentName !== null && (hits.named === null || hits.named.namedSeq < rows.namedSeq)) hits.named = rows;
+    if (hits.latest.seq < rows.seq) hits.latest = rows;
+    if (hits.methods.size < MAX_METHODS) hits.methods.add(rows.method);
   }
   const rank = ({ worst }: Hits) => (worst === null ? Number.MAX_SAFE_INTEGER : gravity(worst));
   const found = [...agents.values()]
@@ -81,7 +163,7 @@ export async function huntAgents(
     .slice(0, limit)
     .map((hits) => ({
       agent_id: hits.agentId,
-      agent_name: hits.agentName,
+      agent_name: hits.named?.agentName ?? null,
       hit_count: hits.count,
       deny_count: hits.denied,
       worst_signal: hits.worst,

@@ -15,45 +15,71 @@ export const SILENCE_KINDS = [
 interface Known {
   readonly name: string;
   readonly tenant: string | null;
-  enrolledAt: string | null;
-  lastActivity: string | null;
-  active: boolean;
+  readonly enrolledAt: string | null;
+  readonly lastActivity: string | null;
+  /** What the last row about its life cycle says; `null` without one, which counts as active. */
+  readonly active: boolean | null;
 }
 
+/** What is read of a row for a roster. */
+export type RosterRow = Pick<ReportRow, 'kind' | 'agentId' | 'agentName' | 'tenant' | 'at'>;
 /**
- * The active agents without activity for `sinceHours`, longest silence first. Agents come from life-cycle rows and, if they were never
- * registered, from traffic. Gate's own services are left out.
+ * The agents that a stretch of the chain tells of, by tenant and name. Rosters of stretches that follow each other add up to that of the whole.
  */
-export async function silentAgents(
-  reportRows: AsyncIterable<readonly ReportRow[]>,
+export type Roster = ReadonlyMap<string, Known>;
+
+/**
+ * Agents from life-cycle rows and, if they were never registered, from traffic, in chain order. Gate's own services are left out.
+ */
+export function rosterOf(rows: Iterable<RosterRow>): Roster {
+  const roster = new Map<string, Known>();
+  for (const { kind, agentId, agentName, tenant, at } of rows) {
+    const name = kind === 'proxy.verdict' ? agentId : (agentName ?? agentId);
+    if (name.startsWith('gate-')) continue;
+    enter(roster, JSON.stringify([tenant, name]), {
+      name,
+      tenant,
+      enrolledAt: kind === 'agent.registered' ? at : null,
+      lastActivity: kind === 'proxy.verdict' ? at : null,
+      active: kind === 'proxy.verdict' ? null : kind === 'agent.registered' || kind === 'agent.unsuspended',
+    });
+  }
+  return roster;
+}
+
+/** Rosters of stretches in chain order, as one. */
+export function rosterOfAll(rosters: Iterable<Roster>): Roster {
+  const all = new Map<string, Known>();
+  for (const roster of rosters) for (const [key, known] of roster) enter(all, key, known);
+  return all;
+}
+
+/** Adds what later rows say. */
+function enter(roster: Map<string, Known>, key: string, later: Known): void {
+  const known = roster.get(key);
+  roster.set(
+    key,
+    known
+      ? {
+          ...known,
+          enrolledAt: known.enrolledAt ?? later.enrolledAt,
+          lastActivity: later.lastActivity ?? known.lastActivity,
+          active: later.active ?? known.active,
+        }
+      : later,
+  );
+}
+
+/** The active agents of a roster without activity for `sinceHours`, longest silence first. */
+export function silentAgents(
+  roster: Roster,
   {
     sinceHours,
     nowMs,
     allowed,
   }: { readonly sinceHours: number; readonly nowMs: number; readonly allowed: ReadonlySet<string> },
-): Promise<SilentAgents> {
-  const roster = new Map<string, Known>();
-  for await (const page of reportRows) {
-    for (const reportRow of page) {
-      const name = reportRow.kind === 'proxy.verdict' ? reportRow.agentId : (reportRow.agentName ?? reportRow.agentId);
-      if (name.startsWith('gate-')) continue;
-      const key = JSON.stringify([reportRow.tenant, name]);
-      const known = roster.get(key) ?? {
-        name,
-        tenant: reportRow.tenant,
-        enrolledAt: null,
-        lastActivity: null,
-        active: true,
-      };
-      roster.set(key, known);
-      if (reportRow.kind === 'proxy.verdict') known.lastActivity = reportRow.at;
-      else if (reportRow.kind === 'agent.registered') {
-        known.enrolledAt ??= reportRow.at;
-        known.active = true;
-      } else known.active = reportRow.kind === 'agent.unsuspended';
-    }
-  }
-  const active = [...roster.values()].filter((agent) => agent.active && !allowed.has(agent.name));
+): SilentAgents {
+  const active = [...roster.values()].filter((agent) => (agent.active ?? true) && !allowed.has(agent.name));
   const hours = ({ lastActivity, enrolledAt }: Known) =>
     Math.max(0, Math.floor((nowMs - Date.parse(lastActivity ?? enrolledAt ?? '')) / HOUR_MS));
   return {
