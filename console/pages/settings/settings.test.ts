@@ -119,7 +119,7 @@ describe('the navigation', () => {
     ['/hil?status=denied', '/hil', 'page'],
   ])('at %s says that one is at %s', async (path, current, how) => {
     const page = (await (await fixture.browser()).get(path)).text;
-    const [nav = ''] = /<nav aria-label="Pages">.*?<\/nav>/.exec(page) ?? [];
+    const [nav = ''] = /<nav id="pages" aria-label="Pages"[^>]*>.*?<\/nav>/.exec(page) ?? [];
     const marked = [...nav.matchAll(/<a href="([^"]+)"[^>]*aria-current="([^"]+)"/g)].map(([, href, kind]) => [
       href,
       kind,
