@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import type { Browser, CDPSession, Page } from 'playwright-core';
+import { LISTED } from './console-felt.js';
 import { quantile, rounded, sum } from './numbers.js';
 
 /** A list of 10,000 rows is at its end after some 4,000 frames. */
@@ -272,7 +273,7 @@ const TO_END = `(pending, limitMs) => {
 }`;
 
 const TO_TOP = `(limitMs) =>
-  (${SCROLL})(() => -${SCROLLED_PX}, (ms) => document.querySelector('.list').scrollTop <= 0 || ms > limitMs, () => document.querySelectorAll('[data-row]').length)`;
+  (${SCROLL})(() => -${SCROLLED_PX}, (ms) => document.querySelector('.list').scrollTop <= 0 || ms > limitMs, () => ${LISTED})`;
 
 /** Down and up again at the same pace. */
 const FOR_A_WHILE = `(ms) => {
@@ -287,6 +288,6 @@ const FOR_A_WHILE = `(ms) => {
 
 /** How high a row is on average, and what stands in one. */
 const A_ROW = `({
-  height: document.querySelector('.list [data-rows]').getBoundingClientRect().height / document.querySelectorAll('[data-row]').length,
+  height: document.querySelector('.list [data-rows]').getBoundingClientRect().height / (${LISTED}),
   text: document.querySelector('[data-row] > a').innerText,
 })`;

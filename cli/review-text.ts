@@ -7,7 +7,7 @@ import { deadlineOf, escalationTimes } from '../domain/review/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';
-import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
+import { AS_ASKED, predictionOf, reasonsOf, wasChanged } from '../domain/sandbox/told.js';
 
 /**
  * Everything an approver needs to see of a call, above all its arguments; then what is new in it. Texts of more than `longest` characters are
@@ -49,10 +49,7 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
     agent: row.agent_id,
     tool: toolOf(row),
     why: whyItWaits(row),
-    sandbox: [
-      [predictionOf(row), ...reasonsOf(row)].join('; '),
-      ...(wasChanged(row) ? ['this is of the call as its agent asked for it, before the changes'] : []),
-    ],
+    sandbox: [[predictionOf(row), ...reasonsOf(row)].join('; '), ...(wasChanged(row) ? [AS_ASKED] : [])],
   };
   const head = Object.entries(lines).flatMap(([name, value]) =>
     [value].flat().map((line, index) => `${(index === 0 ? name : '').padEnd(14)} ${oneLine(line)}\n`),
@@ -62,10 +59,6 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
   );
   return `${head.join('')}arguments\n${printable(orderedJson(shown ?? {}, longest))}\n${changed.join('')}`;
 }
-
-/** The digest outlives the change itself, which is deleted with the request. */
-const wasChanged = ({ modification_diff: diff, reviewed_payload_digest: changed }: PendingRequest): boolean =>
-  Boolean(diff ?? changed);
 
 function outcomeOf(row: PendingRequest): string {
   if (row.status !== 'approved' || !wasChanged(row)) return row.status;

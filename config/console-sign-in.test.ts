@@ -52,7 +52,21 @@ describe('the settings of the sign-in', () => {
   });
 
   it('ask for operators where nobody else signs in', () => {
-    expect(faultsOf({})).toEqual([expect.stringMatching(/^GATE_HIL_OPERATORS: is not set/)]);
+    expect(faultsOf({}, { url: 'http://localhost:8085' })).toEqual([
+      expect.stringMatching(/^GATE_HIL_OPERATORS: is not set/),
+    ]);
+  });
+
+  it.each([
+    ['at a name of its own', { host: '127.0.0.1', url: 'https://gate.example' }, 'GATE_CONSOLE_URL=https://gate.example'],
+    ['on every address', { host: '0.0.0.0', url: 'https://localhost:8085' }, 'GATE_CONSOLE_HOST=0.0.0.0'],
+  ])('do not have others sign in by an operator’s token because nothing was said: %s', (_, over, why) => {
+    const opened = { ...over, operators: [{ name: 'kim', tenant: 'acme', token: 'x', reviewer: true }] as never };
+    expect(faultsOf({}, opened)).toEqual([expect.stringMatching(/^GATE_CONSOLE_AUTH: is not set, and others open/)]);
+    expect(faultsOf({}, opened)[0]).toContain(why);
+    expect(faultsOf({ GATE_CONSOLE_AUTH: 'operator-token' }, opened)).toEqual([]);
+    for (const url of [undefined, 'http://localhost:8085', 'https://127.0.0.1:8085'])
+      expect(faultsOf({}, { ...opened, host: '127.0.0.1', url: url as string })).toEqual([]);
   });
 
   it.each(

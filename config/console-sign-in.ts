@@ -32,8 +32,8 @@ function tenantMap(text: string): ReadonlyMap<string, string> {
 export const SIGN_IN_SETTINGS = {
   mode: setting(
     'GATE_CONSOLE_AUTH',
-    z.enum(SIGN_IN_MODES).default('operator-token'),
-    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider), operator-mtls (a certificate), webauthn (a passkey).',
+    z.enum(SIGN_IN_MODES).optional(),
+    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider), operator-mtls (a certificate), webauthn (a passkey). Without it operator-token, for a console of this machine alone; one that others open does not start without it.',
   ),
   decideToken: setting(
     'GATE_HIL_DECIDE_TOKEN',
@@ -172,16 +172,30 @@ export const SIGN_IN_SETTINGS = {
 } as const;
 export type SignInConfig = Config<typeof SIGN_IN_SETTINGS>;
 
+/** How people sign in. */
+export const signInMode = ({ mode }: Pick<SignInConfig, 'mode'>): (typeof SIGN_IN_MODES)[number] =>
+  mode ?? 'operator-token';
+
 type Own = Pick<ConsoleConfig, 'host' | 'url' | 'operators'>;
+
+/** Whether people open the console from other machines. */
+export const isForOthers = ({ host, url }: Pick<ConsoleConfig, 'host' | 'url'>): boolean =>
+  !isLoopback(host) || (url !== undefined && !isLoopback(new URL(url).hostname));
+
+/** A token of the settings, without a second factor, is what development has: nobody gets it for others by leaving a setting out. */
+const modeFault = (config: SignInConfig, own: Own): string | null =>
+  config.mode === undefined && isForOthers(own)
+    ? `GATE_CONSOLE_AUTH: is not set, and others open this console (${isLoopback(own.host) ? `GATE_CONSOLE_URL=${own.url}` : `GATE_CONSOLE_HOST=${own.host}`}): say how people sign in, ${SIGN_IN_MODES.slice(1).join(', ')}, or operator-token where a token of GATE_HIL_OPERATORS is enough to decide everything`
+    : null;
 
 /** Why somebody could not sign in, or somebody could who should not. Only of the way that is chosen. */
 export function signInFaults(config: SignInConfig, own: Own): readonly (string | null)[] {
-  const { mode } = config;
+  const mode = signInMode(config);
   const needs = (variable: string, value: unknown): string | null =>
     value === undefined || (Array.isArray(value) && value.length === 0)
       ? `${variable}: is not set, and GATE_CONSOLE_AUTH=${mode} needs it`
       : null;
-  if (mode === 'operator-token') return [needs('GATE_HIL_OPERATORS', own.operators)];
+  if (mode === 'operator-token') return [modeFault(config, own), needs('GATE_HIL_OPERATORS', own.operators)];
   if (mode === 'webauthn')
     return [
       needs('GATE_CONSOLE_PASSKEY_TENANT', config.passkeyTenant),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from './env.js';
-import { setting } from './env.js';
+import { seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { keyRingText } from './shared.js';
 
@@ -21,6 +21,16 @@ export const IDENTITY_SETTINGS = {
     'GATE_IDENTITY_SIGNING_KEY_PATH',
     z.string().min(1),
     'The Ed25519 private key of tokens, sealed with `GATE_IDENTITY_KEYS`.',
+  ),
+  revocationSecs: setting(
+    'GATE_IDENTITY_REVOCATION_SECS',
+    seconds(300, 10, 900),
+    'How long a proxy goes on with the revocations that it knows where identity does not answer; then no certificate of an agent counts.',
+  ),
+  supersededSecs: setting(
+    'GATE_IDENTITY_SUPERSEDED_SECS',
+    seconds(60, 0, 3_600),
+    'How long a certificate counts beside the one that took its place, for calls only: nothing is renewed with it.',
   ),
   adminToken: setting(
     'GATE_IDENTITY_ADMIN_TOKEN',

@@ -21,6 +21,11 @@ export const PROXY_SETTINGS = {
     'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
   ),
   ...accessTokenSettings('GATE_PROXY'),
+  revocations: setting(
+    'GATE_PROXY_REVOCATIONS',
+    z.enum(['identity', 'none']).default('identity'),
+    'Who says which certificates of agents were taken back. `none`: nobody, and each counts until it ends; for certificates that are issued elsewhere.',
+  ),
   consoleUrl: setting(
     'GATE_CONSOLE_URL',
     consoleUrl,

@@ -88,6 +88,21 @@ export const ERROR_CODES = {
     meaning:
       'Present the client certificate of an agent, signed by the trusted CA, or an access token of the configured issuer; in lite the bearer token of an agent.',
   },
+  certificate_revoked: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The client certificate was taken back; nothing was executed. Get another one where agents are enrolled.',
+  },
+  certificate_superseded: {
+    status: 401,
+    retry: 'no',
+    meaning: 'A newer certificate took the place of this one; nothing was executed. Call with the newer one.',
+  },
+  control_state_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'Which certificates were taken back is not known at present, so none counts; nothing was executed.',
+  },
   token_invalid: {
     status: 401,
     retry: 'no',
@@ -611,7 +626,12 @@ export const ERROR_CODES = {
     meaning: 'The keys that signatures are verified with cannot be had; `reason` says why. Nothing was appended.',
   },
   unauthenticated: { status: 401, retry: 'no', meaning: 'The operator token is missing or wrong.' },
-  caller_spiffe_missing: { status: 401, retry: 'no', meaning: 'The client certificate carries no SPIFFE id.' },
+  caller_spiffe_missing: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'The connection shows no client certificate with a SPIFFE id that counts here; `reason` says what is missing.',
+  },
   capability_denied: {
     status: 403,
     retry: 'no',

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 
 const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
-const reason = z
-  .string()
-  .trim()
-  .min(1)
-  .max(512)
-  .regex(/^\P{Cc}*$/u, 'must not hold control characters');
+// Control characters as ranges, not as a class of Unicode: not every reader of an OpenAPI document knows those.
+// oxlint-disable-next-line no-control-regex
+const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+const reason = z.string().trim().min(1).max(512).regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -71,9 +69,20 @@ export const svidRecovery = z.strictObject({
   svid_bootstrap_state: z.literal('recovery'),
 });
 
-export const revocationList = z.strictObject({
+/** Query of `GET /revocation/list`: the number up to which the caller knows all. */
+export const revocationQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
+
+export const revocationContent = z.strictObject({
+  trust_domain: z.string(),
+  /** The list has what was taken back after this number… */
+  after: z.number().int(),
+  /** …up to this one, and nothing of it is left out. */
   generation: z.number().int(),
+  /** The number now: where it is greater, there is more. */
+  latest: z.number().int(),
   generated_at: instant,
+  /** From then on nobody knows what else was taken back. */
+  expires_at: instant,
   svids: z.array(
     z.strictObject({
       svid_id: z.uuid(),
@@ -81,9 +90,25 @@ export const revocationList = z.strictObject({
       spiffe_id: z.string(),
       credential_fingerprint: hex64,
       not_after: instant,
+      why: z.enum(['revoked', 'superseded']),
+      /** From then on the certificate counts no more. */
+      refused_from: instant,
     }),
   ),
 });
+export type RevocationContent = z.infer<typeof revocationContent>;
+
+/** What was taken back, under a signature of the CA. */
+export const revocationList = revocationContent.extend({
+  signature: z.strictObject({
+    algorithm: z.literal('ES256'),
+    /** SHA-256 of the public key of the CA (SPKI DER). */
+    key_id: hex64,
+    /** r and s of RFC 7518 3.4, in base64url. */
+    value: z.string(),
+  }),
+});
+export type RevocationList = z.infer<typeof revocationList>;
 
 /** A bundle of SPIFFE: a JWK set with two members of its own. */
 export const spiffeBundle = z.strictObject({

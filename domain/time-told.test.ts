@@ -10,6 +10,9 @@ describe('a time as people say it', () => {
     [3_599_999, 'in 59 min'],
     [-86_400_000, '1 day ago'],
     [172_800_000, 'in 2 days'],
+    [-63_000_000_000, '729 days ago'],
+    [-63_200_000_000, '2 years ago'],
+    [2_306_000_000_000, 'in 73 years'],
   ])('%d ms away is %s', (ms, told) => {
     expect(relativeTime(ms)).toBe(told);
   });

@@ -5,9 +5,13 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** How long something lasts, in its largest whole unit: `9 min`, `12 s`, `2 days`. */
+const YEAR_MS = 365.25 * 86_400_000;
+
+/** How long something lasts, in its largest whole unit: `9 min`, `12 s`, `2 days`, `3 years`. */
 export function spanTold(ms: number): string {
   const length = Math.abs(ms);
+  // Two years and more: nobody reads 26,695 days.
+  if (length >= 2 * YEAR_MS) return `${Math.floor(length / YEAR_MS)} years`;
   const [unit, size] = UNITS.find(([, of]) => length >= of) ?? UNITS[3];
   const count = Math.floor(length / size);
   return `${count} ${unit}${unit === 'day' && count !== 1 ? 's' : ''}`;

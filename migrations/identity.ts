@@ -1,5 +1,5 @@
 import { type Migration, sql } from 'kysely';
-import { dialectOf } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * 0001: agents, the tokens for their first certificates, what was asked for, and every certificate that was issued
@@ -46,4 +46,26 @@ const tables: Migration = {
   },
 };
 
-export const identityMigrations: Record<string, Migration> = { '0001-identity': tables };
+/**
+ * 0002: the number under which a certificate came onto the list of revocations, and when it counts no more, so that whoever asks gets only
+ * what is new (docs/architecture/identity.md#revocation). Those revoked before are on the list under the number of now.
+ */
+const numberedRevocations: Migration = {
+  async up(db) {
+    const { integer } = dialectOf(db);
+    for (const column of ['listed_generation', 'refused_from_ms'])
+      if (!(await hasColumn(db, 'identity_svids', column)))
+        await sql`alter table identity_svids add column ${sql.raw(column)} ${integer}`.execute(db);
+    await sql`update identity_svids set refused_from_ms = revoked_ms,
+        listed_generation = (select revocation_generation from identity_state where id = 1)
+      where revoked_ms is not null and listed_generation is null`.execute(db);
+    await sql`create index if not exists identity_svids_listed on identity_svids (listed_generation)
+      where listed_generation is not null`.execute(db);
+    await sql`drop index if exists identity_svids_revoked`.execute(db);
+  },
+};
+
+export const identityMigrations: Record<string, Migration> = {
+  '0001-identity': tables,
+  '0002-numbered-revocations': numberedRevocations,
+};

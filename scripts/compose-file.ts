@@ -7,6 +7,8 @@ import { commandOf, SERVICES } from '../stack/services.js';
 
 /** Settings that whoever starts the containers may choose, and what they are otherwise. */
 const CHOSEN: Readonly<Record<string, string>> = {
+  // A token of GATE_HIL_OPERATORS signs in: for this machine alone, where the console is published to no other.
+  GATE_CONSOLE_AUTH: 'operator-token',
   GATE_CONSOLE_URL: 'https://localhost:8085',
   GATE_DEPLOYMENT_TENANT: 'acme',
   GATE_MODE: 'enforce',
@@ -79,7 +81,7 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
       : []),
     ...(calledBy === 'people'
       ? [
-          '  # For browsers. With another address than this machine, GATE_CONSOLE_URL must name it.',
+          '  # For browsers. With another address than this machine, GATE_CONSOLE_URL must name it, and GATE_CONSOLE_AUTH should be another way to sign in.',
           `  ports: ['\${GATE_CONSOLE_PUBLISH_ADDRESS:-127.0.0.1}:\${GATE_CONSOLE_PUBLISH_PORT:-${defaultPort(service)}}:${defaultPort(service)}']`,
         ]
       : []),

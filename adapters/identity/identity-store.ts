@@ -26,10 +26,24 @@ export interface IdentityStore extends IssuanceStore, RevocationStore {
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Database = Kysely<IdentityTables>;
 
+export interface IdentityStoreOptions {
+  /** How long a certificate counts beside the one that took its place. */
+  readonly supersededMs?: number;
+  /** The entries of one list, about. */
+  readonly mostListed?: number;
+}
+
+const SUPERSEDED_MS = 60_000;
+const MOST_LISTED = 5_000;
+
 const MAC_USE = 'gate.identity-enrollment/1';
 
 /** Opens the store. Requests that an earlier process left open are closed: nothing is signed for them any more. */
-export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Promise<IdentityStore> {
+export async function openIdentityStore(
+  target: StoreTarget,
+  keys: KeyRing,
+  { supersededMs = SUPERSEDED_MS, mostListed = MOST_LISTED }: IdentityStoreOptions = {},
+): Promise<IdentityStore> {
   const store = await openStore<IdentityTables>(target, identityMigrations);
   const { db } = store;
   await db.updateTable('identity_intents').set({ state: 'interrupted' }).where('state', '=', 'pending').execute();
@@ -181,6 +195,21 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
   const withoutUnusedTokens = (within: Database, agentId: string) =>
     within.deleteFrom('identity_enrollments').where('agent_id', '=', agentId).where('intent_id', 'is', null).execute();
 
+  /** Puts certificates onto the list under the next number. Who holds a number back until its end keeps all greater ones back. */
+  async function list(within: Database, ids: readonly string[], refusedFromMs: number): Promise<void> {
+    const { revocation_generation: generation } = await within
+      .updateTable('identity_state')
+      .set({ revocation_generation: sql`revocation_generation + 1` })
+      .where('id', '=', 1)
+      .returning('revocation_generation')
+      .executeTakeFirstOrThrow();
+    await within
+      .updateTable('identity_svids')
+      .set({ listed_generation: Number(generation), refused_from_ms: refusedFromMs })
+      .where('id', 'in', ids)
+      .execute();
+  }
+
   const issuance: IssuanceStore = {
     enroll: ({ tenant, agent: name, by, nowMs, expiresMs }) =>
       inTransaction(async (within) => {
@@ -285,6 +314,7 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
               .executeTakeFirst(),
             'the certificate was revoked or superseded meanwhile',
           );
+        if (intent.priorSvidId !== null) await list(within, [intent.priorSvidId], nowMs + supersededMs);
         await within
           .insertInto('identity_svids')
           .values({
@@ -305,6 +335,8 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
             revoked_ms: null,
             revoked_by_sub: null,
             revoked_reason: null,
+            listed_generation: null,
+            refused_from_ms: null,
           })
           .execute();
       }),
@@ -327,20 +359,21 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
     of: { readonly column: 'id' | 'agent_id'; readonly value: string },
     { by, reason, nowMs }: RevokedBy,
   ): Promise<number> {
-    const { numUpdatedRows } = await within
+    const revoked = await within
       .updateTable('identity_svids')
       .set({ revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason })
       .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
       .where('not_after_ms', '>', nowMs)
-      .executeTakeFirst();
-    if (numUpdatedRows > 0n)
-      await within
-        .updateTable('identity_state')
-        .set({ revocation_generation: sql`revocation_generation + 1` })
-        .where('id', '=', 1)
-        .execute();
-    return Number(numUpdatedRows);
+      .returning('id')
+      .execute();
+    if (revoked.length > 0)
+      await list(
+        within,
+        revoked.map(({ id }) => id),
+        nowMs,
+      );
+    return revoked.length;
   }
 
   const revocation: RevocationStore = {
@@ -388,7 +421,7 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
         const revokedSvids = await revokeRows(within, { column: 'agent_id', value: agentId }, by);
         return { recoveryGeneration: Number(agent.recovery_generation) + 1, revokedSvids };
       }),
-    revocations: (nowMs) =>
+    revocations: (nowMs, after) =>
       inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
@@ -396,23 +429,24 @@ export async function openIdentityStore(target: StoreTarget, keys: KeyRing): Pro
           .select('revocation_generation')
           .where('id', '=', 1)
           .executeTakeFirstOrThrow();
-        const rows = await within
+        const latest = Number(state.revocation_generation);
+        const listed = within
           .selectFrom('identity_svids')
-          .select(['id', 'serial', 'spiffe_id', 'credential_fingerprint', 'not_after_ms'])
-          .where('revoked_ms', 'is not', null)
+          .select(['id', 'serial', 'spiffe_id', 'credential_fingerprint', 'not_after_ms', 'revoked_ms'])
+          .select(['listed_generation', 'refused_from_ms'])
           .where('not_after_ms', '>', nowMs)
-          .orderBy('id')
-          .execute();
-        return {
-          generation: Number(state.revocation_generation),
-          svids: rows.map((row) => ({
-            id: row.id,
-            serial: row.serial,
-            spiffe: row.spiffe_id,
-            fingerprint: row.credential_fingerprint,
-            notAfterMs: Number(row.not_after_ms),
-          })),
-        };
+          .orderBy('listed_generation')
+          .orderBy('id');
+        const within_ = listed.where('listed_generation', '>', after).where('listed_generation', '<=', latest);
+        const rows = await within_.limit(mostListed + 1).execute();
+        const beyond = rows[mostListed];
+        if (!beyond) return { generation: latest, latest, svids: rows.map(listedOf) };
+        // Each number whole, or not at all.
+        const next = Number(beyond.listed_generation);
+        const whole = rows.filter((row) => Number(row.listed_generation) < next);
+        if (whole.length > 0) return { generation: next - 1, latest, svids: whole.map(listedOf) };
+        const all = await listed.where('listed_generation', '=', next).execute();
+        return { generation: next, latest, svids: all.map(listedOf) };
       }),
   };
 
@@ -456,6 +490,20 @@ const svidOf = (row: Row<'identity_svids'>): Svid => ({
   certPem: row.cert_pem,
   notBeforeMs: Number(row.not_before_ms),
   notAfterMs: Number(row.not_after_ms),
+});
+
+type Listed = Pick<
+  Row<'identity_svids'>,
+  'id' | 'serial' | 'spiffe_id' | 'credential_fingerprint' | 'not_after_ms' | 'revoked_ms' | 'refused_from_ms'
+>;
+const listedOf = (row: Listed): Revocations['svids'][number] => ({
+  id: row.id,
+  serial: row.serial,
+  spiffe: row.spiffe_id,
+  fingerprint: row.credential_fingerprint,
+  notAfterMs: Number(row.not_after_ms),
+  why: row.revoked_ms === null ? 'superseded' : 'revoked',
+  refusedFromMs: Number(row.refused_from_ms),
 });
 
 /** What Gate itself refuses stays as it is; anything else is a fault of the store. */

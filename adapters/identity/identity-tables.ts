@@ -57,5 +57,9 @@ export interface IdentityTables {
     revoked_ms: Count | null;
     revoked_by_sub: string | null;
     revoked_reason: string | null;
+    /** The number of the revocation, or of the certificate that took its place. */
+    listed_generation: Count | null;
+    /** Since when it counts no more. */
+    refused_from_ms: Count | null;
   };
 }

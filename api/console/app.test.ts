@@ -1263,6 +1263,21 @@ describe('a list of many calls', () => {
     expect(text).toContain('data-place="0"');
   });
 
+  it('is shown from its beginning where the place in an address is none of it, which the page says', async () => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const words = 'The place in this address is none of this list. It is shown from its beginning (invalid_cursor).';
+    for (const path of ['/hil?cursor=zzz', `/hil/${row.id}?cursor=zzz`]) {
+      const { status, text } = await browser.get(path);
+      expect([path, status, text.includes(words)]).toEqual([path, 200, true]);
+      expect(listOf(text)).toContain(row.id);
+      // Nothing on it leads back to that place.
+      expect(text).not.toContain('zzz');
+    }
+    // What the script puts behind rows that stand there would be rows that stand there.
+    expect((await browser.get('/hil?cursor=zzz&part=rows')).status).toBe(400);
+  });
+
   it('is the same after a change of arguments: its filter and its page, and Change more keeps what was typed', async () => {
     const row = await fixture.hil.park(1);
     const browser = await fixture.browser();

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { rowsAsked } from '../../console/pages/audit/asked.js';
+import { placeAsked, rowsAsked } from '../../console/pages/audit/asked.js';
 import { pagesOf } from '../../console/pages/audit/search.js';
 import type { Services } from '../../console/services.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
@@ -84,7 +84,11 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   /** The rows that the audit page shows with the same address, as JSON lines or (`as=csv`) CSV, newest first. The last line says whether they are all. */
   app.get('/audit/export', async (request, reply) => {
     const who = await inside(request);
-    const query = rowsAsked(request.query as Readonly<Record<string, unknown>>, clock());
+    const address = request.query as Readonly<Record<string, unknown>>;
+    // The newest rows would be taken for those before a place.
+    if (placeAsked(address) === null)
+      throw new GateError('invalid_cursor', 'before is no number of a row: leave it out for the newest.');
+    const query = rowsAsked(address, clock());
     const pages = pagesOf(services(who).ledger, { ...query, limit: EXPORT_PAGE });
     // A refusal, or a ledger that is away, is answered before anything is sent.
     const first = await pages.next();

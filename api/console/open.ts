@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { openSamlMemory, type SamlMemory } from '../../adapters/console/saml-memory.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import type { ConsoleConfig } from '../../config/console.js';
-import type { SignInConfig } from '../../config/console-sign-in.js';
+import { isForOthers, type SignInConfig, signInMode } from '../../config/console-sign-in.js';
 import { StartError } from '../../config/start-error.js';
 import { isLoopback } from '../../domain/outbound/loopback.js';
 import { BRAIN } from '../brain/service.js';
@@ -40,8 +40,13 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
     return memory;
   };
   const metrics = consoleMetrics(parts.registry);
+  const mode = signInMode(signIn);
+  if (mode === 'operator-token' && isForOthers(own))
+    parts.logger.warn(
+      'GATE_CONSOLE_AUTH is operator-token, and others open this console: whoever has a token of GATE_HIL_OPERATORS may decide and change everything, without a second factor',
+    );
   const way = await needed(
-    NEEDED[signIn.mode],
+    NEEDED[mode],
     chooseSignIn({
       signIn,
       own,
@@ -96,7 +101,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
 }
 
 /** What cannot be used where a way to sign in does not open. */
-const NEEDED: Readonly<Record<SignInConfig['mode'], string>> = {
+const NEEDED: Readonly<Record<ReturnType<typeof signInMode>, string>> = {
   'operator-token': 'GATE_HIL_OPERATORS',
   'basic-admin': 'GATE_CONSOLE_ADMIN_PASS_BCRYPT',
   oidc: 'GATE_CONSOLE_OIDC_ISSUER',

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
@@ -56,6 +57,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     service = createIdentityService({
       store: { ...store, ...over.store },
       signer: over.signer ?? svidSigner(ca.cert, ca.key),
+      signList: revocationSigner(ca.cert, ca.key),
       bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
       tokenKeys: [tokenSigner.publicJwk],
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
@@ -474,11 +476,11 @@ describe.each(STORES)('identity on %s', (kind) => {
       caller = workload('console');
       return ask('POST', '/revoke', body, ADMIN);
     };
-    const list = async () => {
+    const list = async (after = 0) => {
       caller = workload('proxy');
-      const reply = await ask('GET', '/revocation/list');
+      const reply = await ask('GET', `/revocation/list?after=${after}`);
       expect(reply.statusCode).toBe(200);
-      return revocationList.parse(reply.json());
+      return revocationVerifier(ca.cert)(revocationList.parse(reply.json()));
     };
 
     it.each(['id', 'serial'] as const)(
@@ -494,7 +496,17 @@ describe.each(STORES)('identity on %s', (kind) => {
         const credential_fingerprint = hash('sha256', certificate.raw);
         expect(await list()).toMatchObject({
           generation: 1,
-          svids: [{ svid_id: id, serial, spiffe_id, credential_fingerprint, not_after }],
+          svids: [
+            {
+              svid_id: id,
+              serial,
+              spiffe_id,
+              credential_fingerprint,
+              not_after,
+              why: 'revoked',
+              refused_from: new Date(now).toISOString(),
+            },
+          ],
         });
         now += 60_000;
         expect((await revoke({ kind: 'svid', svid_id: id })).json()).toEqual(answer);
@@ -533,6 +545,55 @@ describe.each(STORES)('identity on %s', (kind) => {
       meanwhile(() => store.openRecovery(agentId, 'acme', by));
       isRefused(await renew(current, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
       expect((await svids()).filter(({ revoked_ms }) => revoked_ms === null)).toEqual([]);
+    });
+
+    it('is told to who asks after a number, once, with what a newer certificate took the place of', async () => {
+      const { id, cert_pem: pem } = await first();
+      const other = await first('other');
+      expect((await renew(pem, (await certificateRequest()).pem)).statusCode).toBe(200);
+      const superseded = { svid_id: id, why: 'superseded', refused_from: new Date(now + 60_000).toISOString() };
+      const life = { generated_at: new Date(now).toISOString(), expires_at: new Date(now + 300_000).toISOString() };
+      expect(await list()).toMatchObject({
+        trust_domain: TRUST_DOMAIN,
+        after: 0,
+        generation: 1,
+        ...life,
+        svids: [superseded],
+      });
+      await revoke({ kind: 'svid', svid_id: other.id });
+      expect(await list(1)).toMatchObject({ after: 1, generation: 2, latest: 2, svids: [{ svid_id: other.id }] });
+      expect(await list(2)).toMatchObject({ after: 2, generation: 2, latest: 2, svids: [] });
+      // What was superseded and then revoked stands there anew.
+      await revoke({ kind: 'svid', svid_id: id });
+      expect(await list(2)).toMatchObject({ generation: 3, svids: [{ svid_id: id, why: 'revoked' }] });
+      expect((await list()).svids).toHaveLength(2);
+      expect(await list(9)).toMatchObject({ after: 9, generation: 3, svids: [] });
+      isRefused(await ask('GET', '/revocation/list?after=x'), 400, 'invalid_request');
+    });
+
+    it('of many comes in parts, each number whole', async () => {
+      const bounded = await openIdentityStore(place.target, place.keys, { mostListed: 2 });
+      await service.close();
+      serve({ store: bounded });
+      const { cert_pem: pem, agentId } = await first();
+      const { cert_pem: second } = (await renew(pem, (await certificateRequest()).pem)).json<{ cert_pem: string }>();
+      await renew(second, (await certificateRequest()).pem);
+      const more = [await first('second'), await first('third')];
+      // Three under one number, then one under each.
+      await revoke({ kind: 'agent', agent_id: agentId });
+      for (const { id } of more) await revoke({ kind: 'svid', svid_id: id });
+      const parts: [number, number, number][] = [];
+      for (let after = 0; ; ) {
+        const { generation, latest, svids: entries } = await list(after);
+        parts.push([generation, latest, entries.length]);
+        if (generation === latest) break;
+        after = generation;
+      }
+      expect(parts).toEqual([
+        [3, 5, 3],
+        [5, 5, 2],
+      ]);
+      await bounded.close();
     });
 
     it('takes a serial as OpenSSL writes it', async () => {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import type { IdentityStore } from '../../adapters/identity/identity-store.js';
+import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
 import type { SpiffeBundle } from '../../contracts/identity.js';
 import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
@@ -18,6 +19,9 @@ import { svidRoutes } from './routes/svids.js';
 export interface IdentityServiceOptions {
   readonly store: IdentityStore;
   readonly signer: SvidSigner;
+  readonly signList: RevocationSigner;
+  /** How long a list of revocations counts; 300,000 by default. */
+  readonly revocationLifeMs?: number;
   readonly bundle: SpiffeBundle;
   readonly tokenKeys: readonly PublicJwk[];
   readonly administratorOf: AdministratorOf;
@@ -29,6 +33,8 @@ export interface IdentityServiceOptions {
   readonly readiness?: ReadinessChecks;
   readonly clock?: () => number;
 }
+
+const REVOCATION_LIFE_MS = 300_000;
 
 /** A body holds one request for a certificate and little else. */
 const BODY_LIMIT = 262_144;
@@ -57,7 +63,8 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const issuing = createIssuing({ store, signer, trustDomain, clock });
   const metrics = identityMetrics(options.registry);
   svidRoutes(service.app, { issuing, readRequest: readCertificateRequest, administratorOf, metrics });
-  revocationRoutes(service.app, { store, administratorOf, clock });
+  const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
+  revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import type { Config } from '../../config/env.js';
@@ -18,15 +19,21 @@ interface Settings {
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
-  const signer = await needed(
+  const { signer, signList } = await needed(
     'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
-    read('certificates', own.caKeyFile).then((key) => svidSigner(parts.tls.ca, key)),
+    read('certificates', own.caKeyFile).then((key) => {
+      const certificates = svidSigner(parts.tls.ca, key);
+      return { signer: certificates, signList: revocationSigner(certificates.caPem, key) };
+    }),
   );
   const { publicJwk } = await needed(
     'the key of tokens (GATE_IDENTITY_SIGNING_KEY_PATH)',
     read('tokens', own.signingKeyFile).then((key) => createSigner(createPrivateKey(key))),
   );
-  const store = await needed('the store of identity', openIdentityStore(parts.storeTarget('identity'), own.keys));
+  const store = await needed(
+    'the store of identity',
+    openIdentityStore(parts.storeTarget('identity'), own.keys, { supersededMs: own.supersededSecs * 1_000 }),
+  );
   parts.onStop('stores', 'the store of identity', () => store.close());
   const tokenKeys = [publicJwk];
   const keys = await needed(
@@ -43,6 +50,18 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   return {
     port: null,
     listener: () =>
-      listenerOf(createIdentityService({ ...parts, store, signer, bundle, tokenKeys, administratorOf }), own),
+      listenerOf(
+        createIdentityService({
+          ...parts,
+          store,
+          signer,
+          signList,
+          revocationLifeMs: own.revocationSecs * 1_000,
+          bundle,
+          tokenKeys,
+          administratorOf,
+        }),
+        own,
+      ),
   };
 }

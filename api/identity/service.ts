@@ -12,5 +12,8 @@ export const IDENTITY = declareService({
   stores: ['identity'],
   neighbours: [],
   metrics: async (registry) => (await import('./metrics.js')).identityMetrics(registry),
+  remote: async () => ({
+    connect: (await import('../../activities/clients/identity-client.js')).createIdentityClient,
+  }),
   open: () => import('./open.js'),
 });

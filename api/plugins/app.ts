@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
+import type { GateError } from '../../domain/errors.js';
 import type { StateNamespace } from '../../contracts/ledger.js';
 
 /** Who asks: the peer of a connection by its verified certificate, or an agent by its token. */
@@ -22,6 +23,8 @@ export interface Caller {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
+    /** Why nobody is known by the connection of the request, where that is to be told; `null` for who has a good certificate. */
+    certificateFault: GateError | null;
     correlationId: string;
   }
 }

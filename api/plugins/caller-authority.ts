@@ -33,8 +33,8 @@ export const registeredRoutes = (app: ServiceApp): readonly RegisteredRoute[] =>
 /**
  * Applies the table to every route of `app` (docs/architecture/identity-and-routes.md#authority-table). The caller's id must be in the row
  * of the one template that matches the whole path, and that row must be of the route about to run. Checked before the body is read and
- * before any look-up: 403 `capability_denied` both for an unlisted caller and for a path without a row, 401 `caller_spiffe_missing` without
- * a SPIFFE id. The start fails when a route has no row or one that is not built yet, is registered twice, or is public on one side only.
+ * before any look-up: 403 `capability_denied` both for an unlisted caller and for a path without a row, 401 `caller_spiffe_missing` for who shows
+ * no certificate with a SPIFFE id, saying what is missing. The start fails when a route has no row or one that is not built yet, is registered twice, or is public on one side only.
  */
 export function enforceRouteAuthority(
   app: ServiceApp,
@@ -70,7 +70,7 @@ export function enforceRouteAuthority(
     const runs = request.routeOptions.url;
     const known = row !== null && runs !== undefined && templateOf(runs) === row.path ? row : null;
     if (known?.callers === 'public') return done();
-    if (request.caller === null) return done(new GateError('caller_spiffe_missing'));
+    if (request.caller === null) return done(request.certificateFault ?? new GateError('caller_spiffe_missing'));
     const allowed = known?.callers as readonly string[] | undefined;
     if (allowed?.includes(request.caller.callerId)) return done();
     return done(new GateError('capability_denied', 'capability_not_granted'));

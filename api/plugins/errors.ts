@@ -9,6 +9,9 @@ import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from './app.js';
 import { createFaultLog } from './fault-log.js';
+import { fieldTold, tellShapes } from './shape-told.js';
+
+tellShapes();
 
 /** Builds the body of a refusal. */
 export type ErrorBody = (error: GateError, correlationId: string) => JsonObject;
@@ -126,7 +129,7 @@ export function toGateError(error: Error & { statusCode?: number; code?: string 
   if (error instanceof GateError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;
-    return new GateError('invalid_request', `${first?.instancePath ?? ''} ${first?.message ?? 'invalid'}`.trim());
+    return new GateError('invalid_request', fieldTold(first?.instancePath ?? '', first?.message ?? 'is not readable'));
   }
   if (error.statusCode === 413) return new GateError('payload_too_large');
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)

@@ -37,6 +37,7 @@ import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createAuthority } from '../../adapters/identity/certificate-authority.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../identity/administrator.js';
 import { createIdentityService } from '../identity/app.js';
@@ -172,6 +173,7 @@ beforeAll(async () => {
     ...common(),
     store: identity,
     signer: svidSigner(cert, key),
+    signList: revocationSigner(cert, key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
     tokenKeys: [],
     administratorOf: administrators(null),

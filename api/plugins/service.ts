@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import type { CertificateStanding } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
@@ -67,6 +68,8 @@ export interface ServiceOptions {
   readonly details?: ReadinessDetails;
   /** Addresses and ranges of proxies that say for whom they ask, in `X-Forwarded-For`. From anybody else it is ignored. */
   readonly trustedProxies?: readonly string[];
+  /** Whether the certificate of an agent counts here; without it, every one that the CA signed and that has not ended. */
+  readonly standing?: CertificateStanding;
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
@@ -179,10 +182,18 @@ export function createService(options: ServiceOptions): Service {
   app.setValidatorCompiler(boundedValidator);
   app.setSerializerCompiler(serializerCompiler);
   app.decorateRequest('caller', null);
+  app.decorateRequest('certificateFault', null);
   app.decorateRequest('correlationId', '');
-  const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
+  const { standing } = options;
+  const shown = createShownCertificates(options.trustDomain);
+  standing?.onRevoked(shown.close);
+  const seenBy = options.resolveCaller ? resolvedBy(options.resolveCaller) : shown.seenBy;
   app.addHook('onRequest', (request, reply, done) => {
-    request.caller = resolveCaller(request);
+    const seen = seenBy(request);
+    // The certificates of services come from elsewhere than those of agents.
+    const fault = (seen.caller?.kind === 'agent' ? standing?.faultOf(seen.caller.fingerprint) : null) ?? null;
+    request.caller = fault === null ? seen.caller : null;
+    request.certificateFault = fault ?? seen.fault;
     noteCaller(request);
     // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
@@ -288,34 +299,67 @@ function portOf(app: ServiceApp): number {
   return address.port;
 }
 
-interface SeenCaller {
-  readonly caller: Caller | null;
-  readonly validToMs: number;
-}
+/** Who asks by his certificate, or why nobody is known by it. */
+type Seen =
+  | { readonly caller: Caller; readonly fault: null; readonly validToMs: number }
+  | { readonly caller: null; readonly fault: GateError; readonly validToMs?: undefined };
 
-/** Parsed once per connection: a kept-alive connection keeps its certificate, but only until the certificate expires. */
-function callerOfSocket(trustDomain: string): (request: FastifyRequest) => Caller | null {
-  const known = new WeakMap<object, SeenCaller>();
-  return (request) => {
-    const socket = request.raw.socket as TLSSocket;
-    let seen = known.get(socket);
-    if (seen === undefined) {
-      seen = readCaller(socket, trustDomain);
-      known.set(socket, seen);
-    }
-    return Date.now() <= seen.validToMs ? seen.caller : null;
+const nobody = (why: string): Seen => ({ caller: null, fault: new GateError('caller_spiffe_missing', why) });
+const NO_CERTIFICATE = nobody('the connection shows no client certificate');
+const OVER = nobody('the client certificate has ended; connect with the next one');
+
+const resolvedBy =
+  (resolve: (request: FastifyRequest) => Caller | null) =>
+  (request: FastifyRequest): Seen => {
+    const caller = resolve(request);
+    return caller === null ? NO_CERTIFICATE : { caller, fault: null, validToMs: Number.POSITIVE_INFINITY };
+  };
+
+/** The certificates of open connections: each is read once, and a kept-alive connection keeps it until the certificate ends. */
+function createShownCertificates(trustDomain: string): {
+  readonly seenBy: (request: FastifyRequest) => Seen;
+  /** Ends the connections on which one of these was shown. */
+  readonly close: (fingerprints: readonly string[]) => void;
+} {
+  const known = new WeakMap<object, Seen>();
+  const sockets = new Map<string, Set<TLSSocket>>();
+
+  function keep(socket: TLSSocket, fingerprint: string): void {
+    const same = sockets.get(fingerprint) ?? new Set();
+    sockets.set(fingerprint, same.add(socket));
+    socket.once('close', () => {
+      same.delete(socket);
+      if (same.size === 0 && sockets.get(fingerprint) === same) sockets.delete(fingerprint);
+    });
+  }
+
+  return {
+    seenBy(request) {
+      const socket = request.raw.socket as TLSSocket;
+      let seen = known.get(socket);
+      if (seen === undefined) {
+        seen = readCaller(socket, trustDomain);
+        known.set(socket, seen);
+        if (seen.caller?.kind === 'agent') keep(socket, seen.caller.fingerprint);
+      }
+      return seen.caller === null || Date.now() <= seen.validToMs ? seen : OVER;
+    },
+    close(fingerprints) {
+      for (const fingerprint of fingerprints) for (const socket of sockets.get(fingerprint) ?? []) socket.destroy();
+    },
   };
 }
 
-const NOBODY: SeenCaller = { caller: null, validToMs: Number.POSITIVE_INFINITY };
-
-function readCaller(socket: TLSSocket, trustDomain: string): SeenCaller {
-  // Node counts a resumed session without a certificate as authorized, so the certificate below decides.
-  if (!socket.encrypted || !socket.authorized) return NOBODY;
+function readCaller(socket: TLSSocket, trustDomain: string): Seen {
+  if (!socket.encrypted) return NO_CERTIFICATE;
   const certificate = socket.getPeerX509Certificate();
-  const spiffe = certificate && spiffeOfCertificate(certificate);
-  const identity = spiffe ? parseSpiffe(spiffe, trustDomain) : null;
-  if (!certificate || !identity) return NOBODY;
+  // Node counts a resumed session without a certificate as authorized.
+  if (!certificate) return NO_CERTIFICATE;
+  if (!socket.authorized) return nobody(`the client certificate is not trusted (${String(socket.authorizationError)})`);
+  const spiffe = spiffeOfCertificate(certificate);
+  if (spiffe === null) return nobody('the client certificate carries no SPIFFE id, or several URIs');
+  const identity = parseSpiffe(spiffe, trustDomain);
+  if (!identity) return nobody(`the client certificate is of nobody in the trust domain ${trustDomain}`);
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   const caller: Caller =
     identity.kind === 'service'
@@ -328,5 +372,5 @@ function readCaller(socket: TLSSocket, trustDomain: string): SeenCaller {
           tenant: identity.tenant,
           agent: identity.agent,
         };
-  return { caller, validToMs: Date.parse(certificate.validTo) };
+  return { caller, fault: null, validToMs: Date.parse(certificate.validTo) };
 }

@@ -1643,7 +1643,12 @@ describe('data, domains and trials', () => {
     // Reads that are not there: a typing error, of which only the document that is in force says so.
     await gate.ask('POST', '/policies', { name: 'ceilings.json', content_type: 'json', body: '{"most": 1}', ...by });
     const over = (mount: string) => rego(`deny contains "Violation: much" if input.arguments.amount > ${mount}.most`);
-    for (const mount of ['data.gate.ceilings', 'data.gate.pii_egress', 'data.gate.money_arguments', 'input.x'])
+    for (const mount of [
+      'data.gate.ceilings',
+      'data.gate.pii_egress',
+      'data.gate.money_arguments',
+      'input.tool_classes',
+    ])
       expect(await said('a.rego', 'rego', over(mount))).toEqual({ ok: true });
     for (const mount of ['data.gate.ceilngs', 'data.gate["ceilngs"]'])
       expect(await said('a.rego', 'rego', over(mount))).toMatchObject({

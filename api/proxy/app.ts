@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
+import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
@@ -42,6 +43,8 @@ export interface ProxyOptions
   readonly registry: Registry;
   readonly trustDomain: string;
   readonly tls?: TlsMaterial;
+  /** Whether the certificates of agents count. */
+  readonly standing?: Pick<RevocationMirror, 'faultOf' | 'onRevoked' | 'ageMs'> | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
@@ -69,11 +72,13 @@ export function createProxyService(options: ProxyOptions): Service {
     headers: { 'X-Gate-Mode': options.mode },
     errorBody: (error, correlationId) => errorAnswer(error, correlationId).body,
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
+    ...(options.standing && { standing: options.standing }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     details: { mode: options.mode },
     readiness: {
       ...options.readiness,
       ...upstreamReadiness(options.upstream),
+      ...(options.standing && { revocations: revocationsKnown(options.standing) }),
       call_store: () => options.calls.ready(),
       ledger_rows: async () => {
         const dueMs = await options.calls.oldestRowsDueMs();
@@ -110,6 +115,8 @@ export function createProxyService(options: ProxyOptions): Service {
     onLimited: metrics.limited,
   });
   metrics.watchInFlight(handler.inFlight);
+  const { standing } = options;
+  if (standing) metrics.watchRevocations(standing.ageMs);
   if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
@@ -140,6 +147,7 @@ export function createProxyService(options: ProxyOptions): Service {
           },
           'refused',
         );
+      if (known === request.certificateFault) metrics.certificateRefused(known.code);
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
       const challenge = byToken ? challengeOf(known, byToken.tokens) : null;
@@ -197,6 +205,14 @@ export function createProxyService(options: ProxyOptions): Service {
     });
   return service;
 }
+
+const revocationsKnown =
+  ({ ageMs }: Pick<RevocationMirror, 'ageMs'>) =>
+  (): string => {
+    const known = ageMs();
+    if (known === null) throw new Error('which certificates were taken back is not known: none of an agent counts');
+    return `heard ${Math.round(known / 1000)} s ago`;
+  };
 
 function toGateError(error: FastifyError | GateError): GateError {
   if (error instanceof GateError) return error;

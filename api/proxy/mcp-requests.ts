@@ -9,7 +9,9 @@ export type AgentCaller = Caller & UpstreamCaller;
 
 /** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
 export function agentOf(request: FastifyRequest): AgentCaller {
-  const { caller, tokenFault } = request;
+  const { caller, certificateFault, tokenFault } = request;
+  // Who shows a certificate that was taken back is not let in by a token beside it. One that names nobody is as none.
+  if (certificateFault && certificateFault.code !== 'caller_spiffe_missing') throw certificateFault;
   if (tokenFault) throw tokenFault;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');

@@ -40,6 +40,12 @@ export function proxyMetrics(registry: Registry) {
     labelNames: ['layer'],
     registers,
   });
+  const certificates = new Counter({
+    name: 'gate_proxy_certificates_refused_total',
+    help: 'Requests with a certificate that was taken back, or of which nobody knows whether it was, by error code.',
+    labelNames: ['code'],
+    registers,
+  });
   const lost = new Counter({
     name: 'gate_proxy_taint_lost_total',
     help: 'Calls with a value that may be from an answer which was not kept whole, by why it was not.',
@@ -88,6 +94,17 @@ export function proxyMetrics(registry: Registry) {
         },
       });
     },
+    watchRevocations(read: () => number | null) {
+      new Gauge({
+        name: 'gate_proxy_revocations_age_seconds',
+        help: 'Since when the list of revoked certificates was not heard again; NaN where none counts, and no certificate of an agent does.',
+        registers,
+        collect() {
+          this.set((read() ?? Number.NaN) / 1000);
+        },
+      });
+    },
+    certificateRefused: (code: string) => certificates.inc({ code }),
     watchStreams(read: () => number) {
       new Gauge({
         name: 'gate_proxy_mcp_streams',

@@ -6,6 +6,9 @@ import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
+import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
+import { createRevocationMirror, type RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
@@ -19,6 +22,7 @@ import { createCallRunner } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { principalOf, scopeReader } from '../hil/scope.js';
 import { BRAIN } from '../brain/service.js';
+import { IDENTITY } from '../identity/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -26,6 +30,7 @@ import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
+import { type RevocationWatch, watchRevocations } from './revocation-watch.js';
 import { createProxyService } from './app.js';
 
 interface Settings {
@@ -73,11 +78,17 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const rules = accessTokenRules(own);
   const tokens = rules && (await needed('the access tokens', openAccessTokens(rules)));
   if (tokens) parts.onStop('connections', 'the keys of access tokens', () => tokens.close());
+  const standing =
+    own.revocations === 'identity' ? createRevocationMirror({ trustDomain: parts.trustDomain }) : undefined;
+  if (!standing)
+    logger.warn('GATE_PROXY_REVOCATIONS is none: a certificate that identity takes back counts here until it ends');
+  const watch = standing && watchedRevocations(standing, parts);
   const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
       ...(tokens && { byToken: { tokens } }),
+      standing,
       calls,
       sessions: stores.mcpSessions,
       tasks: stores.mcpTasks,
@@ -144,7 +155,30 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       },
     });
   const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + inspectionSecs + WRITING_DOWN_SECS) * 1000;
-  return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
+  return {
+    port: null,
+    ...(watch && { start: watch.start }),
+    listener: () => listenerOf(service(), own, { drainMs }),
+  };
+}
+
+/** Asks identity what was taken back, over mutual TLS also where it is in this process. */
+function watchedRevocations(
+  mirror: RevocationMirror,
+  { over, tls, logger, onStop }: Pick<Opening<Settings>, 'over' | 'tls' | 'logger' | 'onStop'>,
+): RevocationWatch {
+  const verified = revocationVerifier(tls.ca);
+  let client: Promise<IdentityClient> | undefined;
+  const watch = watchRevocations({
+    mirror,
+    ask: async (after) =>
+      verified(await (await (client ??= over(IDENTITY).then(createIdentityClient))).revocations(after)),
+    onFault: (reason) =>
+      logger.error({ event: 'revocations_unknown', reason }, 'what identity took back cannot be asked'),
+    onBack: () => logger.info({ event: 'revocations_known' }, 'what identity took back is known again'),
+  });
+  onStop('sweeps', 'the watch over revocations', watch.stop);
+  return watch;
 }
 
 /** Of the calls that may be under way, those of one agent that wait for their turn. */

@@ -6,6 +6,7 @@ import { upstreamsFault } from '../../config/upstreams.js';
 import { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
+import { IDENTITY } from '../identity/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
 import { POLICY_ENGINE } from '../policy/service.js';
@@ -25,7 +26,7 @@ export const PROXY = declareService({
   faults: ({ own, upstream }) => [...accessTokenFaults('GATE_PROXY', own), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
-  neighbours: [LEDGER, HIL, BRAIN, POLICY_ENGINE, WORKER],
+  neighbours: [LEDGER, HIL, IDENTITY, BRAIN, POLICY_ENGINE, WORKER],
   dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
@@ -33,6 +34,7 @@ export const PROXY = declareService({
     metrics.watchWaiting(() => 0);
     metrics.watchStreams(() => 0);
     metrics.watchUpstreams(() => []);
+    metrics.watchRevocations(() => null);
     metrics.watchStuck(() => Promise.resolve(0));
   },
   // Only asked whether it answers.

@@ -1,12 +1,24 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { AccessTokens } from '../../adapters/identity/access-tokens.js';
+import { GateError } from '../../domain/errors.js';
+import type { Caller } from '../plugins/app.js';
 import { createService, type Service } from '../plugins/service.js';
 import { agentOf } from './mcp-requests.js';
 import { identifyByToken } from './token-callers.js';
 
 let service: Service;
 afterEach(() => service.close());
+
+const bot: Caller = {
+  kind: 'agent',
+  spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
+  callerId: 'agent',
+  fingerprint: 'ab'.repeat(32),
+  tenant: 'acme',
+  agent: 'bot',
+};
 
 /** A proxy without an issuer, whose agents show a certificate. */
 async function asked(authorization: string | undefined, readElsewhere?: string) {
@@ -15,14 +27,7 @@ async function asked(authorization: string | undefined, readElsewhere?: string) 
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     trustDomain: 'gate.local',
-    resolveCaller: () => ({
-      kind: 'agent',
-      spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
-      callerId: 'agent',
-      fingerprint: 'ab'.repeat(32),
-      tenant: 'acme',
-      agent: 'bot',
-    }),
+    resolveCaller: () => bot,
   });
   identifyByToken(service.app, undefined, ({ headers }) => headers.authorization === readElsewhere);
   service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
@@ -38,6 +43,32 @@ it.each(['Bearer eyJhbGciOiJub25lIn0.e30.', 'Basic YTpi', 'nonsense', ''])(
       403,
       expect.objectContaining({ error: 'credential_not_judged', header: 'authorization' }),
     ]);
+  },
+);
+
+it.each(['certificate_revoked', 'control_state_unavailable'] as const)(
+  'lets nobody in by a token whose certificate is %s, and tells that first',
+  async (code) => {
+    service = createService({
+      name: 'proxy',
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+      resolveCaller: () => bot,
+      standing: { faultOf: () => new GateError(code), onRevoked: () => undefined },
+    });
+    const holder = {
+      tenant: 'acme',
+      agent: 'bot',
+      fingerprint: 'cd'.repeat(32),
+      validToMs: 2 ** 42,
+      certificate: null,
+    };
+    const tokens = { verify: () => Promise.resolve(holder) } as unknown as AccessTokens;
+    identifyByToken(service.app, { tokens, trustDomain: 'gate.local' });
+    service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
+    const reply = await service.app.inject({ method: 'GET', url: '/asked', headers: { authorization: 'Bearer good' } });
+    expect(reply.json()).toMatchObject({ error: code });
   },
 );
 

@@ -1,4 +1,5 @@
 import { callPart, type Came } from './follow.js';
+import { rowOfFar, rowsOf, withRows } from './far.js';
 import { CAME, OPENED } from './heard.js';
 
 /** A call's part of its page, as the server made it once. */
@@ -97,7 +98,7 @@ export function rowBeside(by: number): HTMLAnchorElement | null {
     for (let step = 0; row && step < Math.abs(by); step += 1) row = by > 0 ? rowAfter(row) : rowBefore(row);
   } else {
     const place = Number(document.querySelector<HTMLElement>('[data-place]')?.dataset['place'] ?? 0);
-    row = document.querySelectorAll('[data-row]')[by > 0 ? place + by - 1 : place + by] ?? null;
+    row = rowAt(by > 0 ? place + by - 1 : place + by);
   }
   return row?.querySelector<HTMLAnchorElement>(':scope > a') ?? null;
 }
@@ -117,19 +118,19 @@ export function rowOf(call: string): HTMLElement | null {
   const chosen = chosenRow();
   for (const row of chosen ? [chosen, rowAfter(chosen), rowBefore(chosen)] : [])
     if (row instanceof HTMLElement && row.dataset['row'] === call) return row;
-  return document.querySelector<HTMLElement>(`[data-row="${CSS.escape(call)}"]`);
+  return document.querySelector<HTMLElement>(`[data-row="${CSS.escape(call)}"]`) ?? rowOfFar(call);
 }
 
 /** Rows stand by few in lists below each other. */
 const rowAfter = (row: Element): Element | null =>
   row.nextElementSibling ??
   row.parentElement?.nextElementSibling?.firstElementChild ??
-  row.closest('.rows')?.nextElementSibling?.firstElementChild?.firstElementChild ??
+  withRows(row.closest('.rows')?.nextElementSibling)?.firstElementChild?.firstElementChild ??
   null;
 const rowBefore = (row: Element): Element | null =>
   row.previousElementSibling ??
   row.parentElement?.previousElementSibling?.lastElementChild ??
-  row.closest('.rows')?.previousElementSibling?.lastElementChild?.lastElementChild ??
+  withRows(row.closest('.rows')?.previousElementSibling)?.lastElementChild?.lastElementChild ??
   null;
 
 /** How many rows stand before it. */
@@ -139,8 +140,19 @@ export function placeOf(row: Element): number {
   for (let few = row.parentElement?.previousElementSibling; few; few = few.previousElementSibling)
     place += few.childElementCount;
   for (let list = row.closest('.rows')?.previousElementSibling; list; list = list.previousElementSibling)
-    for (const few of list.children) place += few.childElementCount;
+    place += rowsOf(list);
   return place;
+}
+
+/** The row before which so many stand. */
+function rowAt(place: number): Element | null {
+  let left = place;
+  for (const list of document.querySelector('[data-rows]')?.children ?? []) {
+    const count = rowsOf(list);
+    if (left < count) return withRows(list)?.querySelectorAll('[data-row]')[left] ?? null;
+    left -= count;
+  }
+  return null;
 }
 
 /** Marks the row of a call as the chosen one, and brings it into sight where the list scrolls by itself. */

@@ -4,8 +4,18 @@ export const TYPED_STAYS =
   'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
 export const ENDED_MEANWHILE = 'The call was decided or ended meanwhile: it shows how. Nothing of yours was sent.';
 
-/** Says how live the page is, and what of it is old; nothing where nothing is. */
-export function say(text: string): void {
+/** What is said of the page: that it is not live, which only its stream takes back, and what else. */
+const said = { live: '', else: '' };
+
+/** Says what of the page is old, or what is awaited; nothing where nothing is. */
+export const say = (text: string): void => told({ else: text });
+/** Says that the page is not live; nothing where it is. */
+export const sayHowLive = (text: string): void => told({ live: text });
+export const isSaid = (text: string): boolean => said.else === text;
+
+function told(now: Partial<typeof said>): void {
+  Object.assign(said, now);
+  const text = [said.live, said.else].filter((words) => words !== '').join(' ');
   // Asked for each time: a list that came anew has another one.
   const status = document.querySelector<HTMLElement>('[data-live-status]');
   if (status && status.textContent !== text) status.textContent = text;

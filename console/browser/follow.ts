@@ -1,4 +1,10 @@
 const LONGEST_WAIT_MS = 15_000;
+/** Longer than a page waits for a service that says nothing (docs/architecture/console.md#pages-and-forms). */
+const ASKED_WITHIN_MS = 20_000;
+const NOT_LIVE = 'Not live: the connection was lost. Trying again; what is shown may be old.';
+
+/** How long to wait after so many failures. */
+const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4));
 
 /** What came of asking the server for the page again. */
 export type Came = 'here' | 'away' | 'signed out' | 'someone else';
@@ -25,7 +31,7 @@ export function follow({
   readonly events: readonly string[];
   readonly everyMs: number;
   readonly ask: () => Promise<Came>;
-  /** Tells how live the page is; nothing where it is. */
+  /** Tells that the page is not live; nothing where it is. */
   readonly say: (words: string) => void;
 }): void {
   const name = `gate:${address}`;
@@ -33,10 +39,15 @@ export function follow({
   const locks = 'locks' in navigator ? navigator.locks : null;
   const others = locks ? new BroadcastChannel(name) : null;
   let waiting: number | undefined;
+  let again: number | undefined;
   let asking: Promise<Came> | null = null;
   let failures = 0;
+  /** Whether nobody listens. */
+  let isLost = false;
+  /** How often somebody listened again: an answer that was asked for before is older. */
+  let reopened = 0;
   const now = (): Promise<Came> =>
-    (asking ??= ask().finally(() => {
+    (asking ??= answered(reopened).finally(() => {
       asking = null;
     }));
   const later = (): void => {
@@ -46,19 +57,38 @@ export function follow({
       else void now();
     }, everyMs);
   };
+  const answered = async (asked: number): Promise<Came> => {
+    clearTimeout(again);
+    const came = await ask();
+    if (came === 'away') {
+      say(NOT_LIVE);
+      failures += 1;
+      // Where nobody listens the page is asked for once somebody does.
+      if (!isLost) again = window.setTimeout(later, waitAfter(failures));
+    } else if (came !== 'here') say('');
+    else if (!isLost && asked === reopened) {
+      failures = 0;
+      say('');
+    }
+    return came;
+  };
   const hear = (told: Told): void => {
     if (document.hidden) return;
-    if (told === 'came') return later();
-    if (told === 'opened') {
-      // What happened while nobody listened comes with the page.
-      later();
-      failures = 0;
-      return say('');
+    if (told === 'lost' || told === 'refused') {
+      isLost = true;
+      failures += 1;
+      say(NOT_LIVE);
+      // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
+      if (told === 'refused') void now();
+      return;
     }
-    failures += 1;
-    say('Not live: the connection was lost. Trying again; what is shown may be old.');
-    // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
-    if (told === 'refused') void now();
+    // What happened while nobody listened comes with the page, and until then the page is old.
+    if (told === 'opened') {
+      isLost = false;
+      failures = 0;
+      reopened += 1;
+    }
+    later();
   };
   others?.addEventListener('message', ({ data }) => hear(data as Told));
   const tell = (told: Told): void => {
@@ -71,12 +101,12 @@ export function follow({
     new Promise((done) => {
       if (ended.aborted) return done();
       let stream: EventSource | null = null;
-      let again: number | undefined;
+      let comeBack: number | undefined;
       // The page was just made; and nothing was missed before anybody listened.
       let isFresh = isFirst;
       const end = (): void => {
         stream?.close();
-        clearTimeout(again);
+        clearTimeout(comeBack);
         done();
       };
       const open = (): void => {
@@ -94,8 +124,7 @@ export function follow({
           void now().then((came) => {
             // Whoever signs in again does so in some window, which then listens.
             if (came === 'signed out') return end();
-            if (!ended.aborted)
-              again = window.setTimeout(open, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
+            if (!ended.aborted) comeBack = window.setTimeout(open, waitAfter(failures));
           });
         });
       };
@@ -128,6 +157,8 @@ export function follow({
     if (document.hidden) {
       leaving?.abort();
       leaving = null;
+      // Nobody sees it, and whoever listens when it is seen again tells how that goes.
+      isLost = false;
       return;
     }
     if (!leaving) later();
@@ -141,7 +172,10 @@ type Instead = Exclude<Came, 'here'>;
 
 /** The page as the server makes it now, or why there is none. */
 export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Instead> {
-  const came = await asked(address, {});
+  const limit = new AbortController();
+  const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
+  const came = await asked(address, {}, { signal: limit.signal });
+  clearTimeout(late);
   if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
   if (came === 'someone else')
     say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');

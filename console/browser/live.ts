@@ -1,5 +1,5 @@
 import { type Came, follow, pageAgain } from './follow.js';
-import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
+import { ENDED_MEANWHILE, isSaid, renewed, say, sayHowLive, TYPED_STAYS } from './detail.js';
 import { CAME, ENDED, OPENED } from './heard.js';
 import { whatIsAwaited } from './opening.js';
 import { notPressed } from './pressed.js';
@@ -21,8 +21,7 @@ export function liveList(): void {
   if (!root || !address) return;
   document.addEventListener(OPENED, () => {
     moves += 1;
-    const said = document.querySelector('[data-live-status]')?.textContent;
-    if (said === TYPED_STAYS || said === ENDED_MEANWHILE) say('');
+    if (isSaid(TYPED_STAYS) || isSaid(ENDED_MEANWHILE)) say('');
   });
   document.addEventListener(ENDED, () => void (moves += 1));
   follow({
@@ -30,7 +29,7 @@ export function liveList(): void {
     events: ['created', 'updated', 'decided', 'expired', 'aborted', 'withdrawn', 'reset'],
     everyMs: AGAIN_MS,
     ask: () => refresh(root),
-    say,
+    say: sayHowLive,
   });
 }
 

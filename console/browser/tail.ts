@@ -18,14 +18,15 @@ export function tail(): void {
   pause.type = badge.type = 'button';
   badge.className = 'act';
   badge.hidden = true;
-  const words = document.createElement('span');
-  status.append(pause, ' ', badge, ' ', words);
+  const [live, words] = [document.createElement('span'), document.createElement('span')];
+  status.append(pause, ' ', badge, ' ', live, ' ', words);
 
   let isPaused = false;
   let fresh: HTMLElement | null = null;
-  const say = (text: string) => {
-    if (words.textContent !== text) words.textContent = text;
+  const sayIn = (place: HTMLElement) => (text: string) => {
+    if (place.textContent !== text) place.textContent = text;
   };
+  const say = sayIn(words);
   const shown = () => root.querySelector<HTMLElement>('[data-tail-rows]');
   const label = () => {
     pause.textContent = isPaused ? 'Follow' : 'Pause';
@@ -51,6 +52,7 @@ export function tail(): void {
       badge.textContent = `${count} new`;
       badge.hidden = false;
     } else put();
+    say('');
     return 'here';
   };
   pause.addEventListener('click', () => {
@@ -63,7 +65,7 @@ export function tail(): void {
     window.scrollTo(0, 0);
   });
   label();
-  follow({ address, events: ['entry', 'reset'], everyMs: AGAIN_MS, ask: look, say });
+  follow({ address, events: ['entry', 'reset'], everyMs: AGAIN_MS, ask: look, say: sayIn(live) });
 }
 
 /** How many rows are newer than that place; with a `+` where all on the page are. */

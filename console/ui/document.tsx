@@ -38,7 +38,11 @@ export const Document = ({ shown, person, csrf, assets, pages, here, standing }:
         </a>
         {person && (
           <>
-            <nav aria-label="Pages">
+            {/* In the width of a telephone a menu, which needs no script. */}
+            <button type="button" class="menu" popovertarget="pages">
+              Pages
+            </button>
+            <nav id="pages" aria-label="Pages" popover="auto">
               {pages.flatMap(({ nav, path, role }) =>
                 nav && isAtLeast(person.role, role) ? (
                   <a key={path} href={path} data-go={nav.key} aria-current={currentAt(path, here)}>

@@ -1,21 +1,32 @@
+import type { RevocationContent } from '../../contracts/identity.js';
+import { canonicalJson } from '../crypto/digest.js';
+
 export interface RevokedBy {
   readonly by: string;
   readonly reason: string | null;
   readonly nowMs: number;
 }
 
-/** The certificates that count no more although they have not ended. */
+/** The certificates that count no more, or soon, although they have not ended: those after a number. */
 export interface Revocations {
-  /** Grows with every revocation. */
+  /** The list is whole up to this number, which grows with whatever is taken back. */
   readonly generation: number;
+  /** The number now; greater than `generation` where one answer would be too long. */
+  readonly latest: number;
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
     readonly spiffe: string;
     readonly fingerprint: string;
     readonly notAfterMs: number;
+    readonly why: 'revoked' | 'superseded';
+    readonly refusedFromMs: number;
   }[];
 }
+
+/** The bytes of a list that are signed: their beginning tells them from everything else that a CA signs. */
+export const revocationBytes = (content: RevocationContent): Buffer =>
+  Buffer.from(`gate.revocation-list/1\n${canonicalJson(content)}`, 'utf8');
 
 /** Every method throws `not_found` for what is another tenant's, as for what is not there. */
 export interface RevocationStore {
@@ -39,5 +50,5 @@ export interface RevocationStore {
     tenant: string,
     by: RevokedBy,
   ): Promise<{ readonly recoveryGeneration: number; readonly revokedSvids: number }>;
-  revocations(nowMs: number): Promise<Revocations>;
+  revocations(nowMs: number, after: number): Promise<Revocations>;
 }

@@ -11,7 +11,14 @@ describe('masking of what people read', () => {
     ['a social security number', 'ssn is 078-05-1120.', 'ssn is [SSN].'],
     ['a card number', 'pay with 4111 1111 1111 1111 now', 'pay with [CC] now'],
     ['no other long number', 'order 4111111111111112', 'order 4111111111111112'],
-    ['no part of an account number', 'to DE23 4805 0161 6167 2352 33', 'to DE23 4805 0161 6167 2352 33'],
+    ['an account number, of which a part passes for a card', 'to DE23 4805 0161 6167 2352 33.', 'to [IBAN].'],
+    ['one without blanks', 'IBAN:GB82WEST12345698765432,', 'IBAN:[IBAN],'],
+    ['one with dashes, in small letters', 'to de89-3704-0044-0532-0130-00 now', 'to [IBAN] now'],
+    ['one with no-break spaces', 'to DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000 now', 'to [IBAN] now'],
+    ['two, and no word beside them', 'DE89370400440532013000 to NO93 8601 1117 947 of ann', '[IBAN] to [IBAN] of ann'],
+    ['no account number with another check digit', 'to DE89 3704 0044 0532 0130 01', 'to DE89 3704 0044 0532 0130 01'],
+    ['none of another length', 'to DE89370400440532013000X', 'to DE89370400440532013000X'],
+    ['none of a country without them', 'order US64SVBKUS6S3300958879', 'order US64SVBKUS6S3300958879'],
     ['an address for mail', 'to ann.b+c@mail.example.org,', 'to [EMAIL],'],
     ['an address of a host', 'from 10.0.200.255:80', 'from [IPV4]:80'],
     ['no fraction', 'scores 0.4371258226965884, 0.2628576629587913', 'scores 0.4371258226965884, 0.2628576629587913'],
@@ -236,6 +243,7 @@ describe('masking of what people read', () => {
       '\\',
       '[',
       '٤١١١١١١١١١١١١١١١',
+      'DE89370400440532013000',
       ' ',
     ];
     const text = fc.array(fc.oneof(fc.constantFrom(...parts), fc.string())).map((list) => list.join(''));
@@ -277,6 +285,8 @@ describe('masking of what people read', () => {
       'eyJaaaa.'.repeat(20_000),
       'Bearer a'.repeat(20_000),
       'bearer '.repeat(20_000),
+      'DE89 '.repeat(20_000),
+      'DE89-3704 0044 '.repeat(10_000),
     ])
       expect(typeof mask(text)).toBe('string');
   }, 30_000);

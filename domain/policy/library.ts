@@ -30,7 +30,7 @@ import {
   type StoredPolicy,
   type StoredSet,
 } from './library-ports.js';
-import { headerOf } from './policy-header.js';
+import { headerOf, tierContradicted } from './policy-header.js';
 import { behindBase, createPlanner, expectedOf, made, named, type Planned, there, versioned } from './planned.js';
 import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
@@ -343,7 +343,13 @@ export function createPolicyLibrary({
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
       const nothing = reads.length === 0 ? [] : await readsNothing(reads);
-      const warned = warnings([...unusual, ...nothing, ...readingNoFact(inputs)]);
+      const contradicted = asked.content_type === 'rego' ? tierContradicted(asked.body) : null;
+      const warned = warnings([
+        ...unusual,
+        ...(contradicted === null ? [] : [contradicted]),
+        ...nothing,
+        ...readingNoFact(inputs),
+      ]);
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },

@@ -36,3 +36,25 @@ export function headerOf(body: string): PolicyHeader {
     summary: text('summary'),
   };
 }
+
+const DOES = { deny: 'denies calls', review: 'sends calls to a person' } as const;
+type Does = keyof typeof DOES;
+
+/** Which of both the rules of a text do. */
+const doneBy = (body: string): ReadonlySet<Does> =>
+  new Set([...body.matchAll(/^(deny|review) contains /gm)].map(([, kind]) => kind as Does));
+
+/** What a header's `Tier` claims and the rules below it do not hold to, in words; `null` where there is no such thing. */
+export function tierContradicted(body: string): string | null {
+  const { tier } = headerOf(body);
+  const said = tier?.toLowerCase();
+  if (said !== 'deny' && said !== 'review') return null;
+  const does = doneBy(body);
+  const other = said === 'deny' ? 'review' : 'deny';
+  if (!does.has(other)) return null;
+  const is = does.has(said) ? 'mixed' : other;
+  return `Its header says \`# Tier: ${said}\`, and a rule of it ${DOES[other]} (\`${other} contains\`). What rules do is what counts: write \`# Tier: ${is}\`, or change the rule.`;
+}
+
+/** A header's `Tier` as people read it. */
+export const tierTold = (tier: string): string => (tier.toLowerCase() === 'mixed' ? 'deny, review' : tier);

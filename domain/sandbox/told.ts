@@ -20,3 +20,12 @@ export function predictedOf({ sandbox_report: report }: Pick<PendingRequest, 'sa
 /** Why, where the whole report is shown. */
 export const reasonsOf = ({ sandbox_report: report }: Pick<PendingRequest, 'sandbox_report'>): readonly string[] =>
   Array.isArray(report?.['reasons']) ? report['reasons'].filter((one) => typeof one === 'string') : [];
+
+/** Whether other arguments run than were asked for. The digest outlives the change itself, which is deleted with the request. */
+export const wasChanged = ({
+  modification_diff: diff,
+  reviewed_payload_digest: changed,
+}: Pick<PendingRequest, 'modification_diff' | 'reviewed_payload_digest'>): boolean => Boolean(diff ?? changed);
+
+/** Stands beside a prediction of a call that was changed: nobody predicted what runs. */
+export const AS_ASKED = 'this is of the call as its agent asked for it, before the changes';

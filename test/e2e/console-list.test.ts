@@ -4,6 +4,7 @@ import { OPENED } from '../../adapters/review/summaries.js';
 import { readAssets } from '../../api/console/assets.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
+import { seriousFindings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
@@ -67,26 +68,92 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     return page;
   };
 
+  const IDS = "[...document.querySelectorAll('[data-row]')].map((row) => row.dataset.row)";
+  /** Scrolls until every row was there, and returns them in their order. */
+  const scrolledToTheEnd = async (page: Page): Promise<readonly string[]> => {
+    const seen = new Set<string>();
+    await eventually('the last of the rows', async () => {
+      for (const id of (await page.evaluate(IDS)) as string[]) seen.add(id);
+      await page.evaluate("document.querySelector('.list').scrollBy(0, 2000)");
+      return seen.size === PARKED;
+    });
+    return [...seen];
+  };
+  const scrolledTo = async (page: Page, share: number, id: string | undefined) => {
+    await page.evaluate(
+      `(() => { const list = document.querySelector('.list'); list.scrollTop = list.scrollHeight * ${share}; })()`,
+    );
+    await page.locator(`[data-row="${id}"]`).waitFor();
+  };
+
   it('loads the next page when the end is near, and holds them all, so that somebody scrolls back', async () => {
     const page = await opened(true);
     const rows = page.locator('[data-row]');
     const ticked = rows.first().getByRole('checkbox');
     const kept = await ticked.getAttribute('value');
     await ticked.check();
-    const seen = new Set<string>();
-    await eventually('the last of the rows', async () => {
-      const ids = (await page.evaluate(
-        "[...document.querySelectorAll('[data-row]')].map((row) => row.dataset.row)",
-      )) as string[];
-      for (const id of ids) seen.add(id);
-      await page.evaluate("document.querySelector('.list').scrollTo(0, 1e9)");
-      return seen.size === PARKED;
-    });
-    expect(await rows.count()).toBe(PARKED);
-    await page.evaluate("document.querySelector('.list').scrollTo(0, 0)");
-    expect(await rows.first().getAttribute('data-row')).toBe(kept);
+    const all = await scrolledToTheEnd(page);
+    const height = () => page.evaluate<number>("document.querySelector('.list').scrollHeight");
+    const whole = await height();
+    await scrolledTo(page, 0, kept ?? '');
     expect(await page.locator(`[data-row="${kept}"] input:checked`).count()).toBe(1);
     expect(await page.locator('[data-row] > a[aria-current]').count()).toBe(1);
+    // Less than a row, of which parts may be rounded.
+    expect(Math.abs((await height()) - whole)).toBeLessThan(40);
+    // The page itself was not loaded anew.
+    await scrolledTo(page, 1, all.at(-1));
+    await page.context().close();
+  }, 120_000);
+
+  it('has only rows near what is seen in the page, and those that are ticked or chosen', async () => {
+    const page = await opened(true);
+    const all = await scrolledToTheEnd(page);
+    const [first] = all;
+    await eventually('rows far away are taken out', async () => {
+      const there = (await page.evaluate(IDS)) as string[];
+      // The list of the chosen one, the one below it, and what is near the end.
+      return there.length <= 600 && there[0] === first && there.at(-1) === all.at(-1);
+    });
+    await scrolledTo(page, 0.5, all[Math.floor(PARKED / 2)]);
+    await page.locator(`[data-row="${all[505]}"]`).getByRole('checkbox').check();
+    await scrolledTo(page, 0, first);
+    await eventually(
+      'and others after those',
+      async () => !((await page.evaluate(IDS)) as string[]).includes(all[805] ?? ''),
+    );
+    expect(await page.locator('.rows[aria-busy]').count()).toBeGreaterThan(0);
+    expect(await seriousFindings(page, ['aria-required-children', 'aria-required-parent'])).toEqual([]);
+    // What is ticked is sent, wherever it stands.
+    await page.getByRole('button', { name: 'Deny ticked' }).click();
+    await page.locator('.bulk').waitFor();
+    expect(await page.locator('.bulk input[name="row"]').count()).toBe(1);
+    expect(await page.locator('.bulk').innerHTML()).toContain(all[505]);
+    await page.context().close();
+  }, 120_000);
+
+  it('goes back to a call whose row is far away, and on from there by keys', async () => {
+    const page = await opened(true);
+    const all = await scrolledToTheEnd(page);
+    const isShown = (id: string | undefined) => page.locator(`[data-review="${id}"]`).waitFor();
+    // The last row of a list, whose next one stands in another.
+    await scrolledTo(page, 499 / PARKED, all[499]);
+    await page.locator(`[data-row="${all[499]}"] > a`).click();
+    await isShown(all[499]);
+    await scrolledTo(page, 0, all[0]);
+    await page.locator(`[data-row="${all[0]}"] > a`).click();
+    await isShown(all[0]);
+    await eventually(
+      'its row is taken out',
+      async () => !((await page.evaluate(IDS)) as string[]).includes(all[499] ?? ''),
+    );
+    await page.goBack();
+    await isShown(all[499]);
+    expect(await page.locator('[data-row]:has(> a[aria-current])').getAttribute('data-row')).toBe(all[499]);
+    await page.keyboard.press('j');
+    await isShown(all[500]);
+    await page.keyboard.press('k');
+    await page.keyboard.press('k');
+    await isShown(all[498]);
     await page.context().close();
   }, 120_000);
 

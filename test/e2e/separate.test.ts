@@ -7,7 +7,10 @@ import { connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import pg from 'pg';
 import type { ServiceDeclaration } from '../../api/plugins/declaration.js';
+import { enrollment, issuedSvid } from '../../contracts/identity.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
@@ -16,7 +19,8 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { defaultPort } from '../../stack/process-settings.js';
 import { SERVICES } from '../../stack/services.js';
 import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
-import { type AgentClient, createAgentClient, type Reply } from '../support/agent.js';
+import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from '../support/agent.js';
+import { certificateRequest } from '../support/certificate-request.js';
 import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { bareEnvironment, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
@@ -451,6 +455,133 @@ describe('docker-compose.yml, its services as separate processes', () => {
       expect((await agent.control('tools/list')).status).toBe(200);
       expect((await tools()).sessions).toBe(1);
     }, 90_000);
+  });
+
+  describe('a certificate that identity issued', () => {
+    const second = ['proxy-2:8443', 'proxy-2:8080'] as const;
+    const file = (container: string, name: string) => readFileSync(join(folder, 'out', container, name), 'utf8');
+    const ca = () => file('operator', 'ca.crt');
+    const opened: Http[] = [];
+    const at = <Client extends Http>(client: Client): Client => {
+      opened.push(client);
+      return client;
+    };
+    const askIdentity = async (path: string, body: JsonObject, token: string, credential = {}) => {
+      const reply = await at(
+        createHttp(`https://localhost:${ports.get('identity:8086')}`, { ca: ca(), ...credential }),
+      ).request('POST', path, { headers: { authorization: `Bearer ${token}` }, body });
+      return { status: reply.status, body: reply.body };
+    };
+    const asConsole = (path: string, body: JsonObject) =>
+      askIdentity(path, body, file('identity', 'identity-admin-token').trim(), {
+        cert: file('operator', 'console.crt'),
+        key: file('operator', 'console.key'),
+      });
+    /** An agent with its first certificate, as each of the two proxies sees it. */
+    async function enrolled(name: string) {
+      const { token, agent_id: agentId } = enrollment.parse(
+        (await asConsole('/enrollments', { tenant: 'acme', agent_name: name })).body,
+      );
+      const { pem, keyPem } = await certificateRequest();
+      const answer = await askIdentity('/enrollments/svid', { csr_pem: pem }, token);
+      expect(answer.status).toBe(200);
+      const { id, cert_pem: cert } = issuedSvid.parse(answer.body);
+      const here = [ports.get('proxy:8443'), ports.get(second[0])];
+      const clients = here.map((port) =>
+        at(createAgentClient(`https://localhost:${port}`, { ca: ca(), cert, key: keyPem })),
+      );
+      return { id, agentId, clients };
+    }
+    const errors = (clients: readonly AgentClient[]) =>
+      Promise.all(
+        clients.map(async (client) => {
+          try {
+            const { status, text } = await client.call('list_files');
+            return status === 200 ? 200 : `${status} ${(JSON.parse(text) as { error: string }).error}`;
+          } catch {
+            // The connection ended as the certificate did.
+            return 'ended';
+          }
+        }),
+      );
+    const bothSay = (clients: readonly AgentClient[], what: string | number) =>
+      eventually(`both proxies say ${what}`, async () => (await errors(clients)).every((said) => said === what));
+    const identityEnds = async () => {
+      const { child, ended } = running.get('identity') as Running;
+      child.kill('SIGKILL');
+      await ended;
+    };
+
+    beforeAll(async () => {
+      for (const name of second) await portOf(name);
+      running.set(
+        'proxy-2',
+        start('proxy', {
+          GATE_PROXY_PORT: String(ports.get(second[0])),
+          GATE_PROXY_HEALTH_PORT: String(ports.get(second[1])),
+        }),
+      );
+      // Short, so that the test sees its end.
+      await identityEnds();
+      running.set('identity', start('identity', { GATE_IDENTITY_REVOCATION_SECS: '10' }));
+      await ready('identity');
+    }, 90_000);
+    afterAll(async () => {
+      await Promise.all(opened.map((client) => client.close()));
+      const { child, ended } = running.get('proxy-2') as Running;
+      running.delete('proxy-2');
+      child.kill('SIGKILL');
+      await ended;
+    });
+
+    it('is refused by every proxy once it is revoked, and another one of the same agent too', async () => {
+      const { id, clients } = await enrolled('revoked-bot');
+      const { agentId, clients: others } = await enrolled('other-bot');
+      await bothSay(clients, 200);
+      expect((await asConsole('/revoke', { kind: 'svid', svid_id: id })).status).toBe(200);
+      await bothSay(clients, '401 certificate_revoked');
+      expect(await errors(others)).toEqual([200, 200]);
+      expect((await asConsole('/revoke', { kind: 'agent', agent_id: agentId })).status).toBe(200);
+      await bothSay(others, '401 certificate_revoked');
+    }, 90_000);
+
+    it('is refused too where identity was killed when it had stored that, before anybody heard of it', async () => {
+      const { id, clients } = await enrolled('unheard-bot');
+      await bothSay(clients, 200);
+      const lost = asConsole('/revoke', { kind: 'svid', svid_id: id }).then(
+        ({ status }) => status,
+        () => 'no answer',
+      );
+      const database = new pg.Client({ connectionString: postgres.url });
+      await database.connect();
+      await eventually('it is stored', async () => {
+        const { rows } = await database.query('select revoked_ms from gate_identity.identity_svids where id = $1', [
+          id,
+        ]);
+        return (rows as { revoked_ms: string | null }[])[0]?.revoked_ms;
+      });
+      await identityEnds();
+      await database.end();
+      // It may have been heard of just before.
+      expect([200, 'no answer']).toContain(await lost);
+      running.set('identity', start('identity', { GATE_IDENTITY_REVOCATION_SECS: '10' }));
+      await bothSay(clients, '401 certificate_revoked');
+    }, 90_000);
+
+    it('counts without identity until the list is over, then does not, and again once identity is back', async () => {
+      const { clients } = await enrolled('waiting-bot');
+      await bothSay(clients, 200);
+      await identityEnds();
+      expect(await errors(clients)).toEqual([200, 200]);
+      await bothSay(clients, '503 control_state_unavailable');
+      const probe = await fetch(`http://localhost:${ports.get(second[1])}/readyz`);
+      expect([probe.status, ((await probe.json()) as { checks: JsonObject }).checks['revocations']]).toEqual([
+        503,
+        'failed',
+      ]);
+      running.set('identity', start('identity'));
+      await bothSay(clients, 200);
+    }, 120_000);
   });
 
   it('stops tidily on SIGTERM: the proxy refuses and drains, and every process ends with 0', async () => {

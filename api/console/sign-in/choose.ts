@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { SamlMemory } from '../../../adapters/console/saml-memory.js';
 import type { ConsoleConfig } from '../../../config/console.js';
-import type { SignInConfig } from '../../../config/console-sign-in.js';
+import { type SignInConfig, signInMode } from '../../../config/console-sign-in.js';
 import type { Over } from '../../plugins/declaration.js';
 import { basicAdminMode } from './basic-admin.js';
 import type { SignInMode } from './mode.js';
@@ -33,7 +33,8 @@ export async function chooseSignIn({
   logger,
   clock = Date.now,
 }: Choosing): Promise<SignInMode> {
-  const { mode, decideToken } = signIn;
+  const { decideToken } = signIn;
+  const mode = signInMode(signIn);
   if (mode === 'operator-token') return operatorTokenMode({ operators: own.operators, clock });
   if (mode === 'basic-admin')
     return basicAdminMode({

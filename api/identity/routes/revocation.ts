@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import {
   revocationList,
+  revocationQuery,
   revoked,
   revokeRequest,
   svidRecovery,
   svidRecoveryRequest,
 } from '../../../contracts/identity.js';
+import type { RevocationSigner } from '../../../adapters/identity/revocation-signature.js';
 import { GateError } from '../../../domain/errors.js';
 import type { RevocationStore, RevokedBy } from '../../../domain/identity/revocation.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -15,10 +17,15 @@ export interface RevocationParts {
   readonly store: RevocationStore;
   readonly administratorOf: AdministratorOf;
   readonly clock: () => number;
+  readonly trustDomain: string;
+  readonly signList: RevocationSigner;
+  /** How long a list counts. */
+  readonly lifeMs: number;
 }
 
 /** Takes certificates back, and says which were (docs/architecture/identity.md#revocation). */
-export function revocationRoutes(app: ServiceApp, { store, administratorOf, clock }: RevocationParts): void {
+export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void {
+  const { store, administratorOf, clock, trustDomain, signList, lifeMs } = parts;
   const onRequest = administratorFirst(administratorOf);
   const by = ({ sub }: Administrator, reason: string | undefined): RevokedBy => ({
     by: sub,
@@ -73,19 +80,30 @@ export function revocationRoutes(app: ServiceApp, { store, administratorOf, cloc
     },
   );
 
-  app.get('/revocation/list', { schema: { response: { 200: revocationList } } }, async () => {
-    const now = clock();
-    const { generation, svids } = await store.revocations(now);
-    return {
-      generation,
-      generated_at: new Date(now).toISOString(),
-      svids: svids.map(({ id, serial, spiffe, fingerprint, notAfterMs }) => ({
-        svid_id: id,
-        serial,
-        spiffe_id: spiffe,
-        credential_fingerprint: fingerprint,
-        not_after: new Date(notAfterMs).toISOString(),
-      })),
-    };
-  });
+  const instant = (ms: number): string => new Date(ms).toISOString();
+  app.get(
+    '/revocation/list',
+    { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
+    async ({ query: { after } }) => {
+      const now = clock();
+      const { generation, latest, svids } = await store.revocations(now, after);
+      return signList({
+        trust_domain: trustDomain,
+        after,
+        generation,
+        latest,
+        generated_at: instant(now),
+        expires_at: instant(now + lifeMs),
+        svids: svids.map((one) => ({
+          svid_id: one.id,
+          serial: one.serial,
+          spiffe_id: one.spiffe,
+          credential_fingerprint: one.fingerprint,
+          not_after: instant(one.notAfterMs),
+          why: one.why,
+          refused_from: instant(one.refusedFromMs),
+        })),
+      });
+    },
+  );
 }

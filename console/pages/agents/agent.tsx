@@ -4,10 +4,11 @@ import { spanTold } from '../../../domain/time-told.js';
 import { settled } from '../../services.js';
 import { Stacks } from '../../ui/charts.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { agentAddress, agentIn, narrativeAddress } from './address.js';
-import { type Window, windowIn, Windows, WINDOWS } from './agents.js';
+import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
 
 const TOLD: Readonly<Record<CallTier, string>> = {
   green: 'green: allowed',
@@ -23,17 +24,18 @@ export const AGENT_PAGE: Page = {
   role: 'viewer',
   async show({ params, query, services: { ledger }, nowMs }) {
     const agent = agentIn({ params, query });
-    const window = windowIn(query);
-    const activity = await settled('The ledger', ledger.activityOf(agent, WINDOWS[window]));
+    const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
+    const activity = await settled('The ledger', ledger.activityOf(agent, hoursOf(window)));
     return {
       title: 'An agent over time',
+      notice: misread,
       body: (
         <section class="agents">
           <h1>
             <Foreign text={agent} /> over time
           </h1>
           <nav aria-label="Window">
-            <Windows at={(said) => agentAddress(agent, said)} window={window} />
+            <WindowLinks options={TOLD_OVER} at={(said) => agentAddress(agent, said)} window={window} />
             <a href={narrativeAddress(agent)}>what it did, told</a>{' '}
             <a href={addressOf('/audit', { agent, window })}>its rows</a>
           </nav>
@@ -67,7 +69,7 @@ function OverTime({
 }: {
   readonly did: Did;
   readonly partMs: number;
-  readonly window: Window;
+  readonly window: ToldOver;
   readonly nowMs: number;
 }) {
   const seen = callTier.options.filter((tier) => tiers[tier] !== undefined);

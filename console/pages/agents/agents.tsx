@@ -4,7 +4,8 @@ import { Bars, Shares } from '../../ui/charts.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { EachWhole } from '../../ui/whole.js';
-import type { Page, Visit } from '../../visit.js';
+import { WindowLinks, type WindowName, windowOf, WINDOWS } from '../../ui/windows.js';
+import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { agentAddress } from './address.js';
 
@@ -12,7 +13,10 @@ const AGENTS = 100;
 /** Told at first: with a hundred the page has most of a megabyte. */
 const FIRST_AGENTS = 25;
 const SILENT_HOURS = 24;
-export const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+/** Over which windows agents are told, the usual one among them. */
+export const TOLD_OVER = ['1h', '24h', '7d', '30d'] as const satisfies readonly WindowName[];
+export type ToldOver = (typeof TOLD_OVER)[number];
+export const hoursOf = (window: ToldOver): number => WINDOWS[window][1] / 3_600_000;
 
 /** What each agent did lately, by tool and verdict; who is silent, and whose behaviour changed. */
 export const AGENTS_PAGE: Page = {
@@ -20,20 +24,21 @@ export const AGENTS_PAGE: Page = {
   role: 'viewer',
   nav: { label: 'Agents', key: 'n' },
   async show({ query, services: { ledger }, nowMs }) {
-    const window = windowIn(query);
+    const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
     const all = query['show'] === 'all';
     const [activity, silent, drift] = await Promise.all([
-      settled('The ledger', ledger.activity(WINDOWS[window], all ? AGENTS : FIRST_AGENTS)),
+      settled('The ledger', ledger.activity(hoursOf(window), all ? AGENTS : FIRST_AGENTS)),
       settled('The ledger', ledger.silent(SILENT_HOURS)),
       settled('The ledger', ledger.drift(AGENTS)),
     ]);
     return {
       title: 'Agents',
+      notice: misread,
       body: (
         <section class="agents">
           <h1>Agents</h1>
           <nav aria-label="Window">
-            <Windows at={(said) => addressOf('/agents', said)} window={window} />
+            <WindowLinks options={TOLD_OVER} at={(said) => addressOf('/agents', said)} window={window} />
           </nav>
           <OrAway of={activity}>
             {(did) =>
@@ -52,30 +57,6 @@ export const AGENTS_PAGE: Page = {
     };
   },
 };
-
-export type Window = keyof typeof WINDOWS;
-export function windowIn(query: Visit['query']): Window {
-  const asked = query['window'] ?? '';
-  return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h';
-}
-
-export const Windows = ({
-  at,
-  window,
-}: {
-  readonly at: (said: { readonly window: string }) => string;
-  readonly window: Window;
-}) => (
-  <>
-    {Object.keys(WINDOWS).map((option) => (
-      <span key={option}>
-        <a href={at({ window: option })} aria-current={option === window ? 'page' : undefined}>
-          {option}
-        </a>{' '}
-      </span>
-    ))}
-  </>
-);
 
 function Activity({
   of: { agents, agents_total, since, until },

@@ -1,17 +1,6 @@
 import { GateError } from '../../../domain/errors.js';
 import type { RowsQuery } from '../../services.js';
-
-/** Relative windows of the pages, with their length. */
-export const WINDOWS = {
-  '15m': ['15 minutes', 900_000],
-  '1h': ['hour', 3_600_000],
-  '24h': ['24 hours', 86_400_000],
-  '7d': ['7 days', 604_800_000],
-  '30d': ['30 days', 2_592_000_000],
-} as const satisfies Readonly<Record<string, readonly [string, number]>>;
-
-type Window = keyof typeof WINDOWS;
-const isWindow = (text: string): text is Window => Object.hasOwn(WINDOWS, text);
+import { isWindow, WINDOWS } from '../../ui/windows.js';
 
 /** What an address of the audit pages may say. */
 const NAMES = ['agent', 'verdict', 'methods', 'tool', 'window', 'from', 'to', 'signal', 'authorized'] as const;
@@ -59,18 +48,24 @@ function exact(text: string): string {
   return `${day}T${time.length === 5 ? `${time}:00` : time}Z`;
 }
 
+/** The row before which a page of rows begins; `null` where the address names none that can be one. */
+export function placeAsked(address: Readonly<Record<string, unknown>>): { readonly before?: number } | null {
+  const before = address['before'];
+  if (before === undefined || before === '') return {};
+  return typeof before === 'string' && /^\d{1,15}$/.test(before) ? { before: Number(before) } : null;
+}
+
 /** What an address asks of the ledger. */
 export function rowsAsked(address: Readonly<Record<string, unknown>>, nowMs: number): Omit<RowsQuery, 'limit'> {
   const said = asked(address);
   const { agent = '*', verdict, methods, tool } = said;
-  const before = address['before'];
   return {
     agent,
     ...(verdict && { verdict }),
     ...(methods && { methods }),
     ...(tool && { tool }),
     ...windowAsked(said, nowMs),
-    ...(typeof before === 'string' && /^\d{1,15}$/.test(before) && { before: Number(before) }),
+    ...placeAsked(address),
   };
 }
 

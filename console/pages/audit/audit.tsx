@@ -6,7 +6,7 @@ import { Entries } from '../../ui/entries.js';
 import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
-import { addressOf, asked, rowsAsked } from './asked.js';
+import { addressOf, asked, placeAsked, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
@@ -43,10 +43,15 @@ export const AUDIT: Page = {
     const one = said.agent !== undefined && !said.agent.includes('*') ? said.agent : null;
     return {
       title: 'Audit',
-      ...(refused && {
-        notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const,
-        status: refused.status,
-      }),
+      notice: refused
+        ? { kind: 'bad', text: `${refused.message} (${refused.code})` }
+        : placeAsked(address) === null
+          ? {
+              kind: 'bad',
+              text: 'The place in this address is none of these rows. The newest are shown (invalid_cursor).',
+            }
+          : null,
+      ...(refused && { status: refused.status }),
       body: (
         <section class="audit">
           <h1>Audit</h1>

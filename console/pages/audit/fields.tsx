@@ -1,5 +1,6 @@
 import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
-import { type Asked, WINDOWS } from './asked.js';
+import { WINDOWS } from '../../ui/windows.js';
+import type { Asked } from './asked.js';
 
 /** A list to choose from; what stands in the address stays chosen, also where the list does not have it. */
 export const Choice = ({

@@ -106,6 +106,16 @@ describe('the audit page', () => {
     expect(rowsIn(await text(`/audit${address}`))).toEqual(seqs);
   });
 
+  it('says that the place in an address is none, and shows the newest; as a file it gives none', async () => {
+    for (const place of ['x', '-1', '99999999999999999999']) {
+      expect(await told(`/audit?before=${place}`)).toContain('The place in this address is none of these rows');
+      expect(rowsIn(await text(`/audit?before=${place}`))).toEqual([3, 2, 1]);
+      expect((await page.get(`/audit/export?before=${place}`)).status).toBe(400);
+    }
+    expect(await told('/audit?before=2')).not.toContain('The place in this address');
+    expect(await told('/audit?before=')).not.toContain('The place in this address');
+  });
+
   it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])(
     'shows the rows of an agent named %j',
     async (agent) => {
@@ -178,6 +188,28 @@ describe('the audit page', () => {
     await gate.place.sql("update ledger_entries set reasoning = 'edited' where seq = 2");
     page = consoleOverLedger(() => gate);
     expect(await told('/audit')).toContain('The chain does not hold');
+  });
+
+  it('marks in a hunt what is no agent, and lets nobody put it into a case', async () => {
+    const own = (agent_id: string, kind: string) => ({ agent_id, method: kind, event_kind: kind as never });
+    await append(
+      own('gate-policy-engine', 'policy.created'),
+      own('tenant:acme', 'tenant.provisioned'),
+      own('gate-ledger', 'regulatory.exported'),
+      // An agent may be called so.
+      own('gate-proxy', 'proxy.verdict'),
+      own('gate-proxy', 'alarm.reconciled'),
+    );
+    const { text: found } = await page.get('/audit/hunt');
+    const rowFor = (agent: string) => {
+      const row = found.split('<tr>').find((part) => part.includes(`>${agent}</bdi></a>`)) ?? '';
+      return [/<span class="tag none">([^<]+)/.exec(row)?.[1] ?? null, row.includes('type="checkbox"')];
+    };
+    expect(rowFor('gate-policy-engine')).toEqual(['service of Gate', false]);
+    expect(rowFor('gate-ledger')).toEqual(['service of Gate', false]);
+    expect(rowFor('tenant:acme')).toEqual(['tenant', false]);
+    expect(rowFor('gate-proxy')).toEqual([null, true]);
+    expect(rowFor('pay-bot')).toEqual([null, true]);
   });
 
   it('hunts for the agents behind rows, and says so where there are none', async () => {
@@ -488,6 +520,11 @@ describe('the page of agents', () => {
 
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {
     expect(await told('/agents?window=constructor')).toContain('Take a longer one');
+    expect(await told('/agents?window=constructor')).toContain(
+      'none of 1h, 24h, 7d, 30d: 24h is shown (invalid_window)',
+    );
+    expect(await told('/agents/nobody?window=15m')).toContain('none of 1h, 24h, 7d, 30d: 24h is shown');
+    expect(await told('/agents?window=')).not.toContain('The window in this address');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=25');
     await text('/agents?show=all');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=100');
@@ -527,5 +564,6 @@ describe("an agent's narrative", () => {
     expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
+    expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('none of 1d, 7d, 30d, 90d: 7d is shown');
   });
 });

@@ -158,7 +158,7 @@ const Lanes = ({ brain }: { readonly brain: ModelSnapshot }) => (
     {brain.lanes.length > 0 ? (
       <Table
         label="Lanes"
-        heads={['Lane', 'Tier', 'Model', 'Provider', 'Stand in for it', { number: 'Asked beside it' }]}
+        heads={['Lane', 'Tier of models', 'Model', 'Provider', 'Stand in for it', { number: 'Asked beside it' }]}
       >
         {brain.lanes.map(({ lane, tier, models: [primary, ...others], hedge_after_ms: hedgeMs }) => (
           <tr key={`${lane} ${tier}`}>

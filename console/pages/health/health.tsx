@@ -1,7 +1,10 @@
-import { settled } from '../../services.js';
+import { type ServiceHealth, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Foreign, Table } from '../../ui/parts.js';
+import { Foreign, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+
+/** From here on an answer is slow. */
+const SLOW_MS = 500;
 
 /** Whether each service answers, and whether the chain holds. */
 export const HEALTH: Page = {
@@ -15,16 +18,22 @@ export const HEALTH: Page = {
       body: (
         <section>
           <h1>Health</h1>
+          <p class="dim">
+            Asked <Time iso={new Date(nowMs).toISOString()} nowMs={nowMs} />.{' '}
+            <a href="/health-of-services">Ask again</a>
+          </p>
           <Table label="Services" heads={['Service', 'State', { number: 'Took' }, 'It says']}>
-            {health.map(({ name, ok, words, tookMs }) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
+            {health.map((service) => (
+              <tr key={service.name}>
+                <th scope="row" class="name">
+                  {service.name}
+                </th>
                 <td>
-                  <span class={`tag ${ok ? 'allow' : 'deny'}`}>{ok ? 'answers' : 'away'}</span>
+                  <State of={service} />
                 </td>
-                <td class="number">{tookMs} ms</td>
+                <td class="number">{service.tookMs} ms</td>
                 <td>
-                  <Foreign text={words} />
+                  <Foreign text={service.words} />
                 </td>
               </tr>
             ))}
@@ -36,3 +45,8 @@ export const HEALTH: Page = {
     };
   },
 };
+
+function State({ of: { ok, tookMs } }: { readonly of: ServiceHealth }) {
+  if (!ok) return <span class="tag deny">away</span>;
+  return tookMs < SLOW_MS ? <span class="tag allow">answers</span> : <span class="tag park">slow</span>;
+}

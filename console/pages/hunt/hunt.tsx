@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
+import { ownPrincipal } from '../../../domain/evidence/own-principals.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
@@ -42,7 +43,8 @@ export const HUNT: Page = {
         <section class="audit">
           <h1>Hunt</h1>
           <p class="dim">
-            The agents behind the rows that fit, gravest signal first. Without a window: the last 24 hours.
+            The agents behind the rows that fit, gravest signal first, and what of Gate itself wrote such rows, marked.
+            Without a window: the last 24 hours.
           </p>
           <form class="filter" method="get" action="/audit/hunt" role="search">
             <Kinds name="methods" value={methods} />
@@ -93,12 +95,14 @@ export const HUNT: Page = {
                         <tr key={agent.agent_id}>
                           {maySelect && (
                             <td>
-                              <label class="pick">
-                                <input type="checkbox" name="ticked" value={encodeURIComponent(agent.agent_id)} />
-                                <span class="vh">
-                                  <Foreign text={agent.agent_id} /> into a case
-                                </span>
-                              </label>
+                              {ownOf(agent) === null && (
+                                <label class="pick">
+                                  <input type="checkbox" name="ticked" value={encodeURIComponent(agent.agent_id)} />
+                                  <span class="vh">
+                                    <Foreign text={agent.agent_id} /> into a case
+                                  </span>
+                                </label>
+                              )}
                             </td>
                           )}
                           <th scope="row">
@@ -112,7 +116,8 @@ export const HUNT: Page = {
                               })}
                             >
                               <Foreign text={agent.agent_id} />
-                            </a>
+                            </a>{' '}
+                            <Own of={agent} />
                           </th>
                           <td class="number">{agent.hit_count}</td>
                           <td class="number">{agent.deny_count}</td>
@@ -149,6 +154,15 @@ export const HUNT: Page = {
       ),
     };
   },
+};
+
+type Found = Hunt['agents'][number];
+const ownOf = ({ agent_id: id, methods }: Found) => ownPrincipal(id, methods);
+
+/** What is no agent says so, and goes into no case. */
+const Own = ({ of }: { readonly of: Found }) => {
+  const own = ownOf(of);
+  return own === null ? null : <span class="tag none">{own === 'service' ? 'service of Gate' : 'tenant'}</span>;
 };
 
 /** What was found, to be ticked for a case by who may open one. */

@@ -2,6 +2,7 @@ import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
 import { Empty, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
 import { addressOf } from '../audit/asked.js';
@@ -12,27 +13,23 @@ export const NARRATIVE: Page = {
   role: 'viewer',
   async show({ params, query, services, nowMs }) {
     const agent = agentIn({ params, query });
-    const window = narrativeWindow.safeParse(query['window']).data ?? '7d';
+    const { window, misread } = windowOf(query['window'], narrativeWindow.options, '7d');
     const told = await settled('The ledger', services.ledger.narrative(agent, window));
     const rowsOf = (from: number) => addressOf('/audit', { agent, before: from + 1 });
     return {
       title: 'An agent, told',
+      notice: misread,
       body: (
         <section class="narrative">
           <h1>
             What <Foreign text={agent} /> did
           </h1>
           <nav aria-label="Window">
-            {narrativeWindow.options.map((option) => (
-              <span key={option}>
-                <a
-                  href={narrativeAddress(agent, { window: option })}
-                  aria-current={option === window ? 'page' : undefined}
-                >
-                  {option}
-                </a>{' '}
-              </span>
-            ))}
+            <WindowLinks
+              options={narrativeWindow.options}
+              at={(said) => narrativeAddress(agent, said)}
+              window={window}
+            />
             <a href={addressOf('/audit', { agent })}>its rows</a>
           </nav>
           <OrAway of={told}>

@@ -172,6 +172,18 @@ describe('a policy on its pages', () => {
     expect(await versionsOf('everybody.rego', '')).toHaveLength(1);
   }, 60_000);
 
+  it('says that its header contradicts its rules, and so does the check of a new one', async () => {
+    const body = `# Tier: review\n${denies('no_such')}`;
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const file = { name: 'two_minds.rego', content_type: 'rego', body, active: false } as const;
+    await engine.management.library.create('acme', { ...file, ...by });
+    const words = 'Its header says `# Tier: review`, and a rule of it denies calls';
+    expect(await told('/policies/two_minds.rego')).toContain(words);
+    expect(await told('/policies/two_minds.rego')).toContain('Does review');
+    const checked = await page.post('/policies/new/check', { policy_name: 'other.rego', body });
+    expect(checked.text.replaceAll(/<[^>]*>/g, '')).toContain(words);
+  }, 60_000);
+
   it('is changed as the text that was looked at, not as another one that has its version by now', async () => {
     const { library } = engine.management;
     const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };

@@ -1,6 +1,7 @@
 import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
 import { isIntact, type KeptVersion } from '../../../contracts/policy-library.js';
 import { withoutFence } from '../../../domain/policy/mining/fence.js';
+import { tierContradicted, tierTold } from '../../../domain/policy/policy-header.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { oneLine } from '../../../domain/printable.js';
@@ -153,12 +154,13 @@ const File = ({
         ['SHA-256', <Id id={of.current_body_sha256} />],
         ...told('Domain', of.domain),
         ...told('Severity', of.severity),
-        ...told('Tier', of.tier),
+        ...told('Does', of.tier && tierTold(of.tier)),
         ...told('Frameworks', of.frameworks.join(', ')),
         ...told('Tags', of.tags.join(', ')),
         ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
+    <Contradicted of={of} />
     <Standing of={of} />
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.current_body === null && (
@@ -183,6 +185,16 @@ const File = ({
     )}
   </>
 );
+
+/** A header that says another thing than its rules do. */
+const Contradicted = ({ of: { content_type: type, current_body: body } }: { readonly of: KeptFile }) => {
+  const words = type === 'rego' && body !== null ? tierContradicted(body) : null;
+  return words === null ? null : (
+    <p class="standing">
+      <Foreign text={words} />
+    </p>
+  );
+};
 
 const told = (name: string, text: string | null): readonly (readonly [string, preact.JSX.Element])[] =>
   text === null || text === '' ? [] : [[name, <Foreign text={text} />]];

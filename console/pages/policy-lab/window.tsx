@@ -1,6 +1,7 @@
 import type { PolicyLab } from '../../../contracts/policy-studies.js';
+import type { WindowName } from '../../ui/windows.js';
 import type { Form } from '../../visit.js';
-import { type Asked, asked, windowAsked, type WINDOWS } from '../audit/asked.js';
+import { type Asked, asked, windowAsked } from '../audit/asked.js';
 import { Window } from '../audit/fields.js';
 
 /** Over everything that the ledger has. */
@@ -8,7 +9,7 @@ const BEGINNING = '1970-01-01T00:00:00Z';
 const NAMES = ['window', 'from', 'to', 'agent', 'tool'] as const;
 
 /** What a form says of them, or the usual window. */
-export const windowTyped = (form: Form | undefined, usual: keyof typeof WINDOWS = '24h'): Asked =>
+export const windowTyped = (form: Form | undefined, usual: WindowName = '24h'): Asked =>
   form === undefined || form.names().every((name) => name !== 'window')
     ? { window: usual }
     : asked(Object.fromEntries(NAMES.map((name) => [name, form.get(name)])));
@@ -17,7 +18,7 @@ export const windowTyped = (form: Form | undefined, usual: keyof typeof WINDOWS 
 export function callsAsked(
   form: Form | undefined,
   nowMs: number,
-  usual?: keyof typeof WINDOWS,
+  usual?: WindowName,
 ): Pick<PolicyLab, 'since' | 'until' | 'agent_id' | 'tool_type'> {
   const { agent, tool, ...said } = windowTyped(form, usual);
   const { from, to } = windowAsked(said, nowMs);

@@ -7,6 +7,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { Form, Shown, Visit } from '../../visit.js';
 import { Arguments, valueText } from './arguments.js';
 import { changesIn, CHANGE_MORE, MODIFY_FORM, PREVIEW } from './modify.js';
+import { queueShown } from './queue.js';
 
 const rowWith = (args: object) =>
   ({
@@ -18,6 +19,17 @@ const rowWith = (args: object) =>
     original_payload_digest: 'sha256:0',
     request_payload: { params: { name: 'pay', arguments: args } },
   }) as unknown as PendingRequest;
+const DECIDED = {
+  status: 'approved',
+  tenant: 'acme',
+  correlation_id: '00000000-0000-4000-8000-000000000001',
+  created_at: '2026-11-02T10:00:00.000Z',
+  ttl_seconds: 600,
+  decided_at: '2026-11-02T10:00:30.000Z',
+  decided_by: 'ann',
+  review_reasons: [],
+  risk_summary: 'Review: money.',
+};
 const formWith = (fields: Readonly<Record<string, string>>): Form => ({
   all: (name) => (fields[name] === undefined ? [] : [fields[name]]),
   get: (name) => fields[name] ?? '',
@@ -40,6 +52,50 @@ describe('a call of which nothing can be changed', () => {
     const html = render(((await CHANGE_MORE.act(visitTo(row), form)) as Shown).body);
     expect(html).toContain('no argument whose value can be changed');
     expect(html).not.toContain('<form');
+  });
+});
+
+describe('what was predicted', () => {
+  const REPORT = { severity: 'risky', operation_class: 'write', summary: 'move 25 to `vendor`', reversible: 'no' };
+  const FORM = formWith({ 'value.0': '9' });
+
+  it('is told before a change as of the call that was asked for, where there is a prediction', async () => {
+    const shown = async (report: object | null) => {
+      const row = { ...rowWith({ amount: 25 }), sandbox_report: report } as unknown as PendingRequest;
+      const html = render(((await PREVIEW.act(visitTo(row), FORM)) as Shown).body);
+      return html.replaceAll(/<[^>]*>/g, '');
+    };
+    expect(await shown(REPORT)).toContain(
+      'Nobody predicted what this does. Of the call as its agent asked for it, before the change: risky: move 25 to `vendor` (cannot be undone).',
+    );
+    expect(await shown(null)).not.toContain('predicted');
+  });
+
+  it.each([
+    ['with its change', { modification_diff: { contract: 'c', replacements: [{ path: ['amount'], value: 9 }] } }, true],
+    ['whose change is gone with its request', { reviewed_payload_digest: 'sha256:1' }, true],
+    ['that was not changed', {}, false],
+  ])('stands on the page of a call %s as what it is', async (_, more, isSaid) => {
+    const row = {
+      ...rowWith({ amount: 25 }),
+      ...DECIDED,
+      ...more,
+      sandbox_report: REPORT,
+    } as unknown as PendingRequest;
+    const visit = {
+      ...visitTo(row),
+      query: { part: 'detail' },
+      person: { subject: 'ann', tenant: 'acme', role: 'approver', mode: 'x' },
+      about: { startedAt: '' },
+      nowMs: Date.parse('2026-11-02T10:01:00.000Z'),
+      services: {
+        hil: { row: () => Promise.resolve(row), lately: () => Promise.resolve([]) },
+        ledger: { broken: () => null },
+      },
+    } as unknown as Visit;
+    const text = render((await queueShown(visit, row.id)).body).replaceAll(/<[^>]*>/g, '');
+    expect(text).toContain('move 25 to `vendor`');
+    expect(text.includes('this is of the call as its agent asked for it, before the changes')).toBe(isSaid);
   });
 });
 

@@ -3,6 +3,7 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { mixedWord, printable, wholeLookalike } from '../../../domain/printable.js';
+import { predictionOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
@@ -267,6 +268,12 @@ function previewShown(
             })}
           </tbody>
         </table>
+        {row.sandbox_report && (
+          <p class="standing">
+            Nobody predicted what this does. Of the call as its agent asked for it, before the change:{' '}
+            <Foreign text={predictionOf(row)} />.
+          </p>
+        )}
         <p>{RECORDED}</p>
         <form method="post" action={`/hil/${row.id}/modify`}>
           <Csrf token={visit.csrf} />

@@ -2,12 +2,13 @@ import type { ComponentChildren } from 'preact';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { type PendingRequest, type PendingSummary, riskTier, type SinceLastCall } from '../../../contracts/review.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
+import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { predictedOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
@@ -54,11 +55,13 @@ export async function queueShown(
   notice: Notice | null = null,
   refused: Form | null = null,
 ): Promise<Shown> {
-  const query = queueQuery(visit);
+  const wanted = queueQuery(visit);
   // The script puts it beside the list that is shown.
   const isDetailAlone = id !== null && visit.query['part'] === 'detail';
-  const listed = isDetailAlone ? null : await settled('The review service', asked(visit, query));
   const isListAlone = id === null && visit.query['part'] === 'rows';
+  const { query, listed, misread } = isDetailAlone
+    ? { query: wanted, listed: null, misread: null }
+    : await listOf(visit, wanted, isListAlone);
   const first = isListAlone ? null : (id ?? (listed?.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
@@ -76,7 +79,10 @@ export async function queueShown(
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),
-    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null),
+    notice:
+      notice ??
+      (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null) ??
+      (misread === null ? null : { kind: 'bad', text: misread }),
     ...(missing && { status: 404 }),
     ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
     body: (
@@ -109,6 +115,25 @@ export async function queueShown(
       </div>
     ),
   };
+}
+
+/**
+ * The list, from its beginning where the place in the address is none of it, with why. The script, which puts what it asked for behind rows that
+ * stand there, is refused.
+ */
+async function listOf(
+  visit: Visit,
+  query: QueueQuery,
+  isListAlone: boolean,
+): Promise<{ query: QueueQuery; listed: Settled<QueuePage>; misread: string | null }> {
+  try {
+    return { query, listed: await settled('The review service', asked(visit, query)), misread: null };
+  } catch (error) {
+    if (!(error instanceof GateError && error.code === 'invalid_cursor') || isListAlone) throw error;
+    const first = { ...query, cursor: undefined };
+    const misread = `The place in this address is none of this list. It is shown from its beginning (${error.code}).`;
+    return { query: first, listed: await settled('The review service', asked(visit, first)), misread };
+  }
 }
 
 async function rowOf({ services: { hil }, person }: Visit, id: string): Promise<PendingRequest | null> {
@@ -514,6 +539,7 @@ function Review({
         <p data-predicted>
           <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictedOf(row) ?? ''} />
         </p>
+        {wasChanged(row) && <p class="standing">Of what runs nobody predicted anything: {AS_ASKED}.</p>}
         {reasonsOf(row).length > 0 && (
           <ul>
             {reasonsOf(row).map((line) => (
@@ -552,7 +578,7 @@ function Review({
             ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
-            ['Tier', row.approval_tier ?? 'standard'],
+            ['Tier of approval', row.approval_tier ?? 'standard'],
             ['Review', <Id id={row.id} />],
             [
               'Call',

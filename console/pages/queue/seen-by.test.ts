@@ -4,6 +4,9 @@ import { reviewsSeenBy } from '../../../api/console/review-events.js';
 import { type ConsoleFixture, CONSOLE_HOST, openConsole } from '../../../test/support/console-over-hil.js';
 import { eventually } from '../../../test/support/waiting.js';
 
+/** Account numbers and the number of a card. */
+const PAYS = ['DE89 3704 0044 0532 0130 00', 'GB82WEST12345698765432', '4111 1111 1111 1111'];
+
 let fixture: ConsoleFixture;
 beforeEach(async () => {
   fixture = await openConsole();
@@ -20,7 +23,7 @@ describe('the arguments of a call under review', () => {
       request_payload: {
         params: {
           name: 'create_user',
-          arguments: { user: 'ann', password: 'hunter2-hunter2', mail: 'ann@acme.example' },
+          arguments: { user: 'ann', password: 'hunter2-hunter2', mail: 'ann@acme.example', pays: PAYS },
         },
       },
     });
@@ -28,7 +31,7 @@ describe('the arguments of a call under review', () => {
     for (const path of [`/hil/${id}`, `/hil/${id}?part=detail`, '/hil']) {
       const { text } = await browser.get(path);
       expect([path, text.includes('create_user')]).toEqual([path, true]);
-      for (const secret of ['hunter2-hunter2', 'ann@acme.example'])
+      for (const secret of ['hunter2-hunter2', 'ann@acme.example', ...PAYS])
         expect([path, secret, text.includes(secret)]).toEqual([path, secret, isWhole]);
     }
   });

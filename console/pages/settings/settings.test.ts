@@ -90,15 +90,24 @@ describe('the settings', () => {
     for (const role of ROLES) expect(page).toContain(` ${role} `);
   });
 
-  it('say of each service whether it answers, and are a page without any', async () => {
-    expect(await text()).toMatch(/human review<\/th><td><span class="tag allow">answers/);
-    fixture.away.add('hil').add('ledger').add('policy');
-    const answer = await (await fixture.browser()).get('/settings');
-    expect([answer.status, answer.text]).toEqual([
-      200,
-      expect.stringMatching(/human review<\/th><td><span class="tag deny">away/),
-    ]);
-    expect(answer.text).toContain('GATE_CONSOLE_AUTH');
+  it('ask no other service, and lead to the page of health, which has them all once', async () => {
+    fixture.reached.length = 0;
+    expect(await text()).toContain('<a href="/health-of-services">Health</a>');
+    expect(fixture.reached).toEqual([]);
+    for (const [away, words] of [
+      [[], 'allow">answers'],
+      [['hil', 'ledger', 'policy'], 'deny">away'],
+    ] as const) {
+      for (const name of away) fixture.away.add(name);
+      const health = await (await fixture.browser()).get('/health-of-services');
+      expect([health.status, health.text]).toEqual([
+        200,
+        expect.stringContaining(`human review</th><td><span class="tag ${words}`),
+      ]);
+      const settings = await (await fixture.browser()).get('/settings');
+      expect([settings.status, settings.text]).toEqual([200, expect.stringContaining('GATE_CONSOLE_AUTH')]);
+      expect(settings.text).not.toContain('human review');
+    }
   });
 });
 
@@ -110,7 +119,7 @@ describe('the navigation', () => {
     ['/hil?status=denied', '/hil', 'page'],
   ])('at %s says that one is at %s', async (path, current, how) => {
     const page = (await (await fixture.browser()).get(path)).text;
-    const [nav = ''] = /<nav aria-label="Pages">.*?<\/nav>/.exec(page) ?? [];
+    const [nav = ''] = /<nav id="pages" aria-label="Pages"[^>]*>.*?<\/nav>/.exec(page) ?? [];
     const marked = [...nav.matchAll(/<a href="([^"]+)"[^>]*aria-current="([^"]+)"/g)].map(([, href, kind]) => [
       href,
       kind,

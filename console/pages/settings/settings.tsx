@@ -1,19 +1,14 @@
 import { ROLES } from '../../roles.js';
 import { Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import type { Page, SettingShown, Visit } from '../../visit.js';
-import type { ServiceHealth } from '../../services.js';
 
-/** From here on an answer is slow. */
-const SLOW_MS = 500;
-
-/** How the console is set up, and what its neighbours answer: to look at, whole without scripts. Nothing here is a secret. */
+/** How the console is set up: to look at, whole without scripts. Nothing here is a secret. */
 export const SETTINGS: Page = {
   of: 'settings',
   path: '/settings',
   role: 'viewer',
   nav: { label: 'Settings', key: 's' },
-  async show({ services, about, may, person, nowMs }) {
-    const health = await services.health();
+  async show({ about, may, person, nowMs }) {
     return {
       title: 'Settings',
       body: (
@@ -29,7 +24,9 @@ export const SETTINGS: Page = {
               ['Role', person.role],
             ]}
           />
-          <Neighbours health={health} nowMs={nowMs} />
+          <p>
+            Whether the other services answer is told at <a href="/health-of-services">Health</a>.
+          </p>
           <Roles may={may} />
           <h2>What is set</h2>
           <p class="dim">
@@ -66,36 +63,6 @@ const FROM = {
 function From({ of: { from } }: { readonly of: SettingShown }) {
   const [words, tone] = FROM[from];
   return <span class={`tag ${tone}`}>{words}</span>;
-}
-
-const Neighbours = ({ health, nowMs }: { readonly health: readonly ServiceHealth[]; readonly nowMs: number }) => (
-  <section aria-labelledby="neighbours">
-    <h2 id="neighbours">What the other services answer</h2>
-    <p class="dim">
-      Asked <Time iso={new Date(nowMs).toISOString()} nowMs={nowMs} />. <a href="/settings">Ask again</a>
-    </p>
-    <Table label="Other services" heads={['Service', 'State', { number: 'Took' }, 'It says']}>
-      {health.map((service) => (
-        <tr key={service.name}>
-          <th scope="row" class="name">
-            {service.name}
-          </th>
-          <td>
-            <State of={service} />
-          </td>
-          <td class="number">{service.tookMs} ms</td>
-          <td>
-            <Foreign text={service.words} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  </section>
-);
-
-function State({ of: { ok, tookMs } }: { readonly of: ServiceHealth }) {
-  if (!ok) return <span class="tag deny">away</span>;
-  return tookMs < SLOW_MS ? <span class="tag allow">answers</span> : <span class="tag park">slow</span>;
 }
 
 const Roles = ({ may }: Pick<Visit, 'may'>) => (

@@ -3,6 +3,7 @@ import { jsonObject } from '../../../contracts/json.js';
 import type { PolicyFileShown } from '../../../contracts/policy.js';
 import type { TemplateFile, ValidatePolicy } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
+import { tierTold } from '../../../domain/policy/policy-header.js';
 import { isAtLeast } from '../../roles.js';
 import { type SeenVersion, settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
@@ -281,7 +282,7 @@ const About = ({ of }: { readonly of: TemplateFile }) => (
           </a>,
         ],
         ['Severity', of.severity],
-        ['Does', of.tier === 'mixed' ? 'deny, review' : of.tier],
+        ['Does', tierTold(of.tier)],
         ['Frameworks', <Foreign text={of.frameworks.join(', ')} />],
         ['Tools', <Foreign text={of.tool_surface.join(', ')} />],
         ['SHA-256', <Id id={of.body_sha256} />],

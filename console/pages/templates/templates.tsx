@@ -1,4 +1,5 @@
 import type { ShownTemplate } from '../../../contracts/policy-library.js';
+import { tierTold } from '../../../domain/policy/policy-header.js';
 import { settled } from '../../services.js';
 import { Empty, Foreign, OrAway, Table } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
@@ -109,7 +110,7 @@ const Listed = ({ of }: { readonly of: readonly ShownTemplate[] }) =>
             <Foreign text={domain} />
           </td>
           <td>{severity}</td>
-          <td>{tier === 'mixed' ? 'deny, review' : tier}</td>
+          <td>{tierTold(tier)}</td>
           <td>
             <Foreign text={frameworks.join(', ')} />
           </td>

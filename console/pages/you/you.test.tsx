@@ -7,7 +7,11 @@ const said = (asks: (tier: string | null) => boolean): string => renderToString(
 describe('what a passkey is for, on the page of a person', () => {
   it.each([
     ['all', () => true, 'With a passkey you sign what you approve, on'],
-    ['strict', (tier: string | null) => tier === 'strict', 'you sign the calls of tier strict that you approve, on'],
+    [
+      'strict',
+      (tier: string | null) => tier === 'strict',
+      'you sign the calls that you approve whose tier of approval is strict, on',
+    ],
     ['none', () => false, 'nothing that you approve in the console is signed by one'],
   ])('is what the setting asks of it: %s', (_setting, asks, words) => {
     expect(said(asks)).toContain(words);

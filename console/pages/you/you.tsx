@@ -314,8 +314,9 @@ export function Signs({ asks }: { readonly asks: NeedsPasskey }) {
     );
   return (
     <p>
-      With a passkey you sign {asks(null) ? 'what you approve' : 'the calls of tier strict that you approve'}, on a
-      device of your own, so that anybody can check later that it was you. {second}
+      With a passkey you sign{' '}
+      {asks(null) ? 'what you approve' : 'the calls that you approve whose tier of approval is strict'}, on a device of
+      your own, so that anybody can check later that it was you. {second}
     </p>
   );
 }

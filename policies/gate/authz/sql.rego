@@ -1,5 +1,5 @@
 # Summary: SQL. One plain read runs; what changes anything waits for a human; what drops, truncates or changes every row is red.
-# Tier: deny
+# Tier: mixed
 #
 # input.sql is what the engine found in the arguments with Postgres' own parser, and by shape where that refuses a text
 # (domain/sql). It says what each text would do; these rules say where a text of that kind is a statement at all: everywhere in a

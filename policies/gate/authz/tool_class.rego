@@ -1,5 +1,5 @@
 # Summary: Tool classes. A tool that plainly only reads runs; another one waits until somebody has said what it does.
-# Tier: deny
+# Tier: mixed
 #
 # A class is said by the operator (`gate tools`, input.tool_classes) or by data.json for the upstream of that name. What an upstream
 # says of its own tools (readOnlyHint and the like) is no class. A class lets a call through this rule only: every other rule still

@@ -1,10 +1,9 @@
-import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { JsonObject } from '../../../contracts/json.js';
 import { seriousOrTooWide } from '../../support/accessibility.js';
 import { commandLine } from '../../support/command.js';
+import { openDoor } from '../../support/door.js';
 import { ofLedger, ofQueue } from '../../support/looked-at.js';
 import { needs } from '../../support/needs.js';
 import { pictured } from '../../support/pictures.js';
@@ -483,39 +482,3 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     expect(Object.keys(found).length).toBeGreaterThan(22);
   }, 240_000);
 });
-
-/** A way to a port of this machine that can be shut and opened. */
-async function openDoor(to: number) {
-  const open = new Set<Socket>();
-  let server: Server;
-  const listen = async (port: number) => {
-    server = createServer((from) => {
-      const onward = connect(to, '127.0.0.1');
-      for (const [one, other] of [
-        [from, onward],
-        [onward, from],
-      ] as const) {
-        open.add(one);
-        one.on('error', () => other.destroy());
-        one.on('close', () => {
-          open.delete(one);
-          other.destroy();
-        });
-        one.pipe(other);
-      }
-    }).listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
-  };
-  const port = await listen(0);
-  return {
-    port,
-    open: async () => void (await listen(port)),
-    async shut() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
-  };
-}

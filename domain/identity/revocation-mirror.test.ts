@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { RevocationContent } from '../../contracts/identity.js';
+import { createRevocationMirror, type RevocationMirror } from './revocation-mirror.js';
+
+const START_MS = Date.parse('2026-11-29T10:00:00Z');
+const at = (ms: number): string => new Date(ms).toISOString();
+
+let now: number;
+let steady: number;
+let mirror: RevocationMirror;
+const passes = (ms: number): void => {
+  now += ms;
+  steady += ms;
+};
+beforeEach(() => {
+  now = START_MS;
+  steady = 0;
+  mirror = createRevocationMirror({ trustDomain: 'gate.local', now: () => now, steadyMs: () => steady });
+});
+
+type Entry = RevocationContent['svids'][number];
+const entry = (fingerprint: string, over: Partial<Entry> = {}): Entry => ({
+  svid_id: '0190a5b0-0000-7000-8000-000000000000',
+  serial: '01',
+  spiffe_id: 'spiffe://gate.local/tenant/acme/agent/bot/instance/x',
+  credential_fingerprint: fingerprint,
+  not_after: at(now + 3_600_000),
+  why: 'revoked',
+  refused_from: at(now),
+  ...over,
+});
+const list = (over: Partial<RevocationContent> = {}): RevocationContent => {
+  const generation = over.generation ?? mirror.position();
+  return {
+    trust_domain: 'gate.local',
+    after: mirror.position(),
+    generation,
+    latest: generation,
+    generated_at: at(now),
+    expires_at: at(now + 300_000),
+    svids: [],
+    ...over,
+  };
+};
+const codeOf = (fingerprint: string) => mirror.faultOf(fingerprint)?.code ?? null;
+
+describe('what is known of revocations', () => {
+  it('lets no certificate count before a whole list is known, and each one after it', () => {
+    expect([codeOf('a'), mirror.ageMs()]).toEqual(['control_state_unavailable', null]);
+    expect(mirror.take(list({ generation: 3, latest: 5 }))).toBe('more');
+    expect(codeOf('a')).toBe('control_state_unavailable');
+    expect(mirror.take(list({ generation: 5 }))).toBe('whole');
+    passes(1_000);
+    expect([codeOf('a'), mirror.ageMs(), mirror.position()]).toEqual([null, 1_000, 5]);
+  });
+
+  it('refuses what is revoked at once, and what is superseded from its time on', () => {
+    const told: (readonly string[])[] = [];
+    mirror.onRevoked((fingerprints) => told.push(fingerprints));
+    mirror.take(
+      list({
+        generation: 2,
+        svids: [
+          entry('gone', { refused_from: at(now + 5_000) }),
+          entry('old', { why: 'superseded', refused_from: at(now + 60_000) }),
+        ],
+      }),
+    );
+    expect([codeOf('gone'), codeOf('old'), codeOf('good')]).toEqual(['certificate_revoked', null, null]);
+    expect(told).toEqual([['gone']]);
+    passes(60_000);
+    expect(codeOf('old')).toBe('certificate_superseded');
+    mirror.take(list({ generation: 3, svids: [entry('old')] }));
+    expect(codeOf('old')).toBe('certificate_revoked');
+  });
+
+  it('counts until its end by either clock, for fifteen minutes at most, and then nothing does', () => {
+    mirror.take(list({ generation: 1, svids: [entry('gone')] }));
+    passes(299_999);
+    expect(codeOf('good')).toBe(null);
+    passes(1);
+    expect([codeOf('good'), codeOf('gone'), mirror.ageMs()]).toEqual([
+      'control_state_unavailable',
+      'certificate_revoked',
+      null,
+    ]);
+    mirror.take(list({ expires_at: at(now + 86_400_000) }));
+    now -= 600_000;
+    steady += 900_000;
+    expect(codeOf('good')).toBe('control_state_unavailable');
+    steady = 0;
+    mirror.take(list());
+    now += 300_000;
+    expect(codeOf('good')).toBe('control_state_unavailable');
+  });
+
+  it('forgets a certificate some time after its end', () => {
+    mirror.take(list({ generation: 1, svids: [entry('gone', { not_after: at(now + 1_000) })] }));
+    passes(250_000);
+    mirror.take(list());
+    expect(codeOf('gone')).toBe('certificate_revoked');
+    passes(60_000);
+    mirror.take(list());
+    expect(codeOf('gone')).toBe(null);
+  });
+
+  it.each<[string, () => Partial<RevocationContent>, RegExp]>([
+    ['older than what is known', () => ({ after: 4, generation: 4 }), /older list: number 4, and number 7 is known/],
+    ['that was asked for otherwise', () => ({ after: 0 }), /after number 0, which was not asked for/],
+    ['of another trust domain', () => ({ trust_domain: 'other.local' }), /trust domain other\.local/],
+    ['that is over', () => ({ expires_at: at(now) }), /is over/],
+    ['of the future', () => ({ generated_at: at(now + 60_001) }), /of the future/],
+    ['that is newer than it says', () => ({ generation: 9, latest: 8 }), /newer than it can be/],
+  ])('is not changed by a list %s', (_what, over, says) => {
+    mirror.take(list({ generation: 7, svids: [entry('gone')] }));
+    passes(1_000);
+    expect(() => mirror.take(list({ svids: [entry('good')], ...over() }))).toThrow(says);
+    expect([codeOf('gone'), codeOf('good'), mirror.position(), mirror.ageMs()]).toEqual([
+      'certificate_revoked',
+      null,
+      7,
+      1_000,
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+import type { RevocationContent } from '../../contracts/identity.js';
+import { GateError } from '../errors.js';
+
+/** Whether a certificate that the CA signed and that has not ended counts here. */
+export interface CertificateStanding {
+  /** Why it does not count, or `null`. */
+  faultOf(fingerprint: string): GateError | null;
+  /** Called with the fingerprints of certificates that were revoked, when that becomes known. */
+  onRevoked(listener: (fingerprints: readonly string[]) => void): void;
+}
+
+/** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
+export interface RevocationMirror extends CertificateStanding {
+  /** The number up to which all is known. */
+  position(): number;
+  /**
+   * Takes a list whose signature holds, which was asked for after `position()`. Says whether there is more to ask for. Throws, and keeps what
+   * it had, for a list of another trust domain, that was asked for otherwise, that is over, or older than what is known.
+   */
+  take(list: RevocationContent): 'whole' | 'more';
+  /** Since when the last whole list is known, in milliseconds; `null` where it counts no more or none ever came. */
+  ageMs(): number | null;
+}
+
+/** However long a list says that it counts, nobody goes on with one for longer. */
+const MOST_LIFE_MS = 900_000;
+/** Clocks of two machines differ. */
+const SKEW_MS = 60_000;
+/** A certificate that has ended is refused as such. */
+const KEPT_AFTER_END_MS = 300_000;
+
+interface Entry {
+  readonly why: 'revoked' | 'superseded';
+  readonly refusedFromMs: number;
+  readonly notAfterMs: number;
+}
+
+export function createRevocationMirror({
+  trustDomain,
+  now = Date.now,
+  steadyMs = () => performance.now(),
+}: {
+  readonly trustDomain: string;
+  readonly now?: () => number;
+  /** A clock that nobody sets. */
+  readonly steadyMs?: () => number;
+}): RevocationMirror {
+  const entries = new Map<string, Entry>();
+  const listeners: ((fingerprints: readonly string[]) => void)[] = [];
+  let position = 0;
+  /** By both clocks: one may be set back, and the other stands still while a machine sleeps. */
+  let whole: { readonly atMs: number; readonly untilMs: number; readonly untilSteadyMs: number } | null = null;
+
+  function check(list: RevocationContent, nowMs: number): number {
+    if (list.trust_domain !== trustDomain) throw new Error(`a list of the trust domain ${list.trust_domain}`);
+    if (list.generation < position)
+      throw new Error(`an older list: number ${list.generation}, and number ${position} is known`);
+    if (list.after !== position) throw new Error(`a list after number ${list.after}, which was not asked for`);
+    if (list.latest < list.generation) throw new Error('a list that says of itself that it is newer than it can be');
+    const [generatedMs, expiresMs] = [Date.parse(list.generated_at), Date.parse(list.expires_at)];
+    if (generatedMs > nowMs + SKEW_MS) throw new Error(`a list of the future: ${list.generated_at}`);
+    if (expiresMs <= nowMs) throw new Error(`a list that is over since ${list.expires_at}`);
+    return Math.min(expiresMs - nowMs, MOST_LIFE_MS);
+  }
+
+  const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
+
+  return {
+    position: () => position,
+    ageMs: () => (whole !== null && isFresh() ? now() - whole.atMs : null),
+    onRevoked: (listener) => void listeners.push(listener),
+    take(list) {
+      const nowMs = now();
+      const lifeMs = check(list, nowMs);
+      for (const [fingerprint, { notAfterMs }] of entries)
+        if (notAfterMs + KEPT_AFTER_END_MS < nowMs) entries.delete(fingerprint);
+      const revoked: string[] = [];
+      for (const one of list.svids) {
+        entries.set(one.credential_fingerprint, {
+          why: one.why,
+          refusedFromMs: Date.parse(one.refused_from),
+          notAfterMs: Date.parse(one.not_after),
+        });
+        if (one.why === 'revoked') revoked.push(one.credential_fingerprint);
+      }
+      position = list.generation;
+      if (revoked.length > 0) for (const listener of listeners) listener(revoked);
+      if (list.latest > list.generation) return 'more';
+      whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };
+      return 'whole';
+    },
+    faultOf(fingerprint) {
+      const entry = entries.get(fingerprint);
+      // Whoever revokes says so at once, whatever his clock says.
+      if (entry?.why === 'revoked') return new GateError('certificate_revoked');
+      if (!isFresh()) return new GateError('control_state_unavailable');
+      return entry && entry.refusedFromMs <= now() ? new GateError('certificate_superseded') : null;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A way to a port of this machine. */
+export interface Door {
+  readonly port: number;
+  open(): Promise<void>;
+  /** Ends what goes through it, and lets nothing in. */
+  shut(): Promise<void>;
+  /** Nothing goes through it any more, and nobody on either side is told, as on a network that is gone. */
+  hold(): void;
+}
+
+/** A way to a port of this machine that can be shut and opened. */
+export async function openDoor(to: number): Promise<Door> {
+  const open = new Set<Socket>();
+  let isHeld = false;
+  let server: Server;
+  const listen = async (port: number) => {
+    isHeld = false;
+    server = createServer((from) => {
+      const onward = connect(to, '127.0.0.1');
+      for (const [one, other] of [
+        [from, onward],
+        [onward, from],
+      ] as const) {
+        open.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          open.delete(one);
+          other.destroy();
+        });
+        one.on('data', (bytes) => void (isHeld || other.write(bytes)));
+        one.on('end', () => void (isHeld || other.end()));
+      }
+    }).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
+  return {
+    port,
+    open: async () => void (await listen(port)),
+    async shut() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+    hold: () => void (isHeld = true),
+  };
+}
