@@ -210,7 +210,7 @@ async function run(what: string): Promise<void> {
       policies: Number(values.policies),
       rounds: Number(values.rounds ?? '3'),
       roundMs: Number(values.seconds ?? '0.5') * 1000,
-      only: values.pages?.split(','),
+      only: values.pages?.split(',').map((path) => (path.startsWith('/') ? path : `/${path}`)),
       say,
     });
   if (what === 'policy') {

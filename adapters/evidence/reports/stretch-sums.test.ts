@@ -16,6 +16,8 @@ const START = Date.parse('2026-03-10T12:00:00.000Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ROWS = 80;
+/** Rows of one commit, which have one time. */
+const TOGETHER = 3;
 const EVERY = { limit: 1_000 };
 
 /** The same numbers in every run. */
@@ -35,24 +37,26 @@ describe.each(STORES)('sums of stretches of the chain, on %s', (kind) => {
   let now: number;
   const random = numbers(7);
   const pick = <Item>(of: readonly Item[]): Item => of[random(of.length)] as Item;
+  /** Rows, some of them committed together. */
   const append = async (count: number): Promise<void> => {
-    for (let row = 0; row < count; row += 1) {
-      now += MINUTE;
+    const rows = Array.from({ length: count }, () => {
       const outcome = pick(['allow', 'allow', 'park', 'deny', 'rate_limited', 'other']);
       const event = pick(['proxy.verdict', 'proxy.verdict', 'brain.inspection', 'hil.denied']);
-      await ledger.append([
-        testRow({
-          agent_id: pick(['one', 'two', 'three']),
-          agent_name: pick([null, null, 'One', 'Other']),
-          tenant: pick(['acme', 'acme', 'other']),
-          event_kind: event,
-          method: event,
-          authorized: pick([true, false]),
-          signal: pick([null, null, 'decoy_tripped', 'grant_expired', 'quota_exceeded']),
-          policy_decision: pick([{ outcome }, { outcome, reasons: ['"deny"', 'deny'] }]),
-          state_namespace: pick(['operator', 'demo']),
-        }),
-      ]);
+      return testRow({
+        agent_id: pick(['one', 'two', 'three']),
+        agent_name: pick([null, null, 'One', 'Other']),
+        tenant: pick(['acme', 'acme', 'other']),
+        event_kind: event,
+        method: event,
+        authorized: pick([true, false]),
+        signal: pick([null, null, 'decoy_tripped', 'grant_expired', 'quota_exceeded']),
+        policy_decision: pick([{ outcome }, { outcome, reasons: ['"deny"', 'deny'] }]),
+        state_namespace: pick(['operator', 'demo']),
+      });
+    });
+    for (let from = 0; from < rows.length; from += TOGETHER) {
+      now += TOGETHER * MINUTE;
+      await ledger.append(rows.slice(from, from + TOGETHER));
     }
   };
   beforeEach(async () => {

@@ -71,8 +71,17 @@ export function huntSumOf(rows: Iterable<HuntRow>): HuntSum {
   let times: HuntSum['times'] = null;
   for (const { seq, at, agentId, agentName, method, authorized, correlationId, signal, denied } of rows) {
     add(alike, JSON.stringify([agentId, method, authorized, signal]), {
-      ...{ agentId, method, authorized, signal, seq, at, correlationId, agentName },
-      ...{ count: 1, denied: denied ? 1 : 0, namedSeq: agentName === null ? 0 : seq },
+      agentId,
+      method,
+      authorized,
+      signal,
+      count: 1,
+      denied: denied ? 1 : 0,
+      seq,
+      at,
+      correlationId,
+      agentName,
+      namedSeq: agentName === null ? 0 : seq,
     });
     times = spanning(times, { least: at, most: at });
   }
