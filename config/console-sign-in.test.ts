@@ -58,7 +58,11 @@ describe('the settings of the sign-in', () => {
   });
 
   it.each([
-    ['at a name of its own', { host: '127.0.0.1', url: 'https://gate.example' }, 'GATE_CONSOLE_URL=https://gate.example'],
+    [
+      'at a name of its own',
+      { host: '127.0.0.1', url: 'https://gate.example' },
+      'GATE_CONSOLE_URL=https://gate.example',
+    ],
     ['on every address', { host: '0.0.0.0', url: 'https://localhost:8085' }, 'GATE_CONSOLE_HOST=0.0.0.0'],
   ])('do not have others sign in by an operator’s token because nothing was said: %s', (_, over, why) => {
     const opened = { ...over, operators: [{ name: 'kim', tenant: 'acme', token: 'x', reviewer: true }] as never };
