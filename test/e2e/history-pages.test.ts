@@ -32,28 +32,36 @@ const WAITS_SECS = 15;
       return bot.call(tool, args as never);
     };
     /** The page of the newest run of a call, in clear. */
-    const pageOf = async (correlationId: string) => {
+    const pageOf = async (correlationId: string, height: number) => {
       const { code, out } = await command.done(['history', correlationId, '--link'], { GATE_STATE_DIR: gate.stateDir });
       expect(code).toBe(0);
-      const context = await browser.newContext({ viewport: { width: 1200, height: 1040 }, colorScheme: 'light' });
+      const context = await browser.newContext({ viewport: { width: 1160, height }, colorScheme: 'light' });
       const page = await context.newPage();
-      await page.goto(out.trim());
+      // What is said on the other stream stands behind it.
+      await page.goto(out.split('\n')[0] ?? '');
       await page.waitForURL(/\/history$/);
       return page;
     };
 
     it.each([
-      ['history-allow', 'list_files', {}, 'upstream.outcome', 'completed'],
-      ['history-deny', 'delete_file', { path: 'notes/todo.txt' }, 'policy.evaluated', 'denied'],
-      ['history-park', 'wire_transfer', { from: 'operating', to: 'vendor', amount: 25 }, 'hil.created', 'yellow'],
-      ['history-expire', 'wire_transfer', { from: 'operating', to: 'vendor', amount: 26 }, 'hil.expired', 'expired'],
-      ['history-uncertain', 'drop_connection', {}, 'upstream.outcome', 'uncertain'],
+      ['history-allow', 1060, 'list_files', {}, 'upstream.outcome', 'completed'],
+      ['history-deny', 1060, 'delete_file', { path: 'notes/todo.txt' }, 'policy.evaluated', 'denied'],
+      ['history-park', 940, 'wire_transfer', { from: 'operating', to: 'vendor', amount: 25 }, 'hil.created', 'yellow'],
+      [
+        'history-expire',
+        940,
+        'wire_transfer',
+        { from: 'operating', to: 'vendor', amount: 26 },
+        'hil.expired',
+        'expired',
+      ],
+      ['history-uncertain', 1060, 'drop_connection', {}, 'upstream.outcome', 'uncertain'],
     ] as const)(
       '%s',
-      async (name, tool, args, last, word) => {
+      async (name, height, tool, args, last, word) => {
         const { correlationId } = await call(tool, args);
         await gate.kinds(correlationId, last);
-        const page = await pageOf(correlationId);
+        const page = await pageOf(correlationId, height);
         await page.getByText(`"${tool}"`).first().waitFor();
         await page.getByText(word).first().waitFor();
         await pictured(page, name);
