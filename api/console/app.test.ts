@@ -1085,6 +1085,25 @@ describe('what an approval does', () => {
     });
   });
 
+  it.each([
+    [{ available: true }, 'Inspection: Privileged Action: &lt;b>nothing speaks against it'],
+    [{ available: false }, 'Inspection: none, the call was judged without it: Privileged Action: &lt;b>nothing'],
+  ])('stands beside what inspection found: %j', async (decision, words) => {
+    const row = await fixture.hil.park(1);
+    fixture.ledger = () => [
+      {
+        ...hostileEntry('agent', row.correlation_id),
+        event_kind: 'brain.inspection',
+        policy_decision: decision,
+        reasoning: 'Privileged Action: <b>nothing speaks against it',
+      },
+    ];
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
+    expect(text.replaceAll(/<[^>]*>/g, '')).toContain(words);
+    fixture.ledger = () => [];
+    expect((await (await fixture.browser()).get(`/hil/${row.id}`)).text).not.toContain('Inspection:');
+  });
+
   it('is nothing here, where the agent asked for the decision alone', async () => {
     expect(await told([['proxy.verdict', { contract: 'gate.decision/v1' }]])).toEqual({
       before: 'Once it is approved, its agent may act: Gate executes nothing here.',

@@ -11,7 +11,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
-import { effectOf } from './came-of-it.js';
+import { saidOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
@@ -110,7 +110,7 @@ export async function readTogether(rows: readonly PendingRequest[], visit: Visit
   const calls: Promise<Read>[] = [];
   for (const row of rows) {
     const text = fit.get(row);
-    if (text !== undefined) calls.push(effectOf(visit, row).then((effect) => ({ row, text, isWhole: true, effect })));
+    if (text !== undefined) calls.push(saidOf(visit, row).then(({ effect }) => ({ row, text, isWhole: true, effect })));
   }
   return { calls: await Promise.all(calls), apart: rows.filter((row) => !fit.has(row)) };
 }

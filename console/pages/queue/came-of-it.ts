@@ -26,12 +26,32 @@ export async function cameOfIt({ services }: Visit, { correlation_id: id }: Pend
   };
 }
 
-/** What an approval of a call does, said before it is given; `null` where that is not known. */
-export async function effectOf({ services }: Visit, { correlation_id: id }: PendingRequest): Promise<string | null> {
+/** What the ledger has of a call that waits. */
+export interface SaidOfIt {
+  /** What an approval of it does. */
+  readonly effect: string | null;
+  /** What inspection found. */
+  readonly inspected: string | null;
+}
+
+/** Said before a decision is given; `null` for what is not known. */
+export async function saidOf({ services }: Visit, { correlation_id: id }: PendingRequest): Promise<SaidOfIt> {
   const rows = await settled('The ledger', services.ledger.call(id));
-  const executes = rows.ok ? isExecutedHere(rows.value) : null;
-  if (executes === null) return null;
-  return executes
-    ? 'Once it is approved, Gate executes it, once.'
-    : 'Once it is approved, its agent may act: Gate executes nothing here.';
+  if (!rows.ok) return { effect: null, inspected: null };
+  const executes = isExecutedHere(rows.value);
+  const inspection = rows.value.findLast(({ event_kind: kind }) => kind === 'brain.inspection');
+  return {
+    effect:
+      executes === null
+        ? null
+        : executes
+          ? 'Once it is approved, Gate executes it, once.'
+          : 'Once it is approved, its agent may act: Gate executes nothing here.',
+    inspected:
+      inspection === undefined
+        ? null
+        : inspection.policy_decision?.['available'] === false
+          ? `none, the call was judged without it: ${inspection.reasoning}`
+          : inspection.reasoning,
+  };
 }

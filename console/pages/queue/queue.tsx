@@ -25,7 +25,7 @@ import {
   type Visit,
 } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
-import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
+import { type CameOfIt, cameOfIt, type SaidOfIt, saidOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
 import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
 import { seenBy, listSeenBy } from './seen-by.js';
@@ -66,9 +66,9 @@ export async function queueShown(
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
-  const [lately, effect, signing, came] = await Promise.all([
+  const [lately, said, signing, came] = await Promise.all([
     found && settled('The review service', visit.services.hil.lately(found.agent_id)),
-    found?.status === 'pending' ? effectOf(visit, found) : null,
+    found?.status === 'pending' ? saidOf(visit, found) : null,
     found ? signingVisit(visit) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
@@ -84,7 +84,7 @@ export async function queueShown(
       (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null) ??
       (misread === null ? null : { kind: 'bad', text: misread }),
     ...(missing && { status: 404 }),
-    ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
+    ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, said, broken]) }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <p class="live" aria-live="polite" data-live-status />
@@ -103,7 +103,7 @@ export async function queueShown(
             <Review
               row={found}
               lately={lately}
-              effect={effect}
+              said={said}
               visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
@@ -478,14 +478,15 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
 function Review({
   row,
   lately,
-  effect,
+  said,
   visit,
   query,
   reason,
 }: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
-  readonly effect: string | null;
+  /** `null`: of a call that was decided. */
+  readonly said: SaidOfIt | null;
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
@@ -533,6 +534,11 @@ function Review({
             </li>
           ))}
         </ul>
+        {said !== null && said.inspected !== null && (
+          <p>
+            Inspection: <Foreign text={said.inspected} />
+          </p>
+        )}
       </section>
       <section aria-labelledby="effect">
         <h3 id="effect">Predicted effect</h3>
@@ -552,7 +558,9 @@ function Review({
       </section>
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
-      {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} reason={reason} />}
+      {row.status === 'pending' && (
+        <Forms row={row} effect={said?.effect ?? null} visit={visit} query={query} reason={reason} />
+      )}
       <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
         <Similar row={row} lately={lately} visit={visit} />
       </div>
