@@ -1,3 +1,4 @@
+import { escapedInPath } from '../../domain/name-in-path.js';
 import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { Foreign, Id, Table, Time } from './parts.js';
@@ -33,7 +34,7 @@ export const Entries = ({
         </td>
         <td>
           {row.correlation_id && (
-            <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
+            <a href={`/audit/correlation/${escapedInPath(row.correlation_id)}`}>
               <Id id={row.correlation_id} short />
             </a>
           )}

@@ -3,32 +3,17 @@ import type { Browser, Page, Response } from 'playwright-core';
 import { OPENED } from '../../adapters/review/summaries.js';
 import { readAssets } from '../../api/console/assets.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import type { SandboxReport } from '../../contracts/sandbox.js';
 import { seriousFindings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
+import { reportOf } from '../support/sandbox-report.js';
 import { eventually } from '../support/waiting.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
 const PARKED = 1_050;
 const PART = /part=detail/;
-const reportOf = (summary: string): SandboxReport => ({
-  contract: 'gate.sandbox-report/v1',
-  analyzer_version: '1',
-  analyzed: true,
-  operation_class: 'write',
-  severity: 'risky',
-  reversible: 'unknown',
-  summary,
-  reasons: [],
-  targets: [],
-  predicted_changes: [],
-  scope: { targets: 1, wildcards: false, recursive: false },
-  money: null,
-});
-
 inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, () => {
   let fixture: ConsoleFixture;
   let browser: Browser;

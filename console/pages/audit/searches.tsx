@@ -1,3 +1,4 @@
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { SavedSearch, Settled } from '../../services.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
 import { type Asked, addressOf, asked, asksForSomething } from './asked.js';
@@ -23,7 +24,7 @@ export const Searches = ({
           {searches.map((search) => (
             <form key={search.name} class="filter" method="post" action="/audit/searches/forget">
               <Csrf token={csrf} />
-              <input type="hidden" name="name" value={encodeURIComponent(search.name)} />
+              <input type="hidden" name="name" value={escapedInPath(search.name)} />
               <input type="hidden" name="query" value={query} />
               <a href={addressOf('/audit', asked(search.query))}>
                 <Foreign text={search.name} />

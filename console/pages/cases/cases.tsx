@@ -11,6 +11,7 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
@@ -313,7 +314,7 @@ const About = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: numbe
     <h2>Agents</h2>
     <Named of={of.agent_ids} none="None yet." link={(agent) => addressOf('/audit', { agent })} />
     <h2>Calls</h2>
-    <Named of={of.correlation_ids} none="None yet." link={(call) => `/audit/correlation/${encodeURIComponent(call)}`} />
+    <Named of={of.correlation_ids} none="None yet." link={(call) => `/audit/correlation/${escapedInPath(call)}`} />
   </>
 );
 

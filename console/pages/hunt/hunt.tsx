@@ -3,6 +3,7 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { ownPrincipal } from '../../../domain/evidence/own-principals.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import { isAtLeast } from '../../roles.js';
@@ -97,7 +98,7 @@ export const HUNT: Page = {
                             <td>
                               {ownOf(agent) === null && (
                                 <label class="pick">
-                                  <input type="checkbox" name="ticked" value={encodeURIComponent(agent.agent_id)} />
+                                  <input type="checkbox" name="ticked" value={escapedInPath(agent.agent_id)} />
                                   <span class="vh">
                                     <Foreign text={agent.agent_id} /> into a case
                                   </span>
@@ -127,7 +128,7 @@ export const HUNT: Page = {
                           </td>
                           <td>
                             {agent.latest_correlation_id && (
-                              <a href={`/audit/correlation/${encodeURIComponent(agent.latest_correlation_id)}`}>
+                              <a href={`/audit/correlation/${escapedInPath(agent.latest_correlation_id)}`}>
                                 <Id id={agent.latest_correlation_id} short />
                               </a>
                             )}

@@ -1,3 +1,4 @@
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { ApprovedPart, ArgumentBound, MinedExample, MinedSuggestion } from '../../../contracts/policy-mining.js';
 import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
@@ -78,11 +79,11 @@ export const Suggestion = ({
       </details>
       {of.state === 'proposed' && (
         <>
-          <form method="post" action={`/policies/suggestions/${encodeURIComponent(of.id)}/try`}>
+          <form method="post" action={`/policies/suggestions/${escapedInPath(of.id)}/try`}>
             <Csrf token={csrf} />
             <button type="submit">What it would have decided</button>
           </form>
-          <form method="post" action={`/policies/suggestions/${encodeURIComponent(of.id)}/install`} class="sheet">
+          <form method="post" action={`/policies/suggestions/${escapedInPath(of.id)}/install`} class="sheet">
             <Csrf token={csrf} />
             <label>
               Reason, which is recorded

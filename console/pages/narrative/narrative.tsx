@@ -1,3 +1,4 @@
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
@@ -122,7 +123,7 @@ export const NARRATIVE: Page = {
                             <td>
                               <Foreign text={summary} />{' '}
                               {correlation_id && (
-                                <a href={`/audit/correlation/${encodeURIComponent(correlation_id)}`}>its call</a>
+                                <a href={`/audit/correlation/${escapedInPath(correlation_id)}`}>its call</a>
                               )}
                             </td>
                           </tr>

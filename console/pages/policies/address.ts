@@ -1,9 +1,10 @@
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import { PLACED_LINES } from '../../ui/source.js';
 import { addressOf } from '../audit/asked.js';
 
 /** Where a policy is shown, at a line of it: the last one that has a place where it stands behind that. */
 export const policyAddress = (name: string, line?: number): string =>
-  `/policies/${encodeURIComponent(name)}${line === undefined ? '' : `#L${Math.min(line, PLACED_LINES)}`}`;
+  `/policies/${escapedInPath(name)}${line === undefined ? '' : `#L${Math.min(line, PLACED_LINES)}`}`;
 
 /** What is done with a policy, or shown of it. */
 export const policyPart = (
@@ -13,4 +14,4 @@ export const policyPart = (
 ): string => addressOf(`${policyAddress(name)}/${part}`, query);
 
 export const templateAddress = (name: string, part?: string): string =>
-  `/policies/templates/${encodeURIComponent(name)}${part === undefined ? '' : `/${part}`}`;
+  `/policies/templates/${escapedInPath(name)}${part === undefined ? '' : `/${part}`}`;

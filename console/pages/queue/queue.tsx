@@ -10,6 +10,7 @@ import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { escapedInPath } from '../../../domain/name-in-path.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
@@ -75,7 +76,7 @@ export async function queueShown(
   const broken = visit.services.ledger.broken();
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
-  const self = listAddress(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
+  const self = listAddress(chosen === null ? '/hil' : `/hil/${escapedInPath(chosen)}`, query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),
