@@ -65,7 +65,26 @@ const numberedRevocations: Migration = {
   },
 };
 
+/**
+ * 0003: rows for the ledger, stored with what they tell of and sent from there (docs/architecture/identity.md#the-ledger), and how often an agent
+ * renewed since a person let it in.
+ */
+const ledgerRows: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_outbox (
+      id ${text} not null primary key, content ${text} not null
+    ) ${strict}`.execute(db);
+    if (!(await hasColumn(db, 'identity_agents', 'renewals')))
+      await sql`alter table identity_agents add column renewals ${integer} not null default 0`.execute(db);
+    await sql`create index if not exists identity_intents_agent on identity_intents (agent_id, requested_ms)`.execute(
+      db,
+    );
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
+  '0003-ledger-rows': ledgerRows,
 };

@@ -1,5 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type {
@@ -17,10 +19,20 @@ import type { IdentityTables } from './identity-tables.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
 export interface IdentityStore extends IssuanceStore, RevocationStore {
+  /** The rows that the ledger does not have yet, in the order in which they came. */
+  undelivered(
+    most: number,
+  ): Promise<{ readonly waiting: readonly Undelivered[]; readonly tampered: readonly string[] }>;
+  delivered(one: Undelivered): Promise<void>;
   /** The number of the bundle with this digest: one more than that of the bundle before, whenever it is another. */
   bundleSequence(bundleSha256: string): Promise<number>;
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface Undelivered {
+  readonly id: string;
+  readonly row: NewLedgerRow;
 }
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -31,10 +43,17 @@ export interface IdentityStoreOptions {
   readonly supersededMs?: number;
   /** The entries of one list, about. */
   readonly mostListed?: number;
+  /** Certificates that an agent may ask for in an hour with the one before. */
+  readonly renewalsPerHour?: number;
+  /** The same in all, since a person let it in. */
+  readonly mostRenewals?: number;
 }
 
 const SUPERSEDED_MS = 60_000;
 const MOST_LISTED = 5_000;
+const RENEWALS_PER_HOUR = 60;
+const MOST_RENEWALS = 10_000;
+const HOUR_MS = 3_600_000;
 
 const MAC_USE = 'gate.identity-enrollment/1';
 
@@ -42,7 +61,12 @@ const MAC_USE = 'gate.identity-enrollment/1';
 export async function openIdentityStore(
   target: StoreTarget,
   keys: KeyRing,
-  { supersededMs = SUPERSEDED_MS, mostListed = MOST_LISTED }: IdentityStoreOptions = {},
+  {
+    supersededMs = SUPERSEDED_MS,
+    mostListed = MOST_LISTED,
+    renewalsPerHour = RENEWALS_PER_HOUR,
+    mostRenewals = MOST_RENEWALS,
+  }: IdentityStoreOptions = {},
 ): Promise<IdentityStore> {
   const store = await openStore<IdentityTables>(target, identityMigrations);
   const { db } = store;
@@ -78,10 +102,11 @@ export async function openIdentityStore(
   async function byToken(
     within: Database,
     token: string,
-    csrSha256: string,
+    csrSha256: string | null,
     nowMs: number,
   ): Promise<
-    { readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly row: Row<'identity_enrollments'> }
+    | { readonly issued: Svid | null }
+    | { readonly agent: Row<'identity_agents'>; readonly row: Row<'identity_enrollments'> }
   > {
     const row = await within
       .selectFrom('identity_enrollments')
@@ -92,7 +117,8 @@ export async function openIdentityStore(
     const agent = await agentById(within, row.agent_id);
     if (!agent) throw new GateError('unregistered_agent');
     if (!isGates(row, agent)) throw new GateError('invalid_token');
-    if (row.intent_id !== null) return { issued: await givenBefore(within, row.intent_id, csrSha256) };
+    if (row.intent_id !== null)
+      return { issued: csrSha256 === null ? null : await givenBefore(within, row.intent_id, csrSha256) };
     if (Number(row.expires_ms) <= nowMs) throw new GateError('invalid_token');
     if (
       agent.svid_bootstrap_state === 'retired' ||
@@ -117,24 +143,67 @@ export async function openIdentityStore(
     return svidOf(row);
   }
 
-  /** The certificate that an agent showed, where it is the one that counts. */
-  async function byLeaf(within: Database, shown: Extract<IssuanceAuthority, { kind: 'leaf' }>, nowMs: number) {
+  /** The certificate that an agent showed, where it is the one that counts; or the one that it gave for this very request. */
+  async function byLeaf(
+    within: Database,
+    shown: Extract<IssuanceAuthority, { kind: 'leaf' }>,
+    csrSha256: string,
+    nowMs: number,
+  ): Promise<{ readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly priorSvidId: string }> {
     const agent = await agentByName(within, shown.tenant, shown.agent);
     if (!agent) throw new GateError('unregistered_agent');
     const prior = await within
       .selectFrom('identity_svids')
-      .select('id')
+      .selectAll()
       .where('agent_id', '=', agent.id)
       .where('credential_fingerprint', '=', shown.fingerprint)
       .where('spiffe_id', '=', shown.spiffe)
-      .where('revoked_ms', 'is', null)
-      .where('superseded_ms', 'is', null)
-      .where('not_after_ms', '>', nowMs)
       .executeTakeFirst();
-    if (!prior)
-      throw new GateError('issuance_authority_denied', 'the certificate is not the current one of this agent');
-    return { agent, priorSvidId: prior.id };
+    const denied = (why: string) => new GateError('issuance_authority_denied', why);
+    if (!prior) throw denied('the certificate is not one that identity issued to this agent');
+    if (shown.publicKeySha256 !== undefined && prior.public_key_sha256 !== shown.publicKeySha256)
+      throw denied('the certificate is of another key');
+    if (prior.revoked_ms !== null) throw denied('the certificate was revoked');
+    if (Number(prior.not_after_ms) <= nowMs) throw denied('the certificate has ended');
+    if (prior.superseded_by === null) return { agent, priorSvidId: prior.id };
+    const next = await within
+      .selectFrom('identity_svids')
+      .innerJoin('identity_intents', 'identity_intents.id', 'identity_svids.issuance_intent_id')
+      .selectAll('identity_svids')
+      .where('identity_svids.id', '=', prior.superseded_by)
+      .where('identity_intents.csr_sha256', '=', csrSha256)
+      .where('identity_svids.revoked_ms', 'is', null)
+      .where('identity_svids.superseded_ms', 'is', null)
+      .executeTakeFirst();
+    if (next && Number(prior.refused_from_ms) > nowMs) return { issued: svidOf(next) };
+    throw denied('the certificate is superseded: another one of this agent took its place');
   }
+
+  /** How often an agent may renew: a stolen key is no certificate for ever, and a loop of an agent fills no store. */
+  async function assertMayRenew(within: Database, agent: Row<'identity_agents'>, nowMs: number): Promise<void> {
+    if (Number(agent.renewals) >= mostRenewals) throw new GateError('renewals_exhausted');
+    const asked = await within
+      .selectFrom('identity_intents')
+      .select('requested_ms')
+      .where('agent_id', '=', agent.id)
+      .where('authority_kind', '=', 'current')
+      .where('requested_ms', '>', nowMs - HOUR_MS)
+      .orderBy('requested_ms', 'desc')
+      .limit(renewalsPerHour)
+      .execute();
+    const oldest = asked[renewalsPerHour - 1];
+    if (!oldest) return;
+    const secs = Math.max(1, Math.ceil((Number(oldest.requested_ms) + HOUR_MS - nowMs) / 1_000));
+    throw new GateError('rate_limited', `an agent asks for ${renewalsPerHour} certificates in an hour at most`, {
+      fields: { retry_after_secs: secs },
+    });
+  }
+
+  const told = (within: Database, event: IdentityEvent) =>
+    within
+      .insertInto('identity_outbox')
+      .values({ id: uuidV7(), content: JSON.stringify(identityRow(event)) })
+      .execute();
 
   async function isUsed(within: Database, { csrSha256, publicKeySha256 }: CertificateRequest): Promise<boolean> {
     const used = await within
@@ -223,6 +292,7 @@ export async function openIdentityStore(
             recovery_generation: 0,
             created_by_sub: by,
             created_ms: nowMs,
+            renewals: 0,
           })
           .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
           .execute();
@@ -246,18 +316,34 @@ export async function openIdentityStore(
         return { agentId: agent.id, token };
       }),
 
+    assertKnown: (authority, nowMs) =>
+      inTransaction(async (within) => {
+        if (authority.kind !== 'token') return;
+        // For no request: one that gave its certificate is known too.
+        await byToken(within, authority.token, null, nowMs);
+      }),
+
     begin: (request, authority, nowMs) =>
       inTransaction(async (within) => {
         const id = uuidV7();
         if (authority.kind === 'leaf') {
-          const { agent, priorSvidId } = await byLeaf(within, authority, nowMs);
+          const shown = await agentByName(within, authority.tenant, authority.agent);
+          // Two that ask at once are counted one after the other.
+          if (shown) await locked(within, shown.id);
+          const found = await byLeaf(within, authority, request.csrSha256, nowMs);
+          if ('issued' in found) return found;
+          const { agent, priorSvidId } = found;
+          await assertMayRenew(within, agent, nowMs);
           if (await isUsed(within, request)) throw new GateError('issuance_replay');
-          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId };
+          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId, by: authority.spiffe };
           await storeIntent(within, request, intent, authority, nowMs);
           return intent;
         }
         const found = await byToken(within, authority.token, request.csrSha256, nowMs);
-        if ('issued' in found) return found;
+        if ('issued' in found) {
+          if (found.issued === null) throw new GateError('issuance_replay');
+          return { issued: found.issued };
+        }
         if (await isUsed(within, request)) throw new GateError('issuance_replay');
         const { agent, row } = found;
         const isFirst = agent.svid_bootstrap_state === 'available';
@@ -265,6 +351,7 @@ export async function openIdentityStore(
           ...intentOf(id, agent),
           authority: isFirst ? ('bootstrap' as const) : ('recovery' as const),
           priorSvidId: null,
+          by: row.created_by_sub,
         };
         await storeIntent(within, request, intent, null, nowMs);
         const { numUpdatedRows } = await within
@@ -314,7 +401,27 @@ export async function openIdentityStore(
               .executeTakeFirst(),
             'the certificate was revoked or superseded meanwhile',
           );
-        if (intent.priorSvidId !== null) await list(within, [intent.priorSvidId], nowMs + supersededMs);
+        if (intent.priorSvidId !== null) {
+          await list(within, [intent.priorSvidId], nowMs + supersededMs);
+          await within
+            .updateTable('identity_agents')
+            .set({ renewals: sql`renewals + 1` })
+            .where('id', '=', intent.agentId)
+            .execute();
+        }
+        // With the certificate, or not at all: whoever has one is in the ledger.
+        await told(within, {
+          kind: intent.priorSvidId === null ? 'identity.svid_issued' : 'identity.svid_renewed',
+          subject: svid.id,
+          tenant: intent.tenant,
+          agent: intent.agent,
+          agentId: intent.agentId,
+          by: intent.by,
+          reason: null,
+          svid,
+          ...(intent.priorSvidId !== null && { priorSvidId: intent.priorSvidId }),
+          recoveryGeneration: intent.recoveryGeneration,
+        });
         await within
           .insertInto('identity_svids')
           .values({
@@ -365,7 +472,7 @@ export async function openIdentityStore(
       .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
       .where('not_after_ms', '>', nowMs)
-      .returning('id')
+      .returningAll()
       .execute();
     if (revoked.length > 0)
       await list(
@@ -373,6 +480,23 @@ export async function openIdentityStore(
         revoked.map(({ id }) => id),
         nowMs,
       );
+    for (const one of revoked)
+      await told(within, {
+        kind: 'svid.revoked',
+        subject: one.id,
+        tenant: one.tenant,
+        agent: one.agent_name,
+        agentId: one.agent_id,
+        by,
+        reason,
+        svid: {
+          id: one.id,
+          spiffe: one.spiffe_id,
+          serial: one.serial,
+          fingerprint: one.credential_fingerprint,
+          notAfterMs: Number(one.not_after_ms),
+        },
+      });
     return revoked.length;
   }
 
@@ -413,13 +537,24 @@ export async function openIdentityStore(
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
         const { numUpdatedRows } = await within
           .updateTable('identity_agents')
-          .set({ svid_bootstrap_state: 'recovery', recovery_generation: sql`recovery_generation + 1` })
+          .set({ svid_bootstrap_state: 'recovery', recovery_generation: sql`recovery_generation + 1`, renewals: 0 })
           .where('id', '=', agentId)
           .where('svid_bootstrap_state', '=', 'retired')
           .executeTakeFirst();
         if (numUpdatedRows !== 1n) throw new GateError('recovery_pending');
         const revokedSvids = await revokeRows(within, { column: 'agent_id', value: agentId }, by);
-        return { recoveryGeneration: Number(agent.recovery_generation) + 1, revokedSvids };
+        const recoveryGeneration = Number(agent.recovery_generation) + 1;
+        await told(within, {
+          kind: 'agent.svid_recovery_opened',
+          subject: `${agentId}/${recoveryGeneration}`,
+          tenant,
+          agent: agent.agent_name,
+          agentId,
+          by: by.by,
+          reason: by.reason,
+          recoveryGeneration,
+        });
+        return { recoveryGeneration, revokedSvids };
       }),
     revocations: (nowMs, after) =>
       inTransaction(async (within): Promise<Revocations> => {
@@ -453,6 +588,16 @@ export async function openIdentityStore(
   return {
     ...issuance,
     ...revocation,
+    undelivered: (most) =>
+      asked(async () => {
+        const rows = await db.selectFrom('identity_outbox').selectAll().orderBy('id').limit(most).execute();
+        return {
+          waiting: rows.map(({ id, content }) => ({ id, row: JSON.parse(content) as NewLedgerRow })),
+          tampered: [],
+        };
+      }),
+    delivered: ({ id }) =>
+      asked(async () => void (await db.deleteFrom('identity_outbox').where('id', '=', id).execute())),
     bundleSequence: (bundleSha256) =>
       inTransaction(async (within) => {
         await within

@@ -2,6 +2,8 @@
 type Count = number | string;
 
 export interface IdentityTables {
+  /** Rows that the ledger does not have yet; ids sort by time. */
+  identity_outbox: { id: string; content: string };
   identity_state: { id: number; revocation_generation: Count; bundle_sequence: Count; bundle_sha256: string };
   identity_agents: {
     id: string;
@@ -12,6 +14,8 @@ export interface IdentityTables {
     recovery_generation: Count;
     created_by_sub: string;
     created_ms: Count;
+    /** Since its first certificate, or the first after a recovery. */
+    renewals: Count;
   };
   identity_enrollments: {
     token_sha256: string;

@@ -9,12 +9,16 @@ import { type IdentityStore, openIdentityStore } from '../../adapters/identity/i
 import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/issuing.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
+import { prepareRow } from '../../domain/ledger/entry.js';
+import { isOfIdentity } from '../../domain/identity/identity-rows.js';
+import { eventually } from '../../test/support/waiting.js';
 import { certificateRequest, newKeyPair } from '../../test/support/certificate-request.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import type { Caller } from '../plugins/app.js';
@@ -49,6 +53,9 @@ describe.each(STORES)('identity on %s', (kind) => {
   let registry: Registry;
   let caller: Caller | null;
   let now: number;
+  let ledgerAway: boolean;
+  /** The rows that the ledger was given. */
+  let told: NewLedgerRow[];
   const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
 
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
@@ -57,6 +64,19 @@ describe.each(STORES)('identity on %s', (kind) => {
     service = createIdentityService({
       store: { ...store, ...over.store },
       signer: over.signer ?? svidSigner(ca.cert, ca.key),
+      ledger: {
+        async append(rows) {
+          if (ledgerAway) throw new GateError('ledger_store_unavailable');
+          told.push(...rows);
+          return rows.map(({ id = '' }) => ({
+            status: 'created',
+            id,
+            seq: told.length,
+            entry_hash: '',
+            chain_version: 1,
+          }));
+        },
+      },
       signList: revocationSigner(ca.cert, ca.key),
       bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
       tokenKeys: [tokenSigner.publicJwk],
@@ -78,8 +98,10 @@ describe.each(STORES)('identity on %s', (kind) => {
   });
   beforeEach(async () => {
     now = START_MS;
+    [ledgerAway, told] = [false, []];
     caller = workload('console');
-    for (const table of ['agents', 'enrollments', 'intents', 'svids']) await place.sql(`delete from identity_${table}`);
+    for (const table of ['outbox', 'agents', 'enrollments', 'intents', 'svids'])
+      await place.sql(`delete from identity_${table}`);
     await place.sql("update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = ''");
     serve();
   });
@@ -170,6 +192,12 @@ describe.each(STORES)('identity on %s', (kind) => {
       const replies = await Promise.all(requests.map(({ pem }) => redeem(token, pem)));
       expect(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 409]);
       expect(await svids()).toHaveLength(1);
+    });
+
+    it('is refused for an unknown token whatever the request is: nothing is read of it', async () => {
+      isRefused(await redeem('unknown', 'no request'), 401, 'invalid_token');
+      const { token } = await enroll();
+      isRefused(await redeem(token, 'no request'), 400, 'invalid_csr');
     });
 
     it('is refused without a token that counts', async () => {
@@ -287,12 +315,197 @@ describe.each(STORES)('identity on %s', (kind) => {
       isRefused(await renew(pem, csr, { attestation: {} }), 503, 'attestation_verifier_unavailable');
     });
 
+    it('is given again for the same request, to who has the certificate before, for as long as that counts', async () => {
+      const { cert_pem: pem } = await first();
+      const { pem: csr } = await certificateRequest();
+      const { id } = issuedSvid.parse((await renew(pem, csr)).json());
+      now += 59_000;
+      expect((await renew(pem, csr)).json()).toMatchObject({ id });
+      isRefused(await renew(pem, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      now += 1_000;
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      expect(await svids()).toHaveLength(2);
+    });
+
+    it('is not given again once it was revoked, or has a successor', async () => {
+      const { cert_pem: pem } = await first();
+      const { pem: csr } = await certificateRequest();
+      const next = issuedSvid.parse((await renew(pem, csr)).json());
+      expect((await renew(next.cert_pem, (await certificateRequest()).pem)).statusCode).toBe(200);
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      const other = await first('other');
+      const renewOther = () => {
+        showing(other.cert_pem);
+        return ask('POST', '/svid', { tenant: 'acme', agent_name: 'other', csr_pem: second.pem });
+      };
+      const second = await certificateRequest();
+      const { id } = issuedSvid.parse((await renewOther()).json());
+      caller = workload('console');
+      expect((await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN)).statusCode).toBe(200);
+      isRefused(await renewOther(), 403, 'issuance_authority_denied');
+    });
+
+    it('is had so often in an hour, also by who asks at once, and so often in all until a person lets the agent in anew', async () => {
+      const bounded = await openIdentityStore(place.target, place.keys, { renewalsPerHour: 2, mostRenewals: 3 });
+      await service.close();
+      serve({ store: bounded });
+      const begun = await first();
+      let pem = begun.cert_pem;
+      const next = async () => {
+        const reply = await renew(pem, (await certificateRequest()).pem);
+        if (reply.statusCode === 200) pem = issuedSvid.parse(reply.json()).cert_pem;
+        return reply;
+      };
+      expect((await next()).statusCode).toBe(200);
+      now += 600_000;
+      expect((await next()).statusCode).toBe(200);
+      const limited = await next();
+      isRefused(limited, 429, 'rate_limited');
+      expect([limited.json(), limited.headers['retry-after']]).toEqual([
+        expect.objectContaining({ retry_after_secs: 3_000 }),
+        '3000',
+      ]);
+      now += 3_000_000;
+      expect((await next()).statusCode).toBe(200);
+      now += 3_000_000;
+      isRefused(await next(), 403, 'renewals_exhausted');
+      caller = workload('console');
+      await ask('POST', `/agents/${begun.agentId}/svid-recovery?tenant=acme`, { reason: 'renewed long enough' }, ADMIN);
+      pem = (await first()).cert_pem;
+      expect((await next()).statusCode).toBe(200);
+      await bounded.close();
+    });
+
     it('is one of two that ask at once with one certificate', async () => {
       const { cert_pem: pem } = await first();
       const requests = await Promise.all([certificateRequest(), certificateRequest()]);
       const replies = await Promise.all(requests.map(({ pem: csr }) => renew(pem, csr)));
       expect(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 403]);
       expect(await svids()).toHaveLength(2);
+    });
+  });
+
+  describe('the next certificate, where the proxy saw the connection', () => {
+    const seen = (pem: string, over: object = {}) => {
+      const certificate = new X509Certificate(pem);
+      return {
+        agent_spiffe: spiffeOfCertificate(certificate),
+        credential_fingerprint: hash('sha256', certificate.raw),
+        public_key_sha256: hash('sha256', certificate.publicKey.export({ type: 'spki', format: 'der' })),
+        ...over,
+      };
+    };
+    const renewAs = async (pem: string, over: object = {}, who: Caller = workload('proxy')) => {
+      caller = who;
+      return ask('POST', '/svid/renew', { ...seen(pem, over), csr_pem: (await certificateRequest()).pem });
+    };
+
+    it('is the agent’s next one', async () => {
+      const before = await first();
+      const reply = await renewAs(before.cert_pem);
+      expect(reply.statusCode).toBe(200);
+      const next = issuedSvid.parse(reply.json());
+      expect(next.spiffe_id).toContain('/tenant/acme/agent/bot/');
+      expect((await svids()).map((row) => row['superseded_by'])).toEqual([next.id, null]);
+      expect((await renewAs(next.cert_pem)).statusCode).toBe(200);
+      isRefused(await renewAs(before.cert_pem), 403, 'issuance_authority_denied');
+    });
+
+    it.each<[string, (other: string) => object, number, string]>([
+      ['another agent', (other) => ({ agent_spiffe: other }), 403, 'issuance_authority_denied'],
+      ['nobody', () => ({ agent_spiffe: 'spiffe://gate.local/service/console' }), 403, 'issuance_authority_denied'],
+      [
+        'another trust domain',
+        () => ({ agent_spiffe: 'spiffe://x/tenant/a/agent/b/instance/c' }),
+        403,
+        'issuance_authority_denied',
+      ],
+      ['another certificate', () => ({ credential_fingerprint: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
+      ['another key', () => ({ public_key_sha256: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
+      ['no digest', () => ({ public_key_sha256: 'x' }), 400, 'invalid_request'],
+      ['evidence', () => ({ attestation: {} }), 503, 'attestation_verifier_unavailable'],
+      ['a wish', () => ({ tenant: 'other' }), 400, 'invalid_request'],
+    ])('is refused with %s', async (_what, over, status, code) => {
+      const { cert_pem: pem } = await first();
+      const { spiffe_id: other } = await first('other');
+      isRefused(await renewAs(pem, over(other)), status, code);
+      expect(await svids()).toHaveLength(2);
+    });
+
+    it('is refused with a revoked certificate, one that ended, and for who is not the proxy', async () => {
+      const { cert_pem: pem, id } = await first();
+      isRefused(await renewAs(pem, {}, workload('console')), 403, 'capability_denied');
+      now += 3_600_000;
+      isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
+      now -= 3_600_000;
+      caller = workload('console');
+      await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN);
+      isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
+    });
+  });
+
+  describe('the ledger', () => {
+    const waiting = () => place.sql('select id from identity_outbox');
+    const delivered = () => eventually('the ledger has every row', async () => (await waiting()).length === 0);
+
+    it('is told of each certificate, revocation and recovery, once, with who did it', async () => {
+      const { cert_pem: pem, id, agentId, token, csr } = await first();
+      const next = issuedSvid.parse((await renew(pem, (await certificateRequest()).pem)).json());
+      await redeem(token, csr);
+      caller = workload('console');
+      const by = { kind: 'svid', svid_id: id, reason: 'stolen' };
+      await ask('POST', '/revoke', by, ADMIN);
+      await ask('POST', '/revoke', by, ADMIN);
+      await ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'lost' }, ADMIN);
+      await delivered();
+      const admin = expect.stringMatching(/^admin-token:/);
+      const row = (kind: string, actor: unknown, more: object) =>
+        expect.objectContaining({ event_kind: kind, method: kind, tenant: 'acme', actor_sub: actor, ...more });
+      const certificate = new X509Certificate(next.cert_pem);
+      expect(told).toEqual([
+        row('identity.svid_issued', admin, { policy_decision: expect.objectContaining({ svid_id: id, agent: 'bot' }) }),
+        row('identity.svid_renewed', expect.stringContaining('/agent/bot/'), {
+          agent_spiffe: next.spiffe_id,
+          credential_fingerprint: hash('sha256', certificate.raw),
+          policy_decision: expect.objectContaining({
+            svid_id: next.id,
+            prior_svid_id: id,
+            serial: certificate.serialNumber.toLowerCase(),
+            not_after: next.not_after,
+          }),
+        }),
+        row('svid.revoked', admin, { payload_canonical_json: '{"reason":"stolen"}' }),
+        row('svid.revoked', admin, { payload_canonical_json: '{"reason":"lost"}' }),
+        row('agent.svid_recovery_opened', admin, { payload_canonical_json: '{"reason":"lost"}' }),
+      ]);
+      expect(new Set(told.map((one) => one.id)).size).toBe(told.length);
+      expect(told.every(isOfIdentity)).toBe(true);
+      for (const one of told) expect(() => prepareRow(one)).not.toThrow();
+    });
+
+    it('may be away: the row waits with the certificate, readiness says so, and it is sent later under the same id', async () => {
+      ledgerAway = true;
+      const { id } = await first();
+      await eventually(
+        'identity says that it waits',
+        async () => (await service.health.inject('/readyz')).statusCode === 503,
+      );
+      expect((await service.health.inject('/readyz')).json()).toMatchObject({ checks: { outbox_worker: 'failed' } });
+      expect([await waiting(), told]).toEqual([[expect.anything()], []]);
+      await service.close();
+      ledgerAway = false;
+      serve();
+      await service.app.ready();
+      await delivered();
+      expect(told).toMatchObject([{ event_kind: 'identity.svid_issued', policy_decision: { svid_id: id } }]);
+    });
+
+    it('is told of no certificate that was not stored', async () => {
+      const { token } = await enroll();
+      await service.close();
+      serve({ store: { release: () => Promise.reject(new Error('killed')) } });
+      await redeem(token, (await certificateRequest()).pem);
+      expect([await waiting(), await svids()]).toEqual([[], []]);
     });
   });
 
