@@ -3,8 +3,14 @@ type Count = number | string;
 
 export interface IdentityTables {
   /** Rows that the ledger does not have yet; ids sort by time. */
-  identity_outbox: { id: string; content: string };
-  identity_state: { id: number; revocation_generation: Count; bundle_sequence: Count; bundle_sha256: string };
+  identity_outbox: { id: string; content: string; mac: string };
+  identity_state: {
+    id: number;
+    revocation_generation: Count;
+    bundle_sequence: Count;
+    bundle_sha256: string;
+    mac: string;
+  };
   identity_agents: {
     id: string;
     tenant: string;
@@ -16,6 +22,7 @@ export interface IdentityTables {
     created_ms: Count;
     /** Since its first certificate, or the first after a recovery. */
     renewals: Count;
+    mac: string;
   };
   identity_enrollments: {
     token_sha256: string;
@@ -42,6 +49,7 @@ export interface IdentityTables {
     /** `pending`, and then `issued`, `failed` or `interrupted`, which stay. */
     state: string;
     requested_ms: Count;
+    mac: string;
   };
   identity_svids: {
     id: string;
@@ -65,5 +73,6 @@ export interface IdentityTables {
     listed_generation: Count | null;
     /** Since when it counts no more. */
     refused_from_ms: Count | null;
+    mac: string;
   };
 }

@@ -102,7 +102,9 @@ describe.each(STORES)('identity on %s', (kind) => {
     caller = workload('console');
     for (const table of ['outbox', 'agents', 'enrollments', 'intents', 'svids'])
       await place.sql(`delete from identity_${table}`);
-    await place.sql("update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = ''");
+    await place.sql(
+      "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
+    );
     serve();
   });
   afterEach(() => service.close());
@@ -228,7 +230,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       for (const change of ["tenant = 'other'", "agent_name = 'admin'"]) {
         await place.sql(`update identity_agents set tenant = 'acme', agent_name = 'bot'`);
         await place.sql(`update identity_agents set ${change}`);
-        isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+        isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'identity_tampered');
       }
       expect(await svids()).toEqual([]);
     });
@@ -506,6 +508,87 @@ describe.each(STORES)('identity on %s', (kind) => {
       serve({ store: { release: () => Promise.reject(new Error('killed')) } });
       await redeem(token, (await certificateRequest()).pem);
       expect([await waiting(), await svids()]).toEqual([[], []]);
+    });
+  });
+
+  describe('a store that somebody wrote to', () => {
+    const renewing = async ({ cert_pem: pem }: { cert_pem: string }) => renew(pem, (await certificateRequest()).pem);
+    const revoking = (body: object) => {
+      caller = workload('console');
+      return ask('POST', '/revoke', body, ADMIN);
+    };
+    const listing = () => {
+      caller = workload('proxy');
+      return ask('GET', '/revocation/list');
+    };
+
+    it.each<[string, string, (begun: Awaited<ReturnType<typeof first>>) => Promise<unknown>]>([
+      ['makes a revoked certificate count again', 'update identity_svids set revoked_ms = null', renewing],
+      [
+        'takes the revocation of a certificate away whole',
+        'update identity_svids set revoked_ms = null, revoked_by_sub = null, revoked_reason = null, listed_generation = null, refused_from_ms = null',
+        renewing,
+      ],
+      ['takes a certificate off the list', 'update identity_svids set listed_generation = null', listing],
+      ['puts another certificate onto the list', "update identity_svids set credential_fingerprint = 'f'", listing],
+      ['makes the list an older one', 'update identity_state set revocation_generation = 0', listing],
+      ['takes its mark away', "update identity_svids set mac = ''", listing],
+      ['takes the mark of the numbers away', "update identity_state set mac = ''", listing],
+      [
+        'lets an agent in anew',
+        "update identity_agents set svid_bootstrap_state = 'available'",
+        () => asking('/enrollments'),
+      ],
+      ['gives an agent renewals', 'update identity_agents set renewals = -1000', renewing],
+    ])('is told so, and nothing is given or said by it, where he %s', async (_what, edit, act) => {
+      const begun = await first();
+      await revoking({ kind: 'svid', svid_id: begun.id });
+      await place.sql(edit);
+      const reply = (await act(begun)) as Awaited<ReturnType<typeof ask>>;
+      isRefused(reply, 409, 'identity_tampered');
+      expect(reply.json<{ reason: string }>().reason).toMatch(
+        /^edited in the store: identity_(svids|state|agents) \S+: its mark does not hold$/,
+      );
+      expect(await svids()).toHaveLength(1);
+    });
+    const asking = (url: string) => {
+      caller = workload('console');
+      return ask('POST', url, { tenant: 'acme', agent_name: 'bot' }, ADMIN);
+    };
+
+    it('makes no superseded certificate the current one', async () => {
+      const begun = await first();
+      expect((await renewing(begun)).statusCode).toBe(200);
+      await place.sql(
+        'update identity_svids set superseded_ms = null, superseded_by = null, refused_from_ms = null, listed_generation = null',
+      );
+      isRefused(await renewing(begun), 409, 'identity_tampered');
+    });
+
+    it('makes no used token count again', async () => {
+      const { token } = await first();
+      await place.sql('update identity_enrollments set intent_id = null');
+      isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('makes no request that was asked the one of another certificate', async () => {
+      const { token } = await first();
+      const other = await certificateRequest();
+      await place.sql('update identity_intents set csr_sha256 = ?', ['e'.repeat(64)]);
+      isRefused(await redeem(token, other.pem), 409, 'identity_tampered');
+    });
+
+    it('tells the ledger nothing', async () => {
+      ledgerAway = true;
+      await first();
+      await place.sql("update identity_outbox set content = replace(content, 'bot', 'cat')");
+      ledgerAway = false;
+      await first('other');
+      await eventually('the other row is there', async () => told.length === 1);
+      expect(told).toMatchObject([{ policy_decision: { agent: 'other' } }]);
+      const { details } = (await service.health.inject('/readyz')).json<{ details: Record<string, string> }>();
+      expect(details['outbox_worker']).toContain('edited in the store: identity_outbox');
     });
   });
 
@@ -833,9 +916,14 @@ describe.each(STORES)('identity on %s', (kind) => {
     });
 
     it('of another tenant’s certificate is 404, and changes nothing', async () => {
-      const { id, agentId } = await first();
-      await place.sql("update identity_svids set tenant = 'other'");
-      await place.sql("update identity_agents set tenant = 'other'");
+      const { agentId, token } = await store.enroll({
+        tenant: 'other',
+        agent: 'bot',
+        by: 'ada',
+        nowMs: now,
+        expiresMs: now + 60_000,
+      });
+      const { id } = issuedSvid.parse((await redeem(token, (await certificateRequest()).pem)).json());
       isRefused(await revoke({ kind: 'svid', svid_id: id }), 404, 'not_found');
       isRefused(await revoke({ kind: 'agent', agent_id: agentId }), 404, 'not_found');
       expect((await list()).svids).toEqual([]);
