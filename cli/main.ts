@@ -9,6 +9,7 @@ process.exitCode = await runCommand(process.argv, {
   doctor: async () => (await import('./doctor.js')).registerDoctor,
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
+  identity: async () => (await import('./identity.js')).registerIdentity,
   token: async () => (await import('./token.js')).registerToken,
   policy: async () => (await import('./policy.js')).registerPolicy,
   brain: async () => (await import('./brain.js')).registerBrain,

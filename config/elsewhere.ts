@@ -122,6 +122,18 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
     meaning: 'The port of it.',
   },
   {
+    variable: 'GATE_IDENTITY_PUBLISH_ADDRESS',
+    readBy: 'docker-compose.yml',
+    fallback: '127.0.0.1',
+    meaning: 'Address of this machine at which agents without a certificate reach identity.',
+  },
+  {
+    variable: 'GATE_IDENTITY_PUBLISH_PORT',
+    readBy: 'docker-compose.yml',
+    fallback: '8086',
+    meaning: 'The port of it.',
+  },
+  {
     variable: 'GATE_TEMPORAL_UI_PUBLISH_PORT',
     readBy: 'docker-compose.yml',
     fallback: '8233',

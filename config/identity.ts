@@ -32,6 +32,16 @@ export const IDENTITY_SETTINGS = {
     seconds(60, 0, 3_600),
     'How long a certificate counts beside the one that took its place, for calls only: nothing is renewed with it.',
   ),
+  renewalsPerHour: setting(
+    'GATE_IDENTITY_RENEWALS_PER_HOUR',
+    z.coerce.number().int().min(1).max(3_600).default(60),
+    'Certificates that an agent may ask for in an hour with the one before.',
+  ),
+  mostRenewals: setting(
+    'GATE_IDENTITY_MOST_RENEWALS',
+    z.coerce.number().int().min(1).max(1_000_000).default(10_000),
+    'Certificates that an agent gets with the one before since a person let it in: more than a year of one an hour. Then a person opens a recovery.',
+  ),
   adminToken: setting(
     'GATE_IDENTITY_ADMIN_TOKEN',
     z.string().min(32, 'must have at least 32 characters').optional(),

@@ -671,6 +671,17 @@ export const ERROR_CODES = {
     meaning:
       'This request or its key was used before, also where no certificate came of it; make a new key, and get a new token where the token was used.',
   },
+  identity_tampered: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'A row of identity is not as Gate wrote it: somebody edited the store. Nothing is given or told by it; `reason` names it. Put the store back.',
+  },
+  renewals_exhausted: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The agent renewed as often as it may since a person let it in; open a recovery, which lets it in anew.',
+  },
   bootstrap_not_available: {
     status: 409,
     retry: 'no',

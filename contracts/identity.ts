@@ -36,6 +36,21 @@ export const svidRequest = z.strictObject({
   attestation: z.unknown().optional(),
 });
 
+/** Body of the proxy's `POST /svid/renew`, from an agent: which one it is says its certificate. */
+export const svidRenewal = z.strictObject({
+  csr_pem: z.string().min(1),
+  ttl_seconds: svidTtl,
+  attestation: z.unknown().optional(),
+});
+
+/** Body of identity's `POST /svid/renew`: what the agent asked, and the certificate that the proxy saw. */
+export const svidRenewRequest = svidRenewal.extend({
+  agent_spiffe: z.string().min(1).max(512),
+  credential_fingerprint: hex64,
+  public_key_sha256: hex64,
+});
+export type SvidRenewRequest = z.infer<typeof svidRenewRequest>;
+
 export const issuedSvid = z.strictObject({
   id: z.uuid(),
   spiffe_id: z.string(),
@@ -44,6 +59,8 @@ export const issuedSvid = z.strictObject({
   not_before: instant,
   not_after: instant,
 });
+
+export type IssuedSvid = z.infer<typeof issuedSvid>;
 
 /** Body of `POST /revoke`: one certificate by id or serial, all of an agent, or a grant. */
 export const revokeRequest = z.discriminatedUnion('kind', [

@@ -147,7 +147,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/sign', 'identity.sign.action', proxy),
   later('identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
   row('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
-  later('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
+  row('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
   later('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),
   later('identity', 'POST', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
   later(
@@ -257,8 +257,8 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
 
 /** Governed routes of Gate beyond the 141, each with its reason. */
 export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
-  // Appends the rows of one call in one transaction; same capability as POST /log. The policy engine appends the rows of its own changes.
-  row('ledger', 'POST', '/log/batch', 'ledger.append', policyEngine, proxy),
+  // Appends the rows of one call in one transaction; same capability as POST /log. The policy engine and identity append the rows of their own changes.
+  row('ledger', 'POST', '/log/batch', 'ledger.append', identity, policyEngine, proxy),
   // Whether a row was ever written, even a hidden one; reveals nothing else. A call record restored from an older copy is detected with it.
   row('ledger', 'GET', '/log/held', 'ledger.held.read', proxy),
   // Every caller with a certificate of the CA may verify the chain.

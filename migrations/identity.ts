@@ -65,7 +65,45 @@ const numberedRevocations: Migration = {
   },
 };
 
+/**
+ * 0003: rows for the ledger, stored with what they tell of and sent from there (docs/architecture/identity.md#the-ledger), and how often an agent
+ * renewed since a person let it in.
+ */
+const ledgerRows: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_outbox (
+      id ${text} not null primary key, content ${text} not null
+    ) ${strict}`.execute(db);
+    if (!(await hasColumn(db, 'identity_agents', 'renewals')))
+      await sql`alter table identity_agents add column renewals ${integer} not null default 0`.execute(db);
+    await sql`create index if not exists identity_intents_agent on identity_intents (agent_id, requested_ms)`.execute(
+      db,
+    );
+  },
+};
+
+/**
+ * 0004: a mark on every row (docs/architecture/identity.md#marks). Rows without one would be as good as edited ones, so those are removed: no
+ * released version wrote any, and their certificates count for an hour at most.
+ */
+const marks: Migration = {
+  async up(db) {
+    const { text } = dialectOf(db);
+    if (await hasColumn(db, 'identity_outbox', 'mac')) return;
+    for (const table of ['enrollments', 'svids', 'intents', 'agents', 'outbox'])
+      await sql`delete from ${sql.table(`identity_${table}`)}`.execute(db);
+    await sql`update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = ''`.execute(db);
+    // The one by which a run that was interrupted is told comes last.
+    for (const table of ['state', 'agents', 'intents', 'svids', 'outbox'])
+      if (!(await hasColumn(db, `identity_${table}`, 'mac')))
+        await sql`alter table ${sql.table(`identity_${table}`)} add column mac ${text} not null default ''`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
+  '0003-ledger-rows': ledgerRows,
+  '0004-marks': marks,
 };

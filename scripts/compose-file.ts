@@ -51,7 +51,7 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
   const variables = new Set(settingLines(APART_SETTINGS[name]).map(({ variable }) => variable));
   const reachesTools = variables.has('GATE_UPSTREAM_URL');
   const networks = [
-    ...(calledBy === 'agents' || calledBy === 'people' ? ['edge'] : []),
+    ...(calledBy === 'agents' || calledBy === 'people' || service.published ? ['edge'] : []),
     'services',
     ...(engine ? ['engine'] : []),
     ...(stores.length > 0 ? ['data'] : []),
@@ -83,6 +83,12 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
       ? [
           '  # For browsers. With another address than this machine, GATE_CONSOLE_URL must name it, and GATE_CONSOLE_AUTH should be another way to sign in.',
           `  ports: ['\${GATE_CONSOLE_PUBLISH_ADDRESS:-127.0.0.1}:\${GATE_CONSOLE_PUBLISH_PORT:-${defaultPort(service)}}:${defaultPort(service)}']`,
+        ]
+      : []),
+    ...(service.published
+      ? [
+          '  # For agents that have no certificate yet, and whoever verifies one.',
+          `  ports: ['\${${service.prefix}_PUBLISH_ADDRESS:-127.0.0.1}:\${${service.prefix}_PUBLISH_PORT:-${defaultPort(service)}}:${defaultPort(service)}']`,
         ]
       : []),
     `  networks: [${networks.join(', ')}]`,

@@ -78,7 +78,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
   'hil.assigned':
     'an assignment is a note on the review; the workflow of its call, which writes such rows, is not told of it yet',
-  'identity.svid_issued': 'written by the identity service, which is not built yet',
   'identity.grant_issued': 'written by the identity service, which is not built yet',
   budget_micros: 'a budget belongs to a grant, which identity will issue',
   cumulative_spend_micros: 'a budget belongs to a grant, which identity will issue',

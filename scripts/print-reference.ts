@@ -176,7 +176,12 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'policy.deleted': 'A policy was deleted; its versions stay. Its sidecar has the reason.',
   'policy.installed_from_template':
     'A template was put in force as a policy: its first version, or the one that was switched off. Its sidecar has the reason.',
-  'identity.svid_issued': null,
+  'identity.svid_issued':
+    'An agent got its first certificate, or the first after a recovery; its serial and fingerprint, and who let it in.',
+  'identity.svid_renewed':
+    'An agent got its next certificate with the one that it had; of both the id, of the new one serial and fingerprint.',
+  'svid.revoked': 'A certificate of an agent was taken back; by whom. Its sidecar has the reason.',
+  'agent.svid_recovery_opened': 'An agent may get a first certificate again; by whom. Its sidecar has the reason.',
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',
   'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',

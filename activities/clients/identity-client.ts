@@ -1,18 +1,39 @@
-import { type RevocationList, revocationList } from '../../contracts/identity.js';
+import {
+  type IssuedSvid,
+  issuedSvid,
+  type RevocationList,
+  revocationList,
+  type SvidRenewRequest,
+} from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
 export interface IdentityClient {
   /** What was taken back after a number; its signature is not checked here. */
   revocations(after: number): Promise<RevocationList>;
+  /** The next certificate of an agent. Throws what identity refuses, and `ca_unavailable` where it does not answer. */
+  renew(request: SvidRenewRequest): Promise<IssuedSvid>;
 }
+
+const RENEWAL_LIMIT_MS = 8_000;
 
 /** Identity over HTTP. No answer, or an unreadable one: `control_state_unavailable`. All questions may be repeated. */
 export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): IdentityClient {
   const unavailable = (detail: string, cause?: unknown) =>
     new GateError('control_state_unavailable', detail, { cause });
   const ask = createServiceClient('identity', options, unavailable);
+  const renewing = createServiceClient(
+    'identity',
+    options,
+    (_detail, cause) =>
+      new GateError(
+        'ca_unavailable',
+        'identity does not answer; send the same request again, which is one certificate however often it is sent',
+        { cause },
+      ),
+  );
   return {
     revocations: (after) => ask(revocationList, { method: 'GET', path: `/revocation/list?after=${after}`, timeoutMs }),
+    renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
   };
 }

@@ -33,6 +33,27 @@ describe('a request for a certificate', () => {
         `-----BEGIN CERTIFICATE REQUEST-----\nMDQwIgIBADAAMBkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDAgAAoAAwCgYIKoZIzj0EAwIDAgAA\n-----END CERTIFICATE REQUEST-----\n`,
       'unsupported_csr_algorithm',
     ],
+    ...['01', '81', 'ee'].map((first): [string, () => Promise<string>, string] => [
+      `a key under which everybody can sign (${first})`,
+      async () => {
+        const { pem, keyPem } = await certificateRequest({ kind: 'ed25519' });
+        const der = Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ''), 'base64');
+        const key = createPublicKey(createPrivateKey(keyPem)).export({ format: 'der', type: 'spki' }).subarray(-32);
+        // The point at infinity in three spellings; with it as R, and S = 0, the equation holds for whatever is signed.
+        const point =
+          first === 'ee'
+            ? Buffer.concat([Buffer.from('ee', 'hex'), Buffer.alloc(30, 0xff), Buffer.from('7f', 'hex')])
+            : Buffer.concat([
+                Buffer.from('01', 'hex'),
+                Buffer.alloc(30),
+                Buffer.from(first === '81' ? '80' : '00', 'hex'),
+              ]);
+        point.copy(der, der.indexOf(key));
+        Buffer.concat([Buffer.from('01', 'hex'), Buffer.alloc(63)]).copy(der, der.length - 64);
+        return `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+      },
+      'unsupported_csr_algorithm',
+    ]),
     [
       'something behind it',
       async () => {

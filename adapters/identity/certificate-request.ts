@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { hash } from 'node:crypto';
-import { isEd25519, isWholeP256 } from '../../domain/crypto/spki.js';
+import { isEd25519, isProvingEd25519, isWholeP256 } from '../../domain/crypto/spki.js';
 import { GateError } from '../../domain/errors.js';
 import type { CertificateRequest } from '../../domain/identity/issuing.js';
 
@@ -58,7 +58,7 @@ function isOneSequence(der: Uint8Array): boolean {
 
 /** By its bytes: a key has one spelling here, so that it is known again. */
 function isSupported(publicKey: Buffer, signature: { readonly name: string; readonly hash?: unknown }): boolean {
-  if (isEd25519(publicKey)) return signature.name === 'Ed25519';
+  if (isEd25519(publicKey)) return signature.name === 'Ed25519' && isProvingEd25519(publicKey);
   return (
     isWholeP256(publicKey) &&
     signature.name === 'ECDSA' &&

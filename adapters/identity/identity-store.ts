@@ -1,5 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type {
@@ -13,14 +15,25 @@ import type { Revocations, RevocationStore, RevokedBy } from '../../domain/ident
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
+import { identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
 export interface IdentityStore extends IssuanceStore, RevocationStore {
+  /** The rows that the ledger does not have yet, in the order in which they came. */
+  undelivered(
+    most: number,
+  ): Promise<{ readonly waiting: readonly Undelivered[]; readonly tampered: readonly string[] }>;
+  delivered(one: Undelivered): Promise<void>;
   /** The number of the bundle with this digest: one more than that of the bundle before, whenever it is another. */
   bundleSequence(bundleSha256: string): Promise<number>;
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface Undelivered {
+  readonly id: string;
+  readonly row: NewLedgerRow;
 }
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -31,46 +44,81 @@ export interface IdentityStoreOptions {
   readonly supersededMs?: number;
   /** The entries of one list, about. */
   readonly mostListed?: number;
+  /** Certificates that an agent may ask for in an hour with the one before. */
+  readonly renewalsPerHour?: number;
+  /** The same in all, since a person let it in. */
+  readonly mostRenewals?: number;
 }
 
 const SUPERSEDED_MS = 60_000;
 const MOST_LISTED = 5_000;
-
-const MAC_USE = 'gate.identity-enrollment/1';
+const RENEWALS_PER_HOUR = 60;
+const MOST_RENEWALS = 10_000;
+const HOUR_MS = 3_600_000;
+/** Rows that are read together where all are looked at. */
+const AT_ONCE = 1_000;
+const TAMPERED_NAMED = 3;
 
 /** Opens the store. Requests that an earlier process left open are closed: nothing is signed for them any more. */
 export async function openIdentityStore(
   target: StoreTarget,
   keys: KeyRing,
-  { supersededMs = SUPERSEDED_MS, mostListed = MOST_LISTED }: IdentityStoreOptions = {},
+  {
+    supersededMs = SUPERSEDED_MS,
+    mostListed = MOST_LISTED,
+    renewalsPerHour = RENEWALS_PER_HOUR,
+    mostRenewals = MOST_RENEWALS,
+  }: IdentityStoreOptions = {},
 ): Promise<IdentityStore> {
   const store = await openStore<IdentityTables>(target, identityMigrations);
   const { db } = store;
-  await db.updateTable('identity_intents').set({ state: 'interrupted' }).where('state', '=', 'pending').execute();
+  const marks = identityMarks(keys);
+  const { intact } = marks;
 
-  type Named = Pick<Row<'identity_agents'>, 'id' | 'tenant' | 'agent_name'>;
-  const macOf = (
-    { token_sha256, recovery_generation, expires_ms }: Omit<Row<'identity_enrollments'>, 'mac'>,
-    { id, tenant, agent_name }: Named,
-  ): string => JSON.stringify([token_sha256, id, tenant, agent_name, Number(recovery_generation), Number(expires_ms)]);
-  /** Somebody who writes to the store has no token whose row has this mark, nor one for another agent than it was made for. */
-  const isGates = (row: Row<'identity_enrollments'>, agent: Named): boolean => {
-    try {
-      return keys.authentic(row.mac, macOf(row, agent), MAC_USE);
-    } catch {
-      return false;
-    }
+  /** Changes a row that was just read, and marks it anew. `false` where somebody changed it since. */
+  async function change<Table extends Exclude<MarkedTable, 'identity_outbox'>>(
+    within: Database,
+    table: Table,
+    was: Row<Table> & { readonly mac: string },
+    changes: Partial<Row<Table>>,
+  ): Promise<boolean> {
+    const mac = marks.markOf(table, { ...intact(table, was), ...changes });
+    // Each of these tables has these columns, which no type of the library can say of all at once.
+    const { numUpdatedRows } = await (within as unknown as Kysely<{ any: Record<string, unknown> }>)
+      .updateTable(table as 'any')
+      .set({ ...changes, mac })
+      .where(table === 'identity_enrollments' ? 'token_sha256' : 'id', '=', keyOf(table, was))
+      .where('mac', '=', was.mac)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  }
+  const marked = <Values extends object>(table: MarkedTable, values: Values): Values & { readonly mac: string } => ({
+    ...values,
+    mac: marks.markOf(table, values),
+  });
+  const pendingOf = (within: Database, agentId?: string) => {
+    const pending = within.selectFrom('identity_intents').selectAll().where('state', '=', 'pending');
+    return (agentId === undefined ? pending : pending.where('agent_id', '=', agentId)).execute();
   };
 
-  const agentById = (within: Database, id: string) =>
-    within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
-  const agentByName = (within: Database, tenant: string, name: string) =>
-    within
+  // One that somebody edited is given nothing either.
+  for (const left of await pendingOf(db))
+    if (marks.fault('identity_intents', left) === null)
+      await change(db, 'identity_intents', left, { state: 'interrupted' });
+
+  const agentById = async (within: Database, id: string) => {
+    const agent = await within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
+    return agent && intact('identity_agents', agent);
+  };
+  const agentByName = async (within: Database, tenant: string, name: string) => {
+    const agent = await within
       .selectFrom('identity_agents')
       .selectAll()
       .where('tenant', '=', tenant)
       .where('agent_name', '=', name)
       .executeTakeFirst();
+    return agent && intact('identity_agents', agent);
+  };
   const inTransaction = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
     asked(() => db.transaction().execute(work));
 
@@ -78,10 +126,11 @@ export async function openIdentityStore(
   async function byToken(
     within: Database,
     token: string,
-    csrSha256: string,
+    csrSha256: string | null,
     nowMs: number,
   ): Promise<
-    { readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly row: Row<'identity_enrollments'> }
+    | { readonly issued: Svid | null }
+    | { readonly agent: Row<'identity_agents'>; readonly row: Row<'identity_enrollments'> }
   > {
     const row = await within
       .selectFrom('identity_enrollments')
@@ -91,8 +140,10 @@ export async function openIdentityStore(
     if (!row) throw new GateError('invalid_token');
     const agent = await agentById(within, row.agent_id);
     if (!agent) throw new GateError('unregistered_agent');
-    if (!isGates(row, agent)) throw new GateError('invalid_token');
-    if (row.intent_id !== null) return { issued: await givenBefore(within, row.intent_id, csrSha256) };
+    // Somebody who writes to the store has no token whose row has a mark.
+    if (marks.fault('identity_enrollments', row) !== null) throw new GateError('invalid_token');
+    if (row.intent_id !== null)
+      return { issued: csrSha256 === null ? null : await givenBefore(within, row.intent_id, csrSha256) };
     if (Number(row.expires_ms) <= nowMs) throw new GateError('invalid_token');
     if (
       agent.svid_bootstrap_state === 'retired' ||
@@ -104,37 +155,84 @@ export async function openIdentityStore(
 
   /** A lost answer is given again, as long as nothing took the certificate back. */
   async function givenBefore(within: Database, intentId: string, csrSha256: string): Promise<Svid> {
-    const row = await within
-      .selectFrom('identity_svids')
-      .innerJoin('identity_intents', 'identity_intents.id', 'identity_svids.issuance_intent_id')
-      .selectAll('identity_svids')
-      .where('identity_intents.id', '=', intentId)
-      .where('identity_intents.csr_sha256', '=', csrSha256)
-      .where('identity_svids.revoked_ms', 'is', null)
-      .where('identity_svids.superseded_ms', 'is', null)
-      .executeTakeFirst();
-    if (!row) throw new GateError('issuance_replay');
-    return svidOf(row);
+    const svid = await givenFor(within, 'issuance_intent_id', intentId, csrSha256);
+    if (!svid) throw new GateError('issuance_replay');
+    return svid;
   }
 
-  /** The certificate that an agent showed, where it is the one that counts. */
-  async function byLeaf(within: Database, shown: Extract<IssuanceAuthority, { kind: 'leaf' }>, nowMs: number) {
+  /** The certificate that is found so, where it came of this very request and counts. */
+  async function givenFor(
+    within: Database,
+    column: 'id' | 'issuance_intent_id',
+    value: string,
+    csrSha256: string,
+  ): Promise<Svid | null> {
+    const row = await within.selectFrom('identity_svids').selectAll().where(column, '=', value).executeTakeFirst();
+    if (!row) return null;
+    const intent = await within
+      .selectFrom('identity_intents')
+      .selectAll()
+      .where('id', '=', row.issuance_intent_id)
+      .executeTakeFirst();
+    if (!intent || intact('identity_intents', intent).csr_sha256 !== csrSha256) return null;
+    const { revoked_ms: revokedMs, superseded_ms: supersededMs } = intact('identity_svids', row);
+    return revokedMs === null && supersededMs === null ? svidOf(row) : null;
+  }
+
+  /** The certificate that an agent showed, where it is the one that counts; or the one that it gave for this very request. */
+  async function byLeaf(
+    within: Database,
+    shown: Extract<IssuanceAuthority, { kind: 'leaf' }>,
+    csrSha256: string,
+    nowMs: number,
+  ): Promise<{ readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly priorSvidId: string }> {
     const agent = await agentByName(within, shown.tenant, shown.agent);
     if (!agent) throw new GateError('unregistered_agent');
     const prior = await within
       .selectFrom('identity_svids')
-      .select('id')
+      .selectAll()
       .where('agent_id', '=', agent.id)
       .where('credential_fingerprint', '=', shown.fingerprint)
       .where('spiffe_id', '=', shown.spiffe)
-      .where('revoked_ms', 'is', null)
-      .where('superseded_ms', 'is', null)
-      .where('not_after_ms', '>', nowMs)
       .executeTakeFirst();
-    if (!prior)
-      throw new GateError('issuance_authority_denied', 'the certificate is not the current one of this agent');
-    return { agent, priorSvidId: prior.id };
+    const denied = (why: string) => new GateError('issuance_authority_denied', why);
+    if (!prior) throw denied('the certificate is not one that identity issued to this agent');
+    intact('identity_svids', prior);
+    if (shown.publicKeySha256 !== undefined && prior.public_key_sha256 !== shown.publicKeySha256)
+      throw denied('the certificate is of another key');
+    if (prior.revoked_ms !== null) throw denied('the certificate was revoked');
+    if (Number(prior.not_after_ms) <= nowMs) throw denied('the certificate has ended');
+    if (prior.superseded_by === null) return { agent, priorSvidId: prior.id };
+    const next = await givenFor(within, 'id', prior.superseded_by, csrSha256);
+    if (next && Number(prior.refused_from_ms) > nowMs) return { issued: next };
+    throw denied('the certificate is superseded: another one of this agent took its place');
   }
+
+  /** How often an agent may renew: a stolen key is no certificate for ever, and a loop of an agent fills no store. */
+  async function assertMayRenew(within: Database, agent: Row<'identity_agents'>, nowMs: number): Promise<void> {
+    if (Number(agent.renewals) >= mostRenewals) throw new GateError('renewals_exhausted');
+    const asked = await within
+      .selectFrom('identity_intents')
+      .select('requested_ms')
+      .where('agent_id', '=', agent.id)
+      .where('authority_kind', '=', 'current')
+      .where('requested_ms', '>', nowMs - HOUR_MS)
+      .orderBy('requested_ms', 'desc')
+      .limit(renewalsPerHour)
+      .execute();
+    const oldest = asked[renewalsPerHour - 1];
+    if (!oldest) return;
+    const secs = Math.max(1, Math.ceil((Number(oldest.requested_ms) + HOUR_MS - nowMs) / 1_000));
+    throw new GateError('rate_limited', `an agent asks for ${renewalsPerHour} certificates in an hour at most`, {
+      fields: { retry_after_secs: secs },
+    });
+  }
+
+  const told = (within: Database, event: IdentityEvent) =>
+    within
+      .insertInto('identity_outbox')
+      .values(marked('identity_outbox', { id: uuidV7(), content: JSON.stringify(identityRow(event)) }))
+      .execute();
 
   async function isUsed(within: Database, { csrSha256, publicKeySha256 }: CertificateRequest): Promise<boolean> {
     const used = await within
@@ -156,21 +254,23 @@ export async function openIdentityStore(
   ): Promise<void> {
     const { numInsertedOrUpdatedRows } = await within
       .insertInto('identity_intents')
-      .values({
-        id: intent.id,
-        agent_id: intent.agentId,
-        tenant: intent.tenant,
-        agent_name: intent.agent,
-        csr_sha256: request.csrSha256,
-        public_key_sha256: request.publicKeySha256,
-        authority_kind: intent.authority,
-        recovery_generation: intent.recoveryGeneration,
-        prior_svid_id: intent.priorSvidId,
-        caller_spiffe: caller?.spiffe ?? null,
-        caller_fingerprint: caller?.fingerprint ?? null,
-        state: 'pending',
-        requested_ms: nowMs,
-      })
+      .values(
+        marked('identity_intents', {
+          id: intent.id,
+          agent_id: intent.agentId,
+          tenant: intent.tenant,
+          agent_name: intent.agent,
+          csr_sha256: request.csrSha256,
+          public_key_sha256: request.publicKeySha256,
+          authority_kind: intent.authority,
+          recovery_generation: intent.recoveryGeneration,
+          prior_svid_id: intent.priorSvidId,
+          caller_spiffe: caller?.spiffe ?? null,
+          caller_fingerprint: caller?.fingerprint ?? null,
+          state: 'pending',
+          requested_ms: nowMs,
+        }),
+      )
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
     // Somebody else asked with the same request, or the same key, a moment ago.
@@ -178,36 +278,64 @@ export async function openIdentityStore(
   }
 
   /** One after the other of one agent: whoever takes certificates back sees the one that is being stored, or that one is not stored. */
-  const locked = (within: Database, agentId: string) =>
-    within
-      .updateTable('identity_agents')
-      .set({ recovery_generation: sql`recovery_generation` })
-      .where('id', '=', agentId)
-      .execute();
+  const locked = async (within: Database, agentId: string) =>
+    intact(
+      'identity_agents',
+      await within
+        .updateTable('identity_agents')
+        .set({ recovery_generation: sql`recovery_generation` })
+        .where('id', '=', agentId)
+        .returningAll()
+        .executeTakeFirstOrThrow(),
+    );
   /** What is being made of an agent is not given out. */
-  const withoutOpenIntents = (within: Database, agentId: string) =>
-    within
-      .updateTable('identity_intents')
-      .set({ state: 'failed' })
-      .where('agent_id', '=', agentId)
-      .where('state', '=', 'pending')
-      .execute();
+  const withoutOpenIntents = async (within: Database, agentId: string): Promise<void> => {
+    for (const intent of await pendingOf(within, agentId))
+      await change(within, 'identity_intents', intent, { state: 'failed' });
+  };
   const withoutUnusedTokens = (within: Database, agentId: string) =>
     within.deleteFrom('identity_enrollments').where('agent_id', '=', agentId).where('intent_id', 'is', null).execute();
 
-  /** Puts certificates onto the list under the next number. Who holds a number back until its end keeps all greater ones back. */
-  async function list(within: Database, ids: readonly string[], refusedFromMs: number): Promise<void> {
-    const { revocation_generation: generation } = await within
+  /** The one row of numbers, for who changes one: the next one waits until this is over. */
+  const lockedState = async (within: Database) => {
+    const state = await within
       .updateTable('identity_state')
-      .set({ revocation_generation: sql`revocation_generation + 1` })
+      .set({ id: 1 })
       .where('id', '=', 1)
-      .returning('revocation_generation')
+      .returningAll()
       .executeTakeFirstOrThrow();
+    return checkedState(state);
+  };
+  /** As the migration makes it, it has no mark, and no number. */
+  const checkedState = (state: Row<'identity_state'>): Row<'identity_state'> => {
+    const isNew = state.mac === '' && Number(state.revocation_generation) === 0 && Number(state.bundle_sequence) === 0;
+    return isNew ? { ...state, mac: '' } : intact('identity_state', state);
+  };
+  async function changeState(
+    within: Database,
+    was: Row<'identity_state'>,
+    changes: Partial<Row<'identity_state'>>,
+  ): Promise<void> {
     await within
-      .updateTable('identity_svids')
-      .set({ listed_generation: Number(generation), refused_from_ms: refusedFromMs })
-      .where('id', 'in', ids)
+      .updateTable('identity_state')
+      .set(marked('identity_state', { ...was, ...changes }))
+      .where('id', '=', 1)
       .execute();
+  }
+
+  /** Puts certificates onto the list under the next number. Who holds a number back until its end keeps all greater ones back. */
+  async function list(
+    within: Database,
+    rows: readonly Row<'identity_svids'>[],
+    changes: (row: Row<'identity_svids'>) => Partial<Row<'identity_svids'>>,
+  ): Promise<boolean> {
+    const state = await lockedState(within);
+    const generation = Number(state.revocation_generation) + 1;
+    await changeState(within, state, { revocation_generation: generation });
+    for (const row of rows)
+      if (!(await change(within, 'identity_svids', row, { ...changes(row), listed_generation: generation })))
+        return false;
+    return true;
   }
 
   const issuance: IssuanceStore = {
@@ -215,20 +343,24 @@ export async function openIdentityStore(
       inTransaction(async (within) => {
         await within
           .insertInto('identity_agents')
-          .values({
-            id: uuidV7(),
-            tenant,
-            agent_name: name,
-            svid_bootstrap_state: 'available',
-            recovery_generation: 0,
-            created_by_sub: by,
-            created_ms: nowMs,
-          })
+          .values(
+            marked('identity_agents', {
+              id: uuidV7(),
+              tenant,
+              agent_name: name,
+              svid_bootstrap_state: 'available',
+              recovery_generation: 0,
+              created_by_sub: by,
+              created_ms: nowMs,
+              renewals: 0,
+            }),
+          )
           .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
           .execute();
         const agent = await agentByName(within, tenant, name);
         if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
-        await locked(within, agent.id);
+        if ((await locked(within, agent.id)).svid_bootstrap_state === 'retired')
+          throw new GateError('bootstrap_not_available');
         await withoutUnusedTokens(within, agent.id);
         const token = randomBytes(32).toString('base64url');
         const row = {
@@ -239,25 +371,38 @@ export async function openIdentityStore(
           created_by_sub: by,
           intent_id: null,
         };
-        await within
-          .insertInto('identity_enrollments')
-          .values({ ...row, mac: keys.authenticate(macOf(row, agent), MAC_USE) })
-          .execute();
+        await within.insertInto('identity_enrollments').values(marked('identity_enrollments', row)).execute();
         return { agentId: agent.id, token };
+      }),
+
+    assertKnown: (authority, nowMs) =>
+      inTransaction(async (within) => {
+        if (authority.kind !== 'token') return;
+        // For no request: one that gave its certificate is known too.
+        await byToken(within, authority.token, null, nowMs);
       }),
 
     begin: (request, authority, nowMs) =>
       inTransaction(async (within) => {
         const id = uuidV7();
         if (authority.kind === 'leaf') {
-          const { agent, priorSvidId } = await byLeaf(within, authority, nowMs);
+          const shown = await agentByName(within, authority.tenant, authority.agent);
+          // Two that ask at once are counted one after the other.
+          if (shown) await locked(within, shown.id);
+          const found = await byLeaf(within, authority, request.csrSha256, nowMs);
+          if ('issued' in found) return found;
+          const { agent, priorSvidId } = found;
+          await assertMayRenew(within, agent, nowMs);
           if (await isUsed(within, request)) throw new GateError('issuance_replay');
-          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId };
+          const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId, by: authority.spiffe };
           await storeIntent(within, request, intent, authority, nowMs);
           return intent;
         }
         const found = await byToken(within, authority.token, request.csrSha256, nowMs);
-        if ('issued' in found) return found;
+        if ('issued' in found) {
+          if (found.issued === null) throw new GateError('issuance_replay');
+          return { issued: found.issued };
+        }
         if (await isUsed(within, request)) throw new GateError('issuance_replay');
         const { agent, row } = found;
         const isFirst = agent.svid_bootstrap_state === 'available';
@@ -265,92 +410,102 @@ export async function openIdentityStore(
           ...intentOf(id, agent),
           authority: isFirst ? ('bootstrap' as const) : ('recovery' as const),
           priorSvidId: null,
+          by: row.created_by_sub,
         };
         await storeIntent(within, request, intent, null, nowMs);
-        const { numUpdatedRows } = await within
-          .updateTable('identity_enrollments')
-          .set({ intent_id: id })
-          .where('token_sha256', '=', row.token_sha256)
-          .where('intent_id', 'is', null)
-          .executeTakeFirst();
-        if (numUpdatedRows !== 1n) throw new GateError('issuance_replay');
+        if (!(await change(within, 'identity_enrollments', row, { intent_id: id })))
+          throw new GateError('issuance_replay');
         return intent;
       }),
 
     release: (intent, svid, nowMs) =>
       inTransaction(async (within) => {
-        await locked(within, intent.agentId);
-        const exactlyOne = ({ numUpdatedRows }: { readonly numUpdatedRows: bigint }, why: string): void => {
-          if (numUpdatedRows !== 1n) throw new GateError('issuance_authority_denied', why);
+        const agent = await locked(within, intent.agentId);
+        const assert = (holds: boolean, why: string): void => {
+          if (!holds) throw new GateError('issuance_authority_denied', why);
         };
-        exactlyOne(
-          await within
-            .updateTable('identity_intents')
-            .set({ state: 'issued' })
-            .where('id', '=', intent.id)
-            .where('state', '=', 'pending')
-            .executeTakeFirst(),
+        const asked = await within
+          .selectFrom('identity_intents')
+          .selectAll()
+          .where('id', '=', intent.id)
+          .executeTakeFirstOrThrow();
+        assert(
+          asked.state === 'pending' && (await change(within, 'identity_intents', asked, { state: 'issued' })),
           'the request was closed meanwhile',
         );
-        if (intent.priorSvidId === null)
-          exactlyOne(
-            await within
-              .updateTable('identity_agents')
-              .set({ svid_bootstrap_state: 'retired' })
-              .where('id', '=', intent.agentId)
-              .where('svid_bootstrap_state', '!=', 'retired')
-              .where('recovery_generation', '=', intent.recoveryGeneration)
-              .executeTakeFirst(),
+        if (intent.priorSvidId === null) {
+          assert(
+            agent.svid_bootstrap_state !== 'retired' &&
+              Number(agent.recovery_generation) === intent.recoveryGeneration &&
+              (await change(within, 'identity_agents', agent, { svid_bootstrap_state: 'retired' })),
             'the agent got its certificate by another request',
           );
-        else
-          exactlyOne(
-            await within
-              .updateTable('identity_svids')
-              .set({ superseded_ms: nowMs, superseded_by: svid.id })
-              .where('id', '=', intent.priorSvidId)
-              .where('revoked_ms', 'is', null)
-              .where('superseded_ms', 'is', null)
-              .executeTakeFirst(),
+        } else {
+          const prior = await within
+            .selectFrom('identity_svids')
+            .selectAll()
+            .where('id', '=', intent.priorSvidId)
+            .executeTakeFirstOrThrow();
+          const superseded = { superseded_ms: nowMs, superseded_by: svid.id, refused_from_ms: nowMs + supersededMs };
+          assert(
+            prior.revoked_ms === null &&
+              prior.superseded_ms === null &&
+              (await list(within, [prior], () => superseded)) &&
+              (await change(within, 'identity_agents', agent, { renewals: Number(agent.renewals) + 1 })),
             'the certificate was revoked or superseded meanwhile',
           );
-        if (intent.priorSvidId !== null) await list(within, [intent.priorSvidId], nowMs + supersededMs);
+        }
         await within
           .insertInto('identity_svids')
-          .values({
-            id: svid.id,
-            agent_id: intent.agentId,
-            tenant: intent.tenant,
-            agent_name: intent.agent,
-            spiffe_id: svid.spiffe,
-            serial: svid.serial,
-            credential_fingerprint: svid.fingerprint,
-            public_key_sha256: svid.publicKeySha256,
-            cert_pem: svid.certPem,
-            not_before_ms: svid.notBeforeMs,
-            not_after_ms: svid.notAfterMs,
-            issuance_intent_id: intent.id,
-            superseded_ms: null,
-            superseded_by: null,
-            revoked_ms: null,
-            revoked_by_sub: null,
-            revoked_reason: null,
-            listed_generation: null,
-            refused_from_ms: null,
-          })
+          .values(
+            marked('identity_svids', {
+              id: svid.id,
+              agent_id: intent.agentId,
+              tenant: intent.tenant,
+              agent_name: intent.agent,
+              spiffe_id: svid.spiffe,
+              serial: svid.serial,
+              credential_fingerprint: svid.fingerprint,
+              public_key_sha256: svid.publicKeySha256,
+              cert_pem: svid.certPem,
+              not_before_ms: svid.notBeforeMs,
+              not_after_ms: svid.notAfterMs,
+              issuance_intent_id: intent.id,
+              superseded_ms: null,
+              superseded_by: null,
+              revoked_ms: null,
+              revoked_by_sub: null,
+              revoked_reason: null,
+              listed_generation: null,
+              refused_from_ms: null,
+            }),
+          )
           .execute();
+        // With the certificate, or not at all: whoever has one is in the ledger.
+        await told(within, {
+          kind: intent.priorSvidId === null ? 'identity.svid_issued' : 'identity.svid_renewed',
+          subject: svid.id,
+          tenant: intent.tenant,
+          agent: intent.agent,
+          agentId: intent.agentId,
+          by: intent.by,
+          reason: null,
+          svid,
+          ...(intent.priorSvidId !== null && { priorSvidId: intent.priorSvidId }),
+          recoveryGeneration: intent.recoveryGeneration,
+        });
       }),
 
-    fail: async ({ id }) => {
-      await asked(() =>
-        db
-          .updateTable('identity_intents')
-          .set({ state: 'failed' })
+    fail: ({ id }) =>
+      inTransaction(async (within) => {
+        const intent = await within
+          .selectFrom('identity_intents')
+          .selectAll()
           .where('id', '=', id)
           .where('state', '=', 'pending')
-          .execute(),
-      );
-    },
+          .executeTakeFirst();
+        if (intent) await change(within, 'identity_intents', intent, { state: 'failed' });
+      }),
   };
 
   /** Revokes what still counts of these, and says how many that were. */
@@ -360,20 +515,52 @@ export async function openIdentityStore(
     { by, reason, nowMs }: RevokedBy,
   ): Promise<number> {
     const revoked = await within
-      .updateTable('identity_svids')
-      .set({ revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason })
+      .selectFrom('identity_svids')
+      .selectAll()
       .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
       .where('not_after_ms', '>', nowMs)
-      .returning('id')
       .execute();
-    if (revoked.length > 0)
-      await list(
-        within,
-        revoked.map(({ id }) => id),
-        nowMs,
-      );
+    if (revoked.length > 0) {
+      const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
+      if (!(await list(within, revoked, () => changes)))
+        throw new GateError('store_unavailable', 'a certificate of this agent changed meanwhile; ask again');
+    }
+    for (const one of revoked)
+      await told(within, {
+        kind: 'svid.revoked',
+        subject: one.id,
+        tenant: one.tenant,
+        agent: one.agent_name,
+        agentId: one.agent_id,
+        by,
+        reason,
+        svid: {
+          id: one.id,
+          spiffe: one.spiffe_id,
+          serial: one.serial,
+          fingerprint: one.credential_fingerprint,
+          notAfterMs: Number(one.not_after_ms),
+        },
+      });
     return revoked.length;
+  }
+
+  /** Throws where a certificate that has not ended is not as Gate wrote it. */
+  async function assertAll(within: Database, nowMs: number): Promise<void> {
+    for (let behind = ''; ; ) {
+      const rows = await within
+        .selectFrom('identity_svids')
+        .selectAll()
+        .where('not_after_ms', '>', nowMs)
+        .where('id', '>', behind)
+        .orderBy('id')
+        .limit(AT_ONCE)
+        .execute();
+      for (const row of rows) intact('identity_svids', row);
+      if (rows.length < AT_ONCE) return;
+      behind = rows.at(-1)?.id ?? '';
+    }
   }
 
   const revocation: RevocationStore = {
@@ -384,12 +571,14 @@ export async function openIdentityStore(
         const find = () =>
           within
             .selectFrom('identity_svids')
-            .select(['id', 'revoked_ms'])
+            .selectAll()
             .where((where) => where.or([where('id', '=', svidId), where('serial', '=', serial)]))
             .where('tenant', '=', tenant)
             .executeTakeFirst();
         const found = await find();
         if (!found) throw new GateError('not_found');
+        intact('identity_svids', found);
+        await locked(within, found.agent_id);
         await revokeRows(within, { column: 'id', value: found.id }, by);
         const { id, revoked_ms: revokedMs } = (await find()) ?? found;
         return { id, revokedMs: revokedMs === null ? null : Number(revokedMs) };
@@ -405,40 +594,54 @@ export async function openIdentityStore(
       }),
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
-        const agent = await agentById(within, agentId);
-        if (agent?.tenant !== tenant) throw new GateError('not_found');
-        await locked(within, agentId);
+        if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
+        const agent = await locked(within, agentId);
         await withoutOpenIntents(within, agentId);
         if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
-        const { numUpdatedRows } = await within
-          .updateTable('identity_agents')
-          .set({ svid_bootstrap_state: 'recovery', recovery_generation: sql`recovery_generation + 1` })
-          .where('id', '=', agentId)
-          .where('svid_bootstrap_state', '=', 'retired')
-          .executeTakeFirst();
-        if (numUpdatedRows !== 1n) throw new GateError('recovery_pending');
+        const recoveryGeneration = Number(agent.recovery_generation) + 1;
+        const opened = {
+          svid_bootstrap_state: 'recovery',
+          recovery_generation: recoveryGeneration,
+          renewals: 0,
+        };
+        if (!(await change(within, 'identity_agents', agent, opened))) throw new GateError('recovery_pending');
         const revokedSvids = await revokeRows(within, { column: 'agent_id', value: agentId }, by);
-        return { recoveryGeneration: Number(agent.recovery_generation) + 1, revokedSvids };
+        await told(within, {
+          kind: 'agent.svid_recovery_opened',
+          subject: `${agentId}/${recoveryGeneration}`,
+          tenant,
+          agent: agent.agent_name,
+          agentId,
+          by: by.by,
+          reason: by.reason,
+          recoveryGeneration,
+        });
+        return { recoveryGeneration, revokedSvids };
       }),
     revocations: (nowMs, after) =>
       inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
           .selectFrom('identity_state')
-          .select('revocation_generation')
+          .selectAll()
           .where('id', '=', 1)
           .executeTakeFirstOrThrow();
-        const latest = Number(state.revocation_generation);
+        const latest = Number(checkedState(state).revocation_generation);
+        // Whoever knows nothing yet is told of each that somebody took off the list too.
+        if (after === 0) await assertAll(within, nowMs);
         const listed = within
           .selectFrom('identity_svids')
-          .select(['id', 'serial', 'spiffe_id', 'credential_fingerprint', 'not_after_ms', 'revoked_ms'])
-          .select(['listed_generation', 'refused_from_ms'])
+          .selectAll()
           .where('not_after_ms', '>', nowMs)
           .orderBy('listed_generation')
           .orderBy('id');
-        const within_ = listed.where('listed_generation', '>', after).where('listed_generation', '<=', latest);
-        const rows = await within_.limit(mostListed + 1).execute();
+        const rows = await listed
+          .where('listed_generation', '>', after)
+          .where('listed_generation', '<=', latest)
+          .limit(mostListed + 1)
+          .execute();
+        for (const row of rows) intact('identity_svids', row);
         const beyond = rows[mostListed];
         if (!beyond) return { generation: latest, latest, svids: rows.map(listedOf) };
         // Each number whole, or not at all.
@@ -446,6 +649,7 @@ export async function openIdentityStore(
         const whole = rows.filter((row) => Number(row.listed_generation) < next);
         if (whole.length > 0) return { generation: next - 1, latest, svids: whole.map(listedOf) };
         const all = await listed.where('listed_generation', '=', next).execute();
+        for (const row of all) intact('identity_svids', row);
         return { generation: next, latest, svids: all.map(listedOf) };
       }),
   };
@@ -453,20 +657,37 @@ export async function openIdentityStore(
   return {
     ...issuance,
     ...revocation,
+    undelivered: (most) =>
+      asked(async () => {
+        const waiting: Undelivered[] = [];
+        const tampered: string[] = [];
+        for (let behind = ''; ; ) {
+          const rows = await db
+            .selectFrom('identity_outbox')
+            .selectAll()
+            .where('id', '>', behind)
+            .orderBy('id')
+            .limit(most)
+            .execute();
+          for (const row of rows) {
+            const fault = marks.fault('identity_outbox', row);
+            if (fault === null) waiting.push({ id: row.id, row: JSON.parse(row.content) as NewLedgerRow });
+            else if (tampered.length < TAMPERED_NAMED) tampered.push(`edited in the store: ${fault}`);
+            if (waiting.length === most) return { waiting, tampered };
+          }
+          if (rows.length < most) return { waiting, tampered };
+          behind = rows.at(-1)?.id ?? '';
+        }
+      }),
+    delivered: ({ id }) =>
+      asked(async () => void (await db.deleteFrom('identity_outbox').where('id', '=', id).execute())),
     bundleSequence: (bundleSha256) =>
       inTransaction(async (within) => {
-        await within
-          .updateTable('identity_state')
-          .set({ bundle_sequence: sql`bundle_sequence + 1`, bundle_sha256: bundleSha256 })
-          .where('id', '=', 1)
-          .where('bundle_sha256', '!=', bundleSha256)
-          .execute();
-        const state = await within
-          .selectFrom('identity_state')
-          .select('bundle_sequence')
-          .where('id', '=', 1)
-          .executeTakeFirstOrThrow();
-        return Number(state.bundle_sequence);
+        const state = await lockedState(within);
+        if (state.bundle_sha256 === bundleSha256) return Number(state.bundle_sequence);
+        const sequence = Number(state.bundle_sequence) + 1;
+        await changeState(within, state, { bundle_sequence: sequence, bundle_sha256: bundleSha256 });
+        return sequence;
       }),
     ready: () =>
       asked(async () => {
@@ -475,6 +696,11 @@ export async function openIdentityStore(
     close: () => store.close(),
   };
 }
+
+const keyOf = (table: MarkedTable, row: object): string | number =>
+  table === 'identity_enrollments'
+    ? (row as Row<'identity_enrollments'>).token_sha256
+    : (row as { readonly id: string | number }).id;
 
 const intentOf = (id: string, agent: Row<'identity_agents'>) => ({
   id,

@@ -2,7 +2,15 @@
 type Count = number | string;
 
 export interface IdentityTables {
-  identity_state: { id: number; revocation_generation: Count; bundle_sequence: Count; bundle_sha256: string };
+  /** Rows that the ledger does not have yet; ids sort by time. */
+  identity_outbox: { id: string; content: string; mac: string };
+  identity_state: {
+    id: number;
+    revocation_generation: Count;
+    bundle_sequence: Count;
+    bundle_sha256: string;
+    mac: string;
+  };
   identity_agents: {
     id: string;
     tenant: string;
@@ -12,6 +20,9 @@ export interface IdentityTables {
     recovery_generation: Count;
     created_by_sub: string;
     created_ms: Count;
+    /** Since its first certificate, or the first after a recovery. */
+    renewals: Count;
+    mac: string;
   };
   identity_enrollments: {
     token_sha256: string;
@@ -38,6 +49,7 @@ export interface IdentityTables {
     /** `pending`, and then `issued`, `failed` or `interrupted`, which stay. */
     state: string;
     requested_ms: Count;
+    mac: string;
   };
   identity_svids: {
     id: string;
@@ -61,5 +73,6 @@ export interface IdentityTables {
     listed_generation: Count | null;
     /** Since when it counts no more. */
     refused_from_ms: Count | null;
+    mac: string;
   };
 }

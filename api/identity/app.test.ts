@@ -9,12 +9,16 @@ import { type IdentityStore, openIdentityStore } from '../../adapters/identity/i
 import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/issuing.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
+import { prepareRow } from '../../domain/ledger/entry.js';
+import { isOfIdentity } from '../../domain/identity/identity-rows.js';
+import { eventually } from '../../test/support/waiting.js';
 import { certificateRequest, newKeyPair } from '../../test/support/certificate-request.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import type { Caller } from '../plugins/app.js';
@@ -49,6 +53,9 @@ describe.each(STORES)('identity on %s', (kind) => {
   let registry: Registry;
   let caller: Caller | null;
   let now: number;
+  let ledgerAway: boolean;
+  /** The rows that the ledger was given. */
+  let told: NewLedgerRow[];
   const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
 
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
@@ -57,6 +64,19 @@ describe.each(STORES)('identity on %s', (kind) => {
     service = createIdentityService({
       store: { ...store, ...over.store },
       signer: over.signer ?? svidSigner(ca.cert, ca.key),
+      ledger: {
+        async append(rows) {
+          if (ledgerAway) throw new GateError('ledger_store_unavailable');
+          told.push(...rows);
+          return rows.map(({ id = '' }) => ({
+            status: 'created',
+            id,
+            seq: told.length,
+            entry_hash: '',
+            chain_version: 1,
+          }));
+        },
+      },
       signList: revocationSigner(ca.cert, ca.key),
       bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
       tokenKeys: [tokenSigner.publicJwk],
@@ -78,9 +98,13 @@ describe.each(STORES)('identity on %s', (kind) => {
   });
   beforeEach(async () => {
     now = START_MS;
+    [ledgerAway, told] = [false, []];
     caller = workload('console');
-    for (const table of ['agents', 'enrollments', 'intents', 'svids']) await place.sql(`delete from identity_${table}`);
-    await place.sql("update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = ''");
+    for (const table of ['outbox', 'agents', 'enrollments', 'intents', 'svids'])
+      await place.sql(`delete from identity_${table}`);
+    await place.sql(
+      "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
+    );
     serve();
   });
   afterEach(() => service.close());
@@ -172,6 +196,12 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect(await svids()).toHaveLength(1);
     });
 
+    it('is refused for an unknown token whatever the request is: nothing is read of it', async () => {
+      isRefused(await redeem('unknown', 'no request'), 401, 'invalid_token');
+      const { token } = await enroll();
+      isRefused(await redeem(token, 'no request'), 400, 'invalid_csr');
+    });
+
     it('is refused without a token that counts', async () => {
       const { pem } = await certificateRequest();
       caller = null;
@@ -200,7 +230,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       for (const change of ["tenant = 'other'", "agent_name = 'admin'"]) {
         await place.sql(`update identity_agents set tenant = 'acme', agent_name = 'bot'`);
         await place.sql(`update identity_agents set ${change}`);
-        isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+        isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'identity_tampered');
       }
       expect(await svids()).toEqual([]);
     });
@@ -287,12 +317,278 @@ describe.each(STORES)('identity on %s', (kind) => {
       isRefused(await renew(pem, csr, { attestation: {} }), 503, 'attestation_verifier_unavailable');
     });
 
+    it('is given again for the same request, to who has the certificate before, for as long as that counts', async () => {
+      const { cert_pem: pem } = await first();
+      const { pem: csr } = await certificateRequest();
+      const { id } = issuedSvid.parse((await renew(pem, csr)).json());
+      now += 59_000;
+      expect((await renew(pem, csr)).json()).toMatchObject({ id });
+      isRefused(await renew(pem, (await certificateRequest()).pem), 403, 'issuance_authority_denied');
+      now += 1_000;
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      expect(await svids()).toHaveLength(2);
+    });
+
+    it('is not given again once it was revoked, or has a successor', async () => {
+      const { cert_pem: pem } = await first();
+      const { pem: csr } = await certificateRequest();
+      const next = issuedSvid.parse((await renew(pem, csr)).json());
+      expect((await renew(next.cert_pem, (await certificateRequest()).pem)).statusCode).toBe(200);
+      isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
+      const other = await first('other');
+      const renewOther = () => {
+        showing(other.cert_pem);
+        return ask('POST', '/svid', { tenant: 'acme', agent_name: 'other', csr_pem: second.pem });
+      };
+      const second = await certificateRequest();
+      const { id } = issuedSvid.parse((await renewOther()).json());
+      caller = workload('console');
+      expect((await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN)).statusCode).toBe(200);
+      isRefused(await renewOther(), 403, 'issuance_authority_denied');
+    });
+
+    it('is had so often in an hour, also by who asks at once, and so often in all until a person lets the agent in anew', async () => {
+      const bounded = await openIdentityStore(place.target, place.keys, { renewalsPerHour: 2, mostRenewals: 3 });
+      await service.close();
+      serve({ store: bounded });
+      const begun = await first();
+      let pem = begun.cert_pem;
+      const next = async () => {
+        const reply = await renew(pem, (await certificateRequest()).pem);
+        if (reply.statusCode === 200) pem = issuedSvid.parse(reply.json()).cert_pem;
+        return reply;
+      };
+      expect((await next()).statusCode).toBe(200);
+      now += 600_000;
+      expect((await next()).statusCode).toBe(200);
+      const limited = await next();
+      isRefused(limited, 429, 'rate_limited');
+      expect([limited.json(), limited.headers['retry-after']]).toEqual([
+        expect.objectContaining({ retry_after_secs: 3_000 }),
+        '3000',
+      ]);
+      now += 3_000_000;
+      expect((await next()).statusCode).toBe(200);
+      now += 3_000_000;
+      isRefused(await next(), 403, 'renewals_exhausted');
+      caller = workload('console');
+      await ask('POST', `/agents/${begun.agentId}/svid-recovery?tenant=acme`, { reason: 'renewed long enough' }, ADMIN);
+      pem = (await first()).cert_pem;
+      expect((await next()).statusCode).toBe(200);
+      await bounded.close();
+    });
+
     it('is one of two that ask at once with one certificate', async () => {
       const { cert_pem: pem } = await first();
       const requests = await Promise.all([certificateRequest(), certificateRequest()]);
       const replies = await Promise.all(requests.map(({ pem: csr }) => renew(pem, csr)));
       expect(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 403]);
       expect(await svids()).toHaveLength(2);
+    });
+  });
+
+  describe('the next certificate, where the proxy saw the connection', () => {
+    const seen = (pem: string, over: object = {}) => {
+      const certificate = new X509Certificate(pem);
+      return {
+        agent_spiffe: spiffeOfCertificate(certificate),
+        credential_fingerprint: hash('sha256', certificate.raw),
+        public_key_sha256: hash('sha256', certificate.publicKey.export({ type: 'spki', format: 'der' })),
+        ...over,
+      };
+    };
+    const renewAs = async (pem: string, over: object = {}, who: Caller = workload('proxy')) => {
+      caller = who;
+      return ask('POST', '/svid/renew', { ...seen(pem, over), csr_pem: (await certificateRequest()).pem });
+    };
+
+    it('is the agent’s next one', async () => {
+      const before = await first();
+      const reply = await renewAs(before.cert_pem);
+      expect(reply.statusCode).toBe(200);
+      const next = issuedSvid.parse(reply.json());
+      expect(next.spiffe_id).toContain('/tenant/acme/agent/bot/');
+      expect((await svids()).map((row) => row['superseded_by'])).toEqual([next.id, null]);
+      expect((await renewAs(next.cert_pem)).statusCode).toBe(200);
+      isRefused(await renewAs(before.cert_pem), 403, 'issuance_authority_denied');
+    });
+
+    it.each<[string, (other: string) => object, number, string]>([
+      ['another agent', (other) => ({ agent_spiffe: other }), 403, 'issuance_authority_denied'],
+      ['nobody', () => ({ agent_spiffe: 'spiffe://gate.local/service/console' }), 403, 'issuance_authority_denied'],
+      [
+        'another trust domain',
+        () => ({ agent_spiffe: 'spiffe://x/tenant/a/agent/b/instance/c' }),
+        403,
+        'issuance_authority_denied',
+      ],
+      ['another certificate', () => ({ credential_fingerprint: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
+      ['another key', () => ({ public_key_sha256: 'e'.repeat(64) }), 403, 'issuance_authority_denied'],
+      ['no digest', () => ({ public_key_sha256: 'x' }), 400, 'invalid_request'],
+      ['evidence', () => ({ attestation: {} }), 503, 'attestation_verifier_unavailable'],
+      ['a wish', () => ({ tenant: 'other' }), 400, 'invalid_request'],
+    ])('is refused with %s', async (_what, over, status, code) => {
+      const { cert_pem: pem } = await first();
+      const { spiffe_id: other } = await first('other');
+      isRefused(await renewAs(pem, over(other)), status, code);
+      expect(await svids()).toHaveLength(2);
+    });
+
+    it('is refused with a revoked certificate, one that ended, and for who is not the proxy', async () => {
+      const { cert_pem: pem, id } = await first();
+      isRefused(await renewAs(pem, {}, workload('console')), 403, 'capability_denied');
+      now += 3_600_000;
+      isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
+      now -= 3_600_000;
+      caller = workload('console');
+      await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN);
+      isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
+    });
+  });
+
+  describe('the ledger', () => {
+    const waiting = () => place.sql('select id from identity_outbox');
+    const delivered = () => eventually('the ledger has every row', async () => (await waiting()).length === 0);
+
+    it('is told of each certificate, revocation and recovery, once, with who did it', async () => {
+      const { cert_pem: pem, id, agentId, token, csr } = await first();
+      const next = issuedSvid.parse((await renew(pem, (await certificateRequest()).pem)).json());
+      await redeem(token, csr);
+      caller = workload('console');
+      const by = { kind: 'svid', svid_id: id, reason: 'stolen' };
+      await ask('POST', '/revoke', by, ADMIN);
+      await ask('POST', '/revoke', by, ADMIN);
+      await ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'lost' }, ADMIN);
+      await delivered();
+      const admin = expect.stringMatching(/^admin-token:/);
+      const row = (kind: string, actor: unknown, more: object) =>
+        expect.objectContaining({ event_kind: kind, method: kind, tenant: 'acme', actor_sub: actor, ...more });
+      const certificate = new X509Certificate(next.cert_pem);
+      expect(told).toEqual([
+        row('identity.svid_issued', admin, { policy_decision: expect.objectContaining({ svid_id: id, agent: 'bot' }) }),
+        row('identity.svid_renewed', expect.stringContaining('/agent/bot/'), {
+          agent_spiffe: next.spiffe_id,
+          credential_fingerprint: hash('sha256', certificate.raw),
+          policy_decision: expect.objectContaining({
+            svid_id: next.id,
+            prior_svid_id: id,
+            serial: certificate.serialNumber.toLowerCase(),
+            not_after: next.not_after,
+          }),
+        }),
+        row('svid.revoked', admin, { payload_canonical_json: '{"reason":"stolen"}' }),
+        row('svid.revoked', admin, { payload_canonical_json: '{"reason":"lost"}' }),
+        row('agent.svid_recovery_opened', admin, { payload_canonical_json: '{"reason":"lost"}' }),
+      ]);
+      expect(new Set(told.map((one) => one.id)).size).toBe(told.length);
+      expect(told.every(isOfIdentity)).toBe(true);
+      for (const one of told) expect(() => prepareRow(one)).not.toThrow();
+    });
+
+    it('may be away: the row waits with the certificate, readiness says so, and it is sent later under the same id', async () => {
+      ledgerAway = true;
+      const { id } = await first();
+      await eventually(
+        'identity says that it waits',
+        async () => (await service.health.inject('/readyz')).statusCode === 503,
+      );
+      expect((await service.health.inject('/readyz')).json()).toMatchObject({ checks: { outbox_worker: 'failed' } });
+      expect([await waiting(), told]).toEqual([[expect.anything()], []]);
+      await service.close();
+      ledgerAway = false;
+      serve();
+      await service.app.ready();
+      await delivered();
+      expect(told).toMatchObject([{ event_kind: 'identity.svid_issued', policy_decision: { svid_id: id } }]);
+    });
+
+    it('is told of no certificate that was not stored', async () => {
+      const { token } = await enroll();
+      await service.close();
+      serve({ store: { release: () => Promise.reject(new Error('killed')) } });
+      await redeem(token, (await certificateRequest()).pem);
+      expect([await waiting(), await svids()]).toEqual([[], []]);
+    });
+  });
+
+  describe('a store that somebody wrote to', () => {
+    const renewing = async ({ cert_pem: pem }: { cert_pem: string }) => renew(pem, (await certificateRequest()).pem);
+    const revoking = (body: object) => {
+      caller = workload('console');
+      return ask('POST', '/revoke', body, ADMIN);
+    };
+    const listing = () => {
+      caller = workload('proxy');
+      return ask('GET', '/revocation/list');
+    };
+
+    it.each<[string, string, (begun: Awaited<ReturnType<typeof first>>) => Promise<unknown>]>([
+      ['makes a revoked certificate count again', 'update identity_svids set revoked_ms = null', renewing],
+      [
+        'takes the revocation of a certificate away whole',
+        'update identity_svids set revoked_ms = null, revoked_by_sub = null, revoked_reason = null, listed_generation = null, refused_from_ms = null',
+        renewing,
+      ],
+      ['takes a certificate off the list', 'update identity_svids set listed_generation = null', listing],
+      ['puts another certificate onto the list', "update identity_svids set credential_fingerprint = 'f'", listing],
+      ['makes the list an older one', 'update identity_state set revocation_generation = 0', listing],
+      ['takes its mark away', "update identity_svids set mac = ''", listing],
+      ['takes the mark of the numbers away', "update identity_state set mac = ''", listing],
+      [
+        'lets an agent in anew',
+        "update identity_agents set svid_bootstrap_state = 'available'",
+        () => asking('/enrollments'),
+      ],
+      ['gives an agent renewals', 'update identity_agents set renewals = -1000', renewing],
+    ])('is told so, and nothing is given or said by it, where he %s', async (_what, edit, act) => {
+      const begun = await first();
+      await revoking({ kind: 'svid', svid_id: begun.id });
+      await place.sql(edit);
+      const reply = (await act(begun)) as Awaited<ReturnType<typeof ask>>;
+      isRefused(reply, 409, 'identity_tampered');
+      expect(reply.json<{ reason: string }>().reason).toMatch(
+        /^edited in the store: identity_(svids|state|agents) \S+: its mark does not hold$/,
+      );
+      expect(await svids()).toHaveLength(1);
+    });
+    const asking = (url: string) => {
+      caller = workload('console');
+      return ask('POST', url, { tenant: 'acme', agent_name: 'bot' }, ADMIN);
+    };
+
+    it('makes no superseded certificate the current one', async () => {
+      const begun = await first();
+      expect((await renewing(begun)).statusCode).toBe(200);
+      await place.sql(
+        'update identity_svids set superseded_ms = null, superseded_by = null, refused_from_ms = null, listed_generation = null',
+      );
+      isRefused(await renewing(begun), 409, 'identity_tampered');
+    });
+
+    it('makes no used token count again', async () => {
+      const { token } = await first();
+      await place.sql('update identity_enrollments set intent_id = null');
+      isRefused(await redeem(token, (await certificateRequest()).pem), 401, 'invalid_token');
+      expect(await svids()).toHaveLength(1);
+    });
+
+    it('makes no request that was asked the one of another certificate', async () => {
+      const { token } = await first();
+      const other = await certificateRequest();
+      await place.sql('update identity_intents set csr_sha256 = ?', ['e'.repeat(64)]);
+      isRefused(await redeem(token, other.pem), 409, 'identity_tampered');
+    });
+
+    it('tells the ledger nothing', async () => {
+      ledgerAway = true;
+      await first();
+      await place.sql("update identity_outbox set content = replace(content, 'bot', 'cat')");
+      ledgerAway = false;
+      await first('other');
+      await eventually('the other row is there', async () => told.length === 1);
+      expect(told).toMatchObject([{ policy_decision: { agent: 'other' } }]);
+      const { details } = (await service.health.inject('/readyz')).json<{ details: Record<string, string> }>();
+      expect(details['outbox_worker']).toContain('edited in the store: identity_outbox');
     });
   });
 
@@ -620,9 +916,14 @@ describe.each(STORES)('identity on %s', (kind) => {
     });
 
     it('of another tenant’s certificate is 404, and changes nothing', async () => {
-      const { id, agentId } = await first();
-      await place.sql("update identity_svids set tenant = 'other'");
-      await place.sql("update identity_agents set tenant = 'other'");
+      const { agentId, token } = await store.enroll({
+        tenant: 'other',
+        agent: 'bot',
+        by: 'ada',
+        nowMs: now,
+        expiresMs: now + 60_000,
+      });
+      const { id } = issuedSvid.parse((await redeem(token, (await certificateRequest()).pem)).json());
       isRefused(await revoke({ kind: 'svid', svid_id: id }), 404, 'not_found');
       isRefused(await revoke({ kind: 'agent', agent_id: agentId }), 404, 'not_found');
       expect((await list()).svids).toEqual([]);

@@ -5,6 +5,8 @@ import { readCertificateRequest } from '../../adapters/identity/certificate-requ
 import type { IdentityStore } from '../../adapters/identity/identity-store.js';
 import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
 import type { SpiffeBundle } from '../../contracts/identity.js';
+import type { Ledger } from '../../contracts/ledger.js';
+import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
@@ -18,6 +20,7 @@ import { svidRoutes } from './routes/svids.js';
 
 export interface IdentityServiceOptions {
   readonly store: IdentityStore;
+  readonly ledger: Ledger;
   readonly signer: SvidSigner;
   readonly signList: RevocationSigner;
   /** How long a list of revocations counts; 300,000 by default. */
@@ -42,6 +45,7 @@ const BODY_LIMIT = 262_144;
 /** Identity: the certificates of agents, what they are verified with, and which count no more. */
 export function createIdentityService(options: IdentityServiceOptions): Service {
   const { store, signer, bundle, tokenKeys, administratorOf, trustDomain, clock = Date.now } = options;
+  let outboxReady: () => string | undefined = () => undefined;
   const service = createService({
     name: 'identity',
     governed: 'identity',
@@ -54,6 +58,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
       ca: () => {
         if (signer.notAfterMs <= clock()) throw new Error('the certificate of the CA has ended');
       },
+      outbox_worker: () => outboxReady(),
       ...options.readiness,
     },
     // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
@@ -62,9 +67,30 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const issuing = createIssuing({ store, signer, trustDomain, clock });
   const metrics = identityMetrics(options.registry);
-  svidRoutes(service.app, { issuing, readRequest: readCertificateRequest, administratorOf, metrics });
+  const outbox = createLedgerOutbox({
+    store,
+    ledger: options.ledger,
+    what: 'rows of certificates',
+    onFault: (reason) =>
+      reason === null
+        ? options.logger.info({ event: 'ledger_rows_delivered' }, 'the ledger has every row of a certificate')
+        : options.logger.error({ event: 'ledger_rows_wait', reason }, 'rows of certificates wait for the ledger'),
+  });
+  outboxReady = outbox.ready;
+  service.app.addHook('onReady', async () => outbox.begin());
+  service.app.addHook('onClose', () => outbox.close());
+  // Nobody waits for it: what is stored is sent, now or later.
+  const tell = (): void => void outbox.flush().catch(() => undefined);
+  svidRoutes(service.app, {
+    issuing,
+    readRequest: readCertificateRequest,
+    administratorOf,
+    metrics,
+    trustDomain,
+    onIssued: tell,
+  });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
-  revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs });
+  revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

@@ -8,6 +8,7 @@ import type { Config } from '../../config/env.js';
 import type { IDENTITY_SETTINGS } from '../../config/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
+import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { administrators } from './administrator.js';
@@ -32,9 +33,14 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   );
   const store = await needed(
     'the store of identity',
-    openIdentityStore(parts.storeTarget('identity'), own.keys, { supersededMs: own.supersededSecs * 1_000 }),
+    openIdentityStore(parts.storeTarget('identity'), own.keys, {
+      supersededMs: own.supersededSecs * 1_000,
+      renewalsPerHour: own.renewalsPerHour,
+      mostRenewals: own.mostRenewals,
+    }),
   );
   parts.onStop('stores', 'the store of identity', () => store.close());
+  const { ledger } = await parts.neighbour(LEDGER);
   const tokenKeys = [publicJwk];
   const keys = await needed(
     'the trust bundle (GATE_TLS_CA_FILE)',
@@ -54,6 +60,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         createIdentityService({
           ...parts,
           store,
+          ledger,
           signer,
           signList,
           revocationLifeMs: own.revocationSecs * 1_000,

@@ -1,4 +1,5 @@
 import { adminFault, IDENTITY_SETTINGS } from '../../config/identity.js';
+import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
 
 /** Issues the certificates of agents, and says what they are verified with and which count no more. */
@@ -10,7 +11,9 @@ export const IDENTITY = declareService({
   settings: { own: IDENTITY_SETTINGS },
   faults: ({ own }) => [adminFault(own)],
   stores: ['identity'],
-  neighbours: [],
+  neighbours: [LEDGER],
+  // Agents that have no certificate yet, and whoever verifies one.
+  published: true,
   metrics: async (registry) => (await import('./metrics.js')).identityMetrics(registry),
   remote: async () => ({
     connect: (await import('../../activities/clients/identity-client.js')).createIdentityClient,

@@ -200,6 +200,25 @@ describe('POST /log/batch: the rows of one call in one transaction', () => {
     ])
       expect(await asEngine(changed(), row)).toBe(403);
   });
+
+  it('is for identity for the rows of certificates', async () => {
+    const issued = (more: object = {}) => ({
+      ...testRow(),
+      agent_id: 'gate-identity',
+      method: 'identity.svid_issued',
+      event_kind: 'identity.svid_issued',
+      ...more,
+    });
+    const asIdentity = async (...rows: object[]) => (await post('/log/batch', { rows }, as('service-identity'))).status;
+    expect(await asIdentity(issued())).toBe(201);
+    for (const row of [
+      testRow(),
+      issued({ agent_id: 'acme/bot' }),
+      issued({ method: 'policy.updated', event_kind: 'policy.updated' }),
+      issued({ method: 'proxy.verdict' }),
+    ])
+      expect(await asIdentity(issued(), row)).toBe(403);
+  });
 });
 
 describe('GET /verify', () => {

@@ -58,6 +58,8 @@ export interface ServiceDeclaration<Name extends string = string, Port = unknown
   readonly neighbours: readonly ServiceDeclaration[];
   /** Who calls it goes on without its answer: a container that calls it starts without waiting for it. */
   readonly dispensable?: true;
+  /** Who is no service asks it too, so a deployment publishes its port: on its own machine alone, unless it is told otherwise. */
+  readonly published?: true;
   /** Registers its metrics without running anything; the reference is printed from them. */
   metrics?(registry: Registry): Promise<unknown>;
   /** How services in other processes use it. Absent when no service calls it. */

@@ -173,6 +173,7 @@ beforeAll(async () => {
     ...common(),
     store: identity,
     signer: svidSigner(cert, key),
+    ledger,
     signList: revocationSigner(cert, key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
     tokenKeys: [],

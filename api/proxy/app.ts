@@ -25,6 +25,7 @@ import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
+import { registerSvidRenewal, type RenewSvid } from './routes/svid-renewal.js';
 import { registerResourceMetadata } from './routes/resource-metadata.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
 import { upstreamReadiness } from './upstream-readiness.js';
@@ -45,6 +46,8 @@ export interface ProxyOptions
   readonly tls?: TlsMaterial;
   /** Whether the certificates of agents count. */
   readonly standing?: Pick<RevocationMirror, 'faultOf' | 'onRevoked' | 'ageMs'> | undefined;
+  /** Asks identity for the next certificate of an agent. */
+  readonly renewSvid?: RenewSvid | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
@@ -190,6 +193,8 @@ export function createProxyService(options: ProxyOptions): Service {
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits, assertStands: authorizer.assertStands });
     registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
+    if (options.renewSvid)
+      registerSvidRenewal(scope as unknown as Service['app'], { limits, renewSvid: options.renewSvid });
     registerExecutionReceipts(scope as unknown as Service['app'], { ...options, limits });
     done();
   });

@@ -1,3 +1,4 @@
+import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
@@ -64,4 +65,12 @@ export function progressTokenOf({ params }: JsonObject): string | number | undef
   const meta = (params as JsonObject | undefined)?.['_meta'] as JsonObject | undefined;
   const token = meta?.['progressToken'];
   return typeof token === 'string' || typeof token === 'number' ? token : undefined;
+}
+
+/** The certificate by which the caller is known: a token has no key that could have signed, whatever certificate is shown beside it. */
+export function certificateOf({ raw: { socket } }: FastifyRequest, fingerprint: string) {
+  const certificate = 'getPeerX509Certificate' in socket ? (socket as TLSSocket).getPeerX509Certificate() : undefined;
+  const known = certificate?.fingerprint256.replaceAll(':', '').toLowerCase() === fingerprint;
+  if (!certificate || !known) throw new GateError('certificate_required');
+  return certificate;
 }

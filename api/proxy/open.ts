@@ -82,13 +82,16 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     own.revocations === 'identity' ? createRevocationMirror({ trustDomain: parts.trustDomain }) : undefined;
   if (!standing)
     logger.warn('GATE_PROXY_REVOCATIONS is none: a certificate that identity takes back counts here until it ends');
-  const watch = standing && watchedRevocations(standing, parts);
+  let client: Promise<IdentityClient> | undefined;
+  const identity = () => (client ??= parts.over(IDENTITY).then(createIdentityClient));
+  const watch = standing && watchedRevocations(standing, identity, parts);
   const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
       ...(tokens && { byToken: { tokens } }),
       standing,
+      renewSvid: async (request) => (await identity()).renew(request),
       calls,
       sessions: stores.mcpSessions,
       tasks: stores.mcpTasks,
@@ -165,14 +168,13 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
 /** Asks identity what was taken back, over mutual TLS also where it is in this process. */
 function watchedRevocations(
   mirror: RevocationMirror,
-  { over, tls, logger, onStop }: Pick<Opening<Settings>, 'over' | 'tls' | 'logger' | 'onStop'>,
+  identity: () => Promise<IdentityClient>,
+  { tls, logger, onStop }: Pick<Opening<Settings>, 'tls' | 'logger' | 'onStop'>,
 ): RevocationWatch {
   const verified = revocationVerifier(tls.ca);
-  let client: Promise<IdentityClient> | undefined;
   const watch = watchRevocations({
     mirror,
-    ask: async (after) =>
-      verified(await (await (client ??= over(IDENTITY).then(createIdentityClient))).revocations(after)),
+    ask: async (after) => verified(await (await identity()).revocations(after)),
     onFault: (reason) =>
       logger.error({ event: 'revocations_unknown', reason }, 'what identity took back cannot be asked'),
     onBack: () => logger.info({ event: 'revocations_known' }, 'what identity took back is known again'),

@@ -23,4 +23,26 @@ export const isWholeP256 = (spki: Uint8Array): boolean => has(spki, P256.whole, 
 const isHybrid = (spki: Uint8Array): boolean =>
   has(spki, P256.whole, 65) && [6, 7].includes(spki[P256.whole.length] ?? 0);
 
+const P25519 = 2n ** 255n - 19n;
+/** The y of points whose order divides eight (RFC 7748 7): 0, 1, p - 1, and those of order eight. */
+const SMALL_ORDER_Y: ReadonlySet<bigint> = new Set([
+  0n,
+  1n,
+  P25519 - 1n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
+  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+]);
+
+/**
+ * Whether an Ed25519 key proves something. Anybody can make signatures that hold under a point of small order, without a private key; a y of p or more
+ * is another spelling of a point (RFC 8032 5.1.3).
+ */
+export function isProvingEd25519(spki: Uint8Array): boolean {
+  if (!isEd25519(spki)) return false;
+  const point = Buffer.from(spki.subarray(ED25519.length)).reverse();
+  point[0] = (point[0] ?? 0) & 0x7f;
+  const y = BigInt(`0x${point.toString('hex')}`);
+  return y < P25519 && !SMALL_ORDER_Y.has(y);
+}
+
 export const isEd25519 = (spki: Uint8Array): boolean => has(spki, ED25519, 32);

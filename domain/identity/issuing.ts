@@ -22,6 +22,8 @@ export type IssuanceAuthority =
       readonly agent: string;
       readonly spiffe: string;
       readonly fingerprint: string;
+      /** Where somebody else saw the connection: of the key that it was made with. */
+      readonly publicKeySha256?: string;
     };
 
 /** An intent: stored before anything is signed, and closed in the transaction that stores the certificate. */
@@ -33,6 +35,8 @@ export interface Intent {
   readonly authority: 'bootstrap' | 'recovery' | 'current';
   readonly recoveryGeneration: number;
   readonly priorSvidId: string | null;
+  /** Who let the agent in, or the agent itself. */
+  readonly by: string;
 }
 
 export interface Svid {
@@ -64,9 +68,11 @@ export interface IssuanceStore {
    * Throws `bootstrap_not_available` for any other agent.
    */
   enroll(enrollment: NewEnrollment): Promise<{ readonly agentId: string; readonly token: string }>;
+  /** Throws what `begin` would for who has no right to a certificate at all, so that nothing else is read of him. */
+  assertKnown(authority: IssuanceAuthority, nowMs: number): Promise<void>;
   /**
-   * Stores the intent, or finds the certificate that this token gave for this very request. Throws `invalid_token`, `issuance_replay`,
-   * `unregistered_agent` or `issuance_authority_denied`, having stored nothing.
+   * Stores the intent, or finds the certificate that this token, or this certificate, gave for this very request. Throws `invalid_token`, `issuance_replay`,
+   * `unregistered_agent`, `issuance_authority_denied`, `rate_limited` or `renewals_exhausted`, having stored nothing.
    */
   begin(
     request: CertificateRequest,
@@ -99,9 +105,10 @@ export interface Issuing {
     readonly token: string;
     readonly expiresMs: number;
   }>;
+  assertKnown(authority: IssuanceAuthority): Promise<void>;
   /**
    * A certificate for the agent that `authority` stands for; its id comes from there and never from the request. At most one for each request,
-   * each key and each token: a repeated one is `issuance_replay`, except that a token gives the same certificate again for the same request.
+   * each key and each token: a repeated one is `issuance_replay`, except that a token, or the certificate before, gives the same one again for the same request.
    */
   issue(request: CertificateRequest, authority: IssuanceAuthority, ttlSeconds: number): Promise<Svid>;
   readonly caPem: string;
@@ -142,6 +149,7 @@ export function createIssuing(parts: {
       const expiresMs = nowMs + ttlSeconds * 1_000;
       return { ...(await store.enroll({ ...enrollment, nowMs, expiresMs })), expiresMs };
     },
+    assertKnown: (authority) => store.assertKnown(authority, clock()),
     async issue(request, authority, ttlSeconds) {
       // Before anything is used up.
       if (clock() + ttlSeconds * 1_000 > signer.notAfterMs)

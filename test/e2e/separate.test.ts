@@ -11,6 +11,7 @@ import pg from 'pg';
 import type { ServiceDeclaration } from '../../api/plugins/declaration.js';
 import { enrollment, issuedSvid } from '../../contracts/identity.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
@@ -458,6 +459,8 @@ describe('docker-compose.yml, its services as separate processes', () => {
   });
 
   describe('a certificate that identity issued', () => {
+    /** So that the test sees the end of each. */
+    const SOON_OVER = { GATE_IDENTITY_REVOCATION_SECS: '10', GATE_IDENTITY_SUPERSEDED_SECS: '5' };
     const second = ['proxy-2:8443', 'proxy-2:8080'] as const;
     const file = (container: string, name: string) => readFileSync(join(folder, 'out', container, name), 'utf8');
     const ca = () => file('operator', 'ca.crt');
@@ -486,12 +489,13 @@ describe('docker-compose.yml, its services as separate processes', () => {
       const answer = await askIdentity('/enrollments/svid', { csr_pem: pem }, token);
       expect(answer.status).toBe(200);
       const { id, cert_pem: cert } = issuedSvid.parse(answer.body);
-      const here = [ports.get('proxy:8443'), ports.get(second[0])];
-      const clients = here.map((port) =>
-        at(createAgentClient(`https://localhost:${port}`, { ca: ca(), cert, key: keyPem })),
-      );
-      return { id, agentId, clients };
+      const clients = atBoth({ cert, key: keyPem });
+      return { id, agentId, clients, credential: { cert, key: keyPem } };
     }
+    const atBoth = (credential: { readonly cert: string; readonly key: string }) =>
+      [ports.get('proxy:8443'), ports.get(second[0])].map((port) =>
+        at(createAgentClient(`https://localhost:${port}`, { ca: ca(), ...credential })),
+      );
     const errors = (clients: readonly AgentClient[]) =>
       Promise.all(
         clients.map(async (client) => {
@@ -521,9 +525,8 @@ describe('docker-compose.yml, its services as separate processes', () => {
           GATE_PROXY_HEALTH_PORT: String(ports.get(second[1])),
         }),
       );
-      // Short, so that the test sees its end.
       await identityEnds();
-      running.set('identity', start('identity', { GATE_IDENTITY_REVOCATION_SECS: '10' }));
+      running.set('identity', start('identity', SOON_OVER));
       await ready('identity');
     }, 90_000);
     afterAll(async () => {
@@ -564,8 +567,54 @@ describe('docker-compose.yml, its services as separate processes', () => {
       await database.end();
       // It may have been heard of just before.
       expect([200, 'no answer']).toContain(await lost);
-      running.set('identity', start('identity', { GATE_IDENTITY_REVOCATION_SECS: '10' }));
+      running.set('identity', start('identity', SOON_OVER));
       await bothSay(clients, '401 certificate_revoked');
+    }, 90_000);
+
+    it('is renewed at the proxy, in the ledger with who did it, and counts a while beside the next one', async () => {
+      const { id, agentId, clients } = await enrolled('renewing-bot');
+      const { pem, keyPem } = await certificateRequest();
+      const renewed = await clients[0]?.request('POST', '/svid/renew', { body: { csr_pem: pem } });
+      expect(renewed?.status).toBe(200);
+      const next = issuedSvid.parse(renewed?.body);
+      const nexts = atBoth({ cert: next.cert_pem, key: keyPem });
+      await bothSay(nexts, 200);
+      expect((await clients[1]?.request('POST', '/svid/renew', { body: { csr_pem: pem } }))?.body).toMatchObject({
+        id: next.id,
+      });
+      await bothSay(clients, '401 certificate_superseded');
+      expect(await errors(nexts)).toEqual([200, 200]);
+      const rows = await eventually('the rows of its certificates', async () => {
+        const found = await operator<LedgerEntry[]>('audit', uuidFromDigest('gate.identity-agent', agentId));
+        return found.length === 2 && found;
+      });
+      expect(rows.map(({ event_kind: kind, policy_decision: what }) => [kind, what?.['svid_id']])).toEqual([
+        ['identity.svid_issued', id],
+        ['identity.svid_renewed', next.id],
+      ]);
+      const refused = await nexts[0]?.request('POST', '/svid/renew', { body: { csr_pem: pem, agent_spiffe: 'x' } });
+      expect([refused?.status, refused?.body['error']]).toEqual([400, 'invalid_request']);
+      const used = await nexts[0]?.request('POST', '/svid/renew', { body: { csr_pem: pem } });
+      expect([used?.status, used?.body['error']]).toEqual([409, 'issuance_replay']);
+    }, 90_000);
+
+    it('is one or none where identity is killed meanwhile, which the same request asked again tells', async () => {
+      const { clients } = await enrolled('killed-bot');
+      const [client] = clients as [AgentClient];
+      const { pem } = await certificateRequest();
+      const renew = (csr: string) => client.request('POST', '/svid/renew', { body: { csr_pem: csr } });
+      const lost = renew(pem);
+      await identityEnds();
+      const first = await lost;
+      if (first.status !== 200) expect([first.status, first.body['error']]).toEqual([503, 'ca_unavailable']);
+      running.set('identity', start('identity', { ...SOON_OVER, GATE_IDENTITY_SUPERSEDED_SECS: '60' }));
+      await ready('identity');
+      const again = await renew(pem);
+      if (first.status === 200) expect([again.status, again.body]).toEqual([200, first.body]);
+      else if (again.status !== 200) {
+        expect([again.status, again.body['error']]).toEqual([409, 'issuance_replay']);
+        expect((await renew((await certificateRequest()).pem)).status).toBe(200);
+      }
     }, 90_000);
 
     it('counts without identity until the list is over, then does not, and again once identity is back', async () => {

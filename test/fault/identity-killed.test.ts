@@ -137,6 +137,15 @@ describe('identity, killed while it issues', () => {
         const stored = database
           .prepare('select agent_id, cert_pem from identity_svids where agent_name like ? order by agent_name')
           .all(`bot-${round}-%`) as { agent_id: string; cert_pem: string }[];
+        // The ledger is away here: of each certificate that there is its row waits, whether or not anybody heard of it, and of no other.
+        const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
+        const told = rows
+          .map(
+            ({ content }) => (JSON.parse(content) as { policy_decision: { svid_id: string } }).policy_decision.svid_id,
+          )
+          .toSorted();
+        const all = database.prepare('select id from identity_svids order by id').all() as { id: string }[];
+        expect(told).toEqual(all.map(({ id }) => id));
         database.close();
         expect(new Set(stored.map(({ agent_id: id }) => id)).size).toBe(stored.length);
         expect(stored.map(({ cert_pem: pem }) => pem)).toEqual(certificates);

@@ -127,13 +127,14 @@ describe('docker-compose.yml', () => {
     for (const [, host, port] of urls) expect([host, port]).toEqual([host, ports[host as string]]);
   });
 
-  it('publishes the proxy, the console, and the engine’s pages on loopback, and nothing else', () => {
+  it('publishes the proxy, identity, the console, and the engine’s pages on loopback, and nothing else', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => [name, port]),
     );
     expect(published).toEqual([
       ['temporal-ui', '127.0.0.1:8233:8080'],
       ['proxy', '127.0.0.1:8443:8443'],
+      ['identity', '127.0.0.1:8086:8086'],
       ['console', '127.0.0.1:8085:8085'],
     ]);
   });
@@ -149,7 +150,7 @@ describe('docker-compose.yml', () => {
       Object.entries(compose.services)
         .filter(([, { networks }]) => networks?.includes('edge'))
         .map(([name]) => name),
-    ).toEqual(['temporal-ui', 'proxy', 'console']);
+    ).toEqual(['temporal-ui', 'proxy', 'identity', 'console']);
   });
 
   it('runs Gate without privileges, on a root that is not written, with time to finish what it began', () => {

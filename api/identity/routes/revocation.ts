@@ -19,13 +19,15 @@ export interface RevocationParts {
   readonly clock: () => number;
   readonly trustDomain: string;
   readonly signList: RevocationSigner;
+  /** Called when a row waits for the ledger. */
+  readonly onRevoked: () => void;
   /** How long a list counts. */
   readonly lifeMs: number;
 }
 
 /** Takes certificates back, and says which were (docs/architecture/identity.md#revocation). */
 export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void {
-  const { store, administratorOf, clock, trustDomain, signList, lifeMs } = parts;
+  const { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked } = parts;
   const onRequest = administratorFirst(administratorOf);
   const by = ({ sub }: Administrator, reason: string | undefined): RevokedBy => ({
     by: sub,
@@ -39,11 +41,13 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     const who = by(administrator, asked.reason);
     if (asked.kind === 'svid') {
       const { id, revokedMs } = await store.revokeSvid(asked.svid_id, administrator.tenant, who);
+      onRevoked();
       return { kind: 'svid' as const, id, revoked_at: revokedMs === null ? null : new Date(revokedMs).toISOString() };
     }
     // No grant was ever issued.
     if (asked.kind === 'grant') throw new GateError('not_found');
     const count = await store.revokeAgent(asked.agent_id, administrator.tenant, who);
+    onRevoked();
     return {
       kind: 'agent' as const,
       id: asked.agent_id,
@@ -71,6 +75,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
         administrator.tenant,
         by(administrator, request.body.reason),
       );
+      onRevoked();
       return {
         agent_id: request.params.id,
         recovery_generation: recoveryGeneration,

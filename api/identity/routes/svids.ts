@@ -5,10 +5,12 @@ import {
   enrollmentSvidRequest,
   issuedSvid,
   SVID_TTL_SECONDS,
+  svidRenewRequest,
   svidRequest,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import type { CertificateRequest, IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
+import { parseSpiffe } from '../../../domain/identity/spiffe.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
 import { bearerOf } from '../../plugins/bearer.js';
 import { administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
@@ -19,17 +21,24 @@ export interface SvidParts {
   readonly readRequest: (pem: string) => Promise<CertificateRequest>;
   readonly administratorOf: AdministratorOf;
   readonly metrics: IdentityMetrics;
+  readonly trustDomain: string;
+  /** Called when a row waits for the ledger. */
+  readonly onIssued: () => void;
 }
 
 /** First certificates by a one-use token, and the next ones by the current certificate (docs/architecture/identity.md). */
-export function svidRoutes(app: ServiceApp, { issuing, readRequest, administratorOf, metrics }: SvidParts): void {
+export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
+  const { issuing, readRequest, administratorOf, metrics, trustDomain, onIssued } = parts;
+
   async function issue(
     authority: IssuanceAuthority,
     asked: { readonly csr_pem: string; readonly ttl_seconds: number },
   ): Promise<z.infer<typeof issuedSvid>> {
     try {
+      await issuing.assertKnown(authority);
       if (asked.ttl_seconds > SVID_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
       const svid = await issuing.issue(await readRequest(asked.csr_pem), authority, asked.ttl_seconds);
+      onIssued();
       metrics.issued(authority.kind);
       return {
         id: svid.id,
@@ -79,6 +88,19 @@ export function svidRoutes(app: ServiceApp, { issuing, readRequest, administrato
     const { tenant, agent_name: agent, attestation } = request.body;
     if (attestation !== undefined) throw new GateError('attestation_verifier_unavailable');
     return issue({ kind: 'leaf', ...itself(request.caller, tenant, agent) }, request.body);
+  });
+
+  // Where the proxy saw the agent's connection. It names no other agent than that certificate does.
+  app.post('/svid/renew', { schema: { body: svidRenewRequest, response: { 200: issuedSvid } } }, (request) => {
+    const { agent_spiffe: spiffe, credential_fingerprint: fingerprint, public_key_sha256, attestation } = request.body;
+    if (attestation !== undefined) throw new GateError('attestation_verifier_unavailable');
+    const identity = parseSpiffe(spiffe, trustDomain);
+    if (identity?.kind !== 'agent') throw new GateError('issuance_authority_denied', 'this is no agent of this domain');
+    const { tenant, agent } = identity;
+    return issue(
+      { kind: 'leaf', tenant, agent, spiffe, fingerprint, publicKeySha256: public_key_sha256 },
+      request.body,
+    );
   });
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../../contracts/ledger.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { errorText, GateError } from '../../../domain/errors.js';
+import { isOfIdentity } from '../../../domain/identity/identity-rows.js';
 import { isOfPolicyChange } from '../../../domain/policy/library-rows.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -101,6 +102,8 @@ export function logRoutes({
           });
         if (request.caller?.callerId === CALLER_IDS.policyEngine && !rows.every(isOfPolicyChange))
           throw new GateError('capability_denied', 'the policy engine appends the rows of policy changes alone');
+        if (request.caller?.callerId === CALLER_IDS.identity && !rows.every(isOfIdentity))
+          throw new GateError('capability_denied', 'identity appends the rows of certificates alone');
         const answers = await writer.append(rows as typeof request.body.rows);
         return reply.code(statusOf(answers)).send({ receipts: answers });
       },

@@ -1,5 +1,3 @@
-import type { TLSSocket } from 'node:tls';
-import type { FastifyRequest } from 'fastify';
 import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import { executionReceipt, receiptRecorded } from '../../../contracts/execution-receipt.js';
 import type { Ledger } from '../../../contracts/ledger.js';
@@ -11,7 +9,7 @@ import type { Signer } from '../../../domain/identity/signer.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, bodyText } from '../mcp-requests.js';
+import { agentOf, bodyText, certificateOf } from '../mcp-requests.js';
 
 export interface ExecutionReceiptOptions {
   readonly calls: CallStore;
@@ -69,11 +67,3 @@ export function registerExecutionReceipts(
 
 const invalid = (why: string): GateError =>
   new GateError('execution_receipt_invalid', `the receipt is refused: ${why}`);
-
-/** The certificate by which the caller is known: a token has no key that could have signed, whatever certificate is shown beside it. */
-function certificateOf({ raw: { socket } }: FastifyRequest, fingerprint: string) {
-  const certificate = 'getPeerX509Certificate' in socket ? (socket as TLSSocket).getPeerX509Certificate() : undefined;
-  const known = certificate?.fingerprint256.replaceAll(':', '').toLowerCase() === fingerprint;
-  if (!certificate || !known) throw new GateError('certificate_required');
-  return certificate;
-}

@@ -1,0 +1,113 @@
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { rowContent } from '../../domain/crypto/row-content.js';
+import { errorText, GateError } from '../../domain/errors.js';
+
+/**
+ * The columns that a row's mark covers, by table and in this order: everything by which a certificate is given, counts or is told of
+ * (docs/architecture/identity.md#marks).
+ */
+const MARKED = {
+  identity_state: ['id', 'revocation_generation', 'bundle_sequence', 'bundle_sha256'],
+  identity_agents: [
+    'id',
+    'tenant',
+    'agent_name',
+    'svid_bootstrap_state',
+    'recovery_generation',
+    'created_by_sub',
+    'created_ms',
+    'renewals',
+  ],
+  identity_enrollments: [
+    'token_sha256',
+    'agent_id',
+    'recovery_generation',
+    'expires_ms',
+    'created_by_sub',
+    'intent_id',
+  ],
+  identity_intents: [
+    'id',
+    'agent_id',
+    'tenant',
+    'agent_name',
+    'csr_sha256',
+    'public_key_sha256',
+    'authority_kind',
+    'recovery_generation',
+    'prior_svid_id',
+    'caller_spiffe',
+    'caller_fingerprint',
+    'state',
+    'requested_ms',
+  ],
+  identity_svids: [
+    'id',
+    'agent_id',
+    'tenant',
+    'agent_name',
+    'spiffe_id',
+    'serial',
+    'credential_fingerprint',
+    'public_key_sha256',
+    'cert_pem',
+    'not_before_ms',
+    'not_after_ms',
+    'issuance_intent_id',
+    'superseded_ms',
+    'superseded_by',
+    'revoked_ms',
+    'revoked_by_sub',
+    'revoked_reason',
+    'listed_generation',
+    'refused_from_ms',
+  ],
+  identity_outbox: ['id', 'content'],
+} as const;
+
+export type MarkedTable = keyof typeof MARKED;
+const TABLES = Object.keys(MARKED) as readonly MarkedTable[];
+
+const isNumber = (column: string): boolean =>
+  column.endsWith('_ms') || column.endsWith('_generation') || column.endsWith('_sequence') || column === 'renewals';
+
+const MAC_USE = 'gate.identity-row/1';
+
+/** The marks of identity's rows: the table's name is in what is authenticated, so that no row passes for one of another table. */
+export function identityMarks(keys: KeyRing) {
+  const contents = new Map(
+    TABLES.map((table) => {
+      const columns: readonly string[] = MARKED[table];
+      const numbers = table === 'identity_state' ? [...columns.filter(isNumber), 'id'] : columns.filter(isNumber);
+      return [table, rowContent(columns, numbers)];
+    }),
+  );
+  const message = (table: MarkedTable, row: object): string =>
+    contents.get(table)?.messageOf(`gate.${table}/1`, row as Readonly<Record<string, unknown>>) ?? table;
+
+  /** What is wrong with a row, or `null`. */
+  function fault(table: MarkedTable, row: { readonly mac: string }): string | null {
+    try {
+      return keys.authentic(row.mac, message(table, row), MAC_USE) ? null : 'its mark does not hold';
+    } catch (error) {
+      return errorText(error);
+    }
+  }
+  const named = (table: MarkedTable, row: object): string =>
+    `${table} ${String((row as { id?: unknown; agent_id?: unknown }).id ?? (row as { agent_id?: unknown }).agent_id)}`;
+
+  return {
+    markOf: (table: MarkedTable, row: object): string => keys.authenticate(message(table, row), MAC_USE),
+    fault: (table: MarkedTable, row: { readonly mac: string }): string | null => {
+      const found = fault(table, row);
+      return found === null ? null : `${named(table, row)}: ${found}`;
+    },
+    /** The row, where Gate wrote it as it is. Throws `identity_tampered` with its place. */
+    intact<Found extends { readonly mac: string }>(table: MarkedTable, row: Found): Found {
+      const found = fault(table, row);
+      if (found !== null)
+        throw new GateError('identity_tampered', `edited in the store: ${named(table, row)}: ${found}`);
+      return row;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { EventKind } from '../../contracts/event-kinds.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { fittingRow } from '../ledger/fitting-row.js';
+
+/** Who writes the rows of certificates. */
+export const IDENTITY_AGENT = 'gate-identity';
+
+const KINDS = [
+  'identity.svid_issued',
+  'identity.svid_renewed',
+  'svid.revoked',
+  'agent.svid_recovery_opened',
+] as const satisfies readonly EventKind[];
+export type IdentityEventKind = (typeof KINDS)[number];
+
+/** What happened to a certificate, or to an agent that has none. */
+export interface IdentityEvent {
+  readonly kind: IdentityEventKind;
+  /** What happened once: the same event always makes the same row. */
+  readonly subject: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly agentId: string;
+  /** Who did it: a person, or the agent itself by its SPIFFE id. */
+  readonly by: string;
+  readonly reason: string | null;
+  readonly svid?: {
+    readonly id: string;
+    readonly spiffe: string;
+    readonly serial: string;
+    readonly fingerprint: string;
+    readonly notAfterMs: number;
+  };
+  readonly priorSvidId?: string | null;
+  readonly recoveryGeneration?: number;
+}
+
+const WORDS: Readonly<Record<IdentityEventKind, string>> = {
+  'identity.svid_issued': 'a first certificate',
+  'identity.svid_renewed': 'the next certificate',
+  'svid.revoked': 'a certificate was revoked',
+  'agent.svid_recovery_opened': 'a recovery was opened',
+};
+
+/** The row of an event. Its id is made of what happened, so that it is appended once, however often it is sent. */
+export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id: string } {
+  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration } = event;
+  const payload = reason === null ? null : canonicalJson({ reason });
+  return fittingRow({
+    id: uuidFromDigest('gate.identity-event', kind, subject),
+    agent_id: IDENTITY_AGENT,
+    method: kind,
+    event_kind: kind,
+    intent_category: 'Privileged Action',
+    authorized: true,
+    reasoning: `${WORDS[kind]} of ${tenant}/${agent}`,
+    policy_decision: {
+      agent,
+      agent_id: agentId,
+      ...(svid && {
+        svid_id: svid.id,
+        serial: svid.serial,
+        not_after: new Date(svid.notAfterMs).toISOString(),
+      }),
+      ...(priorSvidId !== undefined && { prior_svid_id: priorSvidId }),
+      ...(recoveryGeneration !== undefined && { recovery_generation: recoveryGeneration }),
+    },
+    state_namespace: 'operator',
+    correlation_id: uuidFromDigest('gate.identity-agent', agentId),
+    source: 'identity',
+    tenant,
+    actor_sub: by,
+    ...(svid && { agent_spiffe: svid.spiffe, credential_fingerprint: svid.fingerprint }),
+    ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+  });
+}
+
+/** A row about a certificate, and about no call: what identity may append. */
+export function isOfIdentity(row: unknown): boolean {
+  const { method, event_kind: kind, agent_id: agent } = (row ?? {}) as Partial<NewLedgerRow>;
+  return method === kind && KINDS.some((known) => known === kind) && agent === IDENTITY_AGENT;
+}
