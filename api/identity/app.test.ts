@@ -587,8 +587,10 @@ describe.each(STORES)('identity on %s', (kind) => {
       await first('other');
       await eventually('the other row is there', async () => told.length === 1);
       expect(told).toMatchObject([{ policy_decision: { agent: 'other' } }]);
-      const { details } = (await service.health.inject('/readyz')).json<{ details: Record<string, string> }>();
-      expect(details['outbox_worker']).toContain('edited in the store: identity_outbox');
+      await eventually('the readiness names the row', async () => {
+        const { details } = (await service.health.inject('/readyz')).json<{ details: Record<string, string> }>();
+        return details['outbox_worker']?.includes('edited in the store: identity_outbox') ?? false;
+      });
     });
   });
 

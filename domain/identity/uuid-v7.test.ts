@@ -10,4 +10,8 @@ describe('RFC 9562 5.7: a version 7 UUID', () => {
     expect(uuidV7(1_000) < uuidV7(1_001)).toBe(true);
     expect(new Set(Array.from({ length: 1_000 }, () => uuidV7(1_000))).size).toBe(1_000);
   });
+  it('sorts those of one millisecond as they were made', () => {
+    const made = Array.from({ length: 2_000 }, () => uuidV7(2_000));
+    expect([...made].sort()).toEqual(made);
+  });
 });

@@ -230,7 +230,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
       form: patternOf(button.path, FORMS) ?? button.path,
     }));
 
-  /** Only a template that is in force and has parameters has it (`console/policies.ts`). */
+  /** Only a template that is in force and has parameters has it (`console/pages/templates/template.tsx`). */
   const OF_A_PARAMETER = '/policies/templates/:name/set';
   /** Nobody showed such a code, and nobody decides under such a name. */
   const SAYS_WHY_NOT: Readonly<Record<string, string>> = {

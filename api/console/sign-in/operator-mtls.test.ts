@@ -440,7 +440,7 @@ describe('a registry that cannot be read', () => {
   });
 
   it.each<[string, () => unknown, RegExp]>([
-    ['no list', () => ({}), /array/],
+    ['no list', () => ({}), /has to be a list/],
     ['a certificate twice', () => [entry('ada'), entry('ada', { role: 'admin' })], /twice/],
     ['a role that there is not', () => [entry('ada', { role: 'root' })], /0\.role/],
     ['no tenant', () => [entry('ada', { tenant: undefined })], /0\.tenant/],
