@@ -356,7 +356,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         .filter((path) => path !== OF_A_PARAMETER)
         .map((path) => [path, SAYS_WHY_NOT[path] ?? 'done']);
       expect(Object.fromEntries(pressed)).toEqual(Object.fromEntries(expected));
-    }, 120_000);
+    }, 300_000);
   });
 
   it.each([
