@@ -109,6 +109,10 @@ export function enterByPasskey(): void {
     history.replaceState(null, '', location.pathname);
     for (const name of ['name', 'token']) field(begun, name).value = given.get(name) ?? '';
   }
+  // Another invitation that is opened where this page stands loads no page by itself.
+  addEventListener('hashchange', () => {
+    if (begun && new URLSearchParams(location.hash.slice(1)).has('token')) location.reload();
+  });
   const onSubmit = (form: HTMLFormElement | null, does: (form: HTMLFormElement) => Promise<void>): void =>
     form?.addEventListener('submit', (event) => {
       event.preventDefault();

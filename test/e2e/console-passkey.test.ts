@@ -3,9 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { readAssets } from '../../api/console/assets.js';
 import { passkeyMode } from '../../api/console/sign-in/passkey.js';
 import { freePort } from '../../stack/programs/free-port.js';
+import { seriousInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
+import { eventually } from '../support/waiting.js';
 import { watchedPage } from '../support/watched-page.js';
 
 const executable = chromiumPath();
@@ -55,6 +57,9 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
   };
   const register = async (page: Page, link: string): Promise<void> => {
     await page.goto(link);
+    await registerHere(page);
+  };
+  const registerHere = async (page: Page): Promise<void> => {
     await page.getByRole('button', { name: 'Register' }).click();
     await page.getByText(/^Registered\./).waitFor();
     expect(await page.getByLabel('The public key of your passkey').textContent()).toContain('BEGIN PUBLIC KEY');
@@ -67,8 +72,18 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
 
   it('registers the first by the link of the settings, whose token leaves the history, and invites the next', async () => {
     const ana = await device();
-    await register(ana.page, `${address}/register#name=ana&token=${FIRST}`);
+    const isAccessible = async (page: Page) => expect(await seriousInBothThemes(page)).toEqual([]);
+    // An invitation of somebody else, in the same tab.
+    await ana.page.goto(`${address}/register#name=eve&token=another`);
+    await isAccessible(ana.page);
+    await ana.page.goto(`${address}/register#name=ana&token=${FIRST}`);
+    await eventually('it is read', async () => {
+      const name = await ana.page.getByLabel('Name').inputValue();
+      return name === 'ana' && new URL(ana.page.url()).hash === '';
+    });
+    await registerHere(ana.page);
     expect(ana.page.url()).toBe(`${address}/register`);
+    await isAccessible(ana.page);
     await signIn(ana.page, 'ana');
     await ana.page.waitForURL(`${address}/me`);
     await ana.page.getByText('webauthn:ana').first().waitFor();
@@ -77,6 +92,7 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
     await ana.page.getByRole('button', { name: 'Invite' }).click();
     const said = ana.page.getByText(/^For ben, until/);
     await said.waitFor();
+    await isAccessible(ana.page);
     const link = /http\S+$/.exec((await said.textContent()) ?? '')?.[0] ?? '';
 
     const ben = await device();
@@ -94,6 +110,7 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
     await ben.verifies(false);
     await signIn(ben.page, 'ben');
     await ben.page.getByText(/^Not done/).waitFor();
+    await isAccessible(ben.page);
     await ben.verifies(true);
     // On a device that has no passkey of that name.
     await signIn(ben.page, 'ana');

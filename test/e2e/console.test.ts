@@ -2,3 +2,4 @@
 import './console/audit.js';
 import './console/queue.js';
 import './console/policies.js';
+import './console/at-once.js';
