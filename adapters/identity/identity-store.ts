@@ -48,7 +48,7 @@ type Database = Kysely<IdentityTables>;
 export interface IdentityStoreOptions {
   /** How long a certificate counts beside the one that took its place. */
   readonly supersededMs?: number;
-  /** The entries of one list, about. */
+  /** The entries of one list, and of one number. */
   readonly mostListed?: number;
   /** Certificates that an agent may ask for in an hour with the one before. */
   readonly renewalsPerHour?: number;
@@ -57,7 +57,10 @@ export interface IdentityStoreOptions {
 }
 
 const SUPERSEDED_MS = 60_000;
-const MOST_LISTED = 5_000;
+/** Under a megabyte, which a proxy has in well under the two seconds that it waits. */
+const MOST_LISTED = 2_000;
+/** A proxy whose clock is behind takes a superseded certificate for longer: a revocation of its agent reaches it for so long. */
+const SKEW_MS = 300_000;
 const RENEWALS_PER_HOUR = 60;
 const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -339,7 +342,10 @@ export async function openIdentityStore(
     return row ? intact('identity_listings', row).history : NO_HISTORY;
   }
 
-  /** Puts certificates onto the list under the next number. Who holds a number back until its end keeps all greater ones back. */
+  /**
+   * Puts certificates onto the list under the next number, or the next ones where they are more than one answer has. Who holds a number back until
+   * its end keeps all greater ones back.
+   */
   async function list(
     within: Database,
     rows: readonly Row<'identity_svids'>[],
@@ -347,21 +353,25 @@ export async function openIdentityStore(
     changes: Partial<Row<'identity_svids'>>,
   ): Promise<boolean> {
     const state = await lockedState(within);
-    const before = Number(state.revocation_generation);
-    const generation = before + 1;
-    await changeState(within, state, { revocation_generation: generation });
+    let generation = Number(state.revocation_generation);
+    let history = await historyUpTo(within, generation);
     const why = changes.revoked_ms === undefined ? 'superseded' : 'revoked';
-    const history = historyWith(
-      await historyUpTo(within, before),
-      generation,
-      rows.map(({ credential_fingerprint: fingerprint }) => ({ fingerprint, why })),
-    );
-    await within
-      .insertInto('identity_listings')
-      .values(marked('identity_listings', { listed_generation: generation, history, listed_ms: nowMs }))
-      .execute();
-    for (const row of rows)
-      if (!(await change(within, 'identity_svids', row, { ...changes, listed_generation: generation }))) return false;
+    for (let from = 0; from < rows.length; from += mostListed) {
+      const part = rows.slice(from, from + mostListed);
+      generation += 1;
+      history = historyWith(
+        history,
+        generation,
+        part.map(({ credential_fingerprint: fingerprint }) => ({ fingerprint, why })),
+      );
+      await within
+        .insertInto('identity_listings')
+        .values(marked('identity_listings', { listed_generation: generation, history, listed_ms: nowMs }))
+        .execute();
+      for (const row of part)
+        if (!(await change(within, 'identity_svids', row, { ...changes, listed_generation: generation }))) return false;
+    }
+    await changeState(within, state, { revocation_generation: generation });
     return true;
   }
 
@@ -535,19 +545,24 @@ export async function openIdentityStore(
       }),
   };
 
-  /** Revokes what still counts of these, and says how many that were. */
+  /** Revokes what still counts of these, and says how many that were. Of an agent, not what a newer certificate took the place of long ago. */
   async function revokeRows(
     within: Database,
     of: { readonly column: 'id' | 'agent_id'; readonly value: string },
     { by, reason, nowMs }: RevokedBy,
   ): Promise<number> {
-    const revoked = await within
+    const counting = within
       .selectFrom('identity_svids')
       .selectAll()
       .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
-      .where('not_after_ms', '>', nowMs)
-      .execute();
+      .where('not_after_ms', '>', nowMs);
+    const revoked = await (of.column === 'id'
+      ? counting
+      : counting.where((where) =>
+          where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
+        )
+    ).execute();
     if (revoked.length > 0) {
       const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
       if (!(await list(within, revoked, nowMs, changes)))

@@ -915,6 +915,18 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect([await hear(), proxy.position()]).toEqual(['whole', 3]);
     });
 
+    it('of an agent leaves out what a newer certificate took the place of long ago, which counts nowhere', async () => {
+      const { id: old, cert_pem: pem, agentId } = await first();
+      const { id: before, cert_pem: second } = issuedSvid.parse(
+        (await renew(pem, (await certificateRequest()).pem)).json(),
+      );
+      now += 61_000 + 300_000;
+      const { id: current } = issuedSvid.parse((await renew(second, (await certificateRequest()).pem)).json());
+      expect((await revoke({ kind: 'agent', agent_id: agentId })).json()).toMatchObject({ revoked_svids: 2 });
+      const told = new Map((await list()).svids.map(({ svid_id, why }) => [svid_id, why]));
+      expect([old, before, current].map((id) => told.get(id))).toEqual(['superseded', 'revoked', 'revoked']);
+    });
+
     it('of many comes in parts, each number whole', async () => {
       const bounded = await openIdentityStore(place.target, place.keys, { mostListed: 2 });
       await service.close();
@@ -923,7 +935,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const { cert_pem: second } = (await renew(pem, (await certificateRequest()).pem)).json<{ cert_pem: string }>();
       await renew(second, (await certificateRequest()).pem);
       const more = [await first('second'), await first('third')];
-      // Three under one number, then one under each.
+      // Three under two numbers, then one under each.
       await revoke({ kind: 'agent', agent_id: agentId });
       for (const { id } of more) await revoke({ kind: 'svid', svid_id: id });
       const parts: [number, number, number][] = [];
@@ -934,8 +946,9 @@ describe.each(STORES)('identity on %s', (kind) => {
         after = generation;
       }
       expect(parts).toEqual([
-        [3, 5, 3],
-        [5, 5, 2],
+        [3, 6, 2],
+        [5, 6, 2],
+        [6, 6, 1],
       ]);
       await bounded.close();
     });
