@@ -93,8 +93,12 @@ export const revocationContent = z.strictObject({
   trust_domain: z.string(),
   /** The list has what was taken back after this number… */
   after: z.number().int(),
+  /** The digest of all that came onto the list up to `after`; `null` where the number is none of this store's. */
+  after_history: hex64.nullable(),
   /** …up to this one, and nothing of it is left out. */
   generation: z.number().int(),
+  /** The same digest up to `generation`: two stores that have it have the same list. */
+  history: hex64,
   /** The number now: where it is greater, there is more. */
   latest: z.number().int(),
   generated_at: instant,

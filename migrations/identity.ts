@@ -101,9 +101,24 @@ const marks: Migration = {
   },
 };
 
+/**
+ * 0005: what came onto the list of revocations under each number, with a digest of all before it, by which a proxy tells a store that was put
+ * back to an earlier day (docs/architecture/identity.md#revocation). Numbers that were given before have none. A new table.
+ */
+const listings: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_listings (
+      listed_generation ${integer} not null primary key, history ${text} not null, listed_ms ${integer} not null,
+      mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
   '0003-ledger-rows': ledgerRows,
   '0004-marks': marks,
+  '0005-listings': listings,
 };

@@ -8,6 +8,7 @@ import { errorText, GateError } from '../../domain/errors.js';
  */
 const MARKED = {
   identity_state: ['id', 'revocation_generation', 'bundle_sequence', 'bundle_sha256'],
+  identity_listings: ['listed_generation', 'history', 'listed_ms'],
   identity_agents: [
     'id',
     'tenant',
@@ -93,8 +94,12 @@ export function identityMarks(keys: KeyRing) {
       return errorText(error);
     }
   }
-  const named = (table: MarkedTable, row: object): string =>
-    `${table} ${String((row as { id?: unknown; agent_id?: unknown }).id ?? (row as { agent_id?: unknown }).agent_id)}`;
+  /** What names a row, beside its table. */
+  const NAMES = ['id', 'agent_id', 'listed_generation'];
+  const named = (table: MarkedTable, row: object): string => {
+    const by: Readonly<Record<string, unknown>> = { ...row };
+    return `${table} ${String(by[NAMES.find((name) => name in by) ?? ''])}`;
+  };
 
   return {
     markOf: (table: MarkedTable, row: object): string => keys.authenticate(message(table, row), MAC_USE),

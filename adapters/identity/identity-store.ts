@@ -11,7 +11,13 @@ import type {
   IssuanceStore,
   Svid,
 } from '../../domain/identity/issuing.js';
-import type { Revocations, RevocationStore, RevokedBy } from '../../domain/identity/revocation.js';
+import {
+  historyWith,
+  NO_HISTORY,
+  type Revocations,
+  type RevocationStore,
+  type RevokedBy,
+} from '../../domain/identity/revocation.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
@@ -42,7 +48,7 @@ type Database = Kysely<IdentityTables>;
 export interface IdentityStoreOptions {
   /** How long a certificate counts beside the one that took its place. */
   readonly supersededMs?: number;
-  /** The entries of one list, about. */
+  /** The entries of one list, and of one number. */
   readonly mostListed?: number;
   /** Certificates that an agent may ask for in an hour with the one before. */
   readonly renewalsPerHour?: number;
@@ -51,7 +57,10 @@ export interface IdentityStoreOptions {
 }
 
 const SUPERSEDED_MS = 60_000;
-const MOST_LISTED = 5_000;
+/** Under a megabyte, which a proxy has in well under the two seconds that it waits. */
+const MOST_LISTED = 2_000;
+/** A proxy whose clock is behind takes a superseded certificate for longer: a revocation of its agent reaches it for so long. */
+const SKEW_MS = 300_000;
 const RENEWALS_PER_HOUR = 60;
 const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -76,7 +85,7 @@ export async function openIdentityStore(
   const { intact } = marks;
 
   /** Changes a row that was just read, and marks it anew. `false` where somebody changed it since. */
-  async function change<Table extends Exclude<MarkedTable, 'identity_outbox'>>(
+  async function change<Table extends Exclude<MarkedTable, 'identity_outbox' | 'identity_listings'>>(
     within: Database,
     table: Table,
     was: Row<Table> & { readonly mac: string },
@@ -323,18 +332,46 @@ export async function openIdentityStore(
       .execute();
   }
 
-  /** Puts certificates onto the list under the next number. Who holds a number back until its end keeps all greater ones back. */
+  /** The digest of the list up to a number. Numbers of before there were digests count as a list that nothing came onto. */
+  async function historyUpTo(within: Database, generation: number): Promise<string> {
+    const row = await within
+      .selectFrom('identity_listings')
+      .selectAll()
+      .where('listed_generation', '=', generation)
+      .executeTakeFirst();
+    return row ? intact('identity_listings', row).history : NO_HISTORY;
+  }
+
+  /**
+   * Puts certificates onto the list under the next number, or the next ones where they are more than one answer has. Who holds a number back until
+   * its end keeps all greater ones back.
+   */
   async function list(
     within: Database,
     rows: readonly Row<'identity_svids'>[],
-    changes: (row: Row<'identity_svids'>) => Partial<Row<'identity_svids'>>,
+    nowMs: number,
+    changes: Partial<Row<'identity_svids'>>,
   ): Promise<boolean> {
     const state = await lockedState(within);
-    const generation = Number(state.revocation_generation) + 1;
+    let generation = Number(state.revocation_generation);
+    let history = await historyUpTo(within, generation);
+    const why = changes.revoked_ms === undefined ? 'superseded' : 'revoked';
+    for (let from = 0; from < rows.length; from += mostListed) {
+      const part = rows.slice(from, from + mostListed);
+      generation += 1;
+      history = historyWith(
+        history,
+        generation,
+        part.map(({ credential_fingerprint: fingerprint }) => ({ fingerprint, why })),
+      );
+      await within
+        .insertInto('identity_listings')
+        .values(marked('identity_listings', { listed_generation: generation, history, listed_ms: nowMs }))
+        .execute();
+      for (const row of part)
+        if (!(await change(within, 'identity_svids', row, { ...changes, listed_generation: generation }))) return false;
+    }
     await changeState(within, state, { revocation_generation: generation });
-    for (const row of rows)
-      if (!(await change(within, 'identity_svids', row, { ...changes(row), listed_generation: generation })))
-        return false;
     return true;
   }
 
@@ -450,7 +487,7 @@ export async function openIdentityStore(
           assert(
             prior.revoked_ms === null &&
               prior.superseded_ms === null &&
-              (await list(within, [prior], () => superseded)) &&
+              (await list(within, [prior], nowMs, superseded)) &&
               (await change(within, 'identity_agents', agent, { renewals: Number(agent.renewals) + 1 })),
             'the certificate was revoked or superseded meanwhile',
           );
@@ -508,22 +545,27 @@ export async function openIdentityStore(
       }),
   };
 
-  /** Revokes what still counts of these, and says how many that were. */
+  /** Revokes what still counts of these, and says how many that were. Of an agent, not what a newer certificate took the place of long ago. */
   async function revokeRows(
     within: Database,
     of: { readonly column: 'id' | 'agent_id'; readonly value: string },
     { by, reason, nowMs }: RevokedBy,
   ): Promise<number> {
-    const revoked = await within
+    const counting = within
       .selectFrom('identity_svids')
       .selectAll()
       .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
-      .where('not_after_ms', '>', nowMs)
-      .execute();
+      .where('not_after_ms', '>', nowMs);
+    const revoked = await (of.column === 'id'
+      ? counting
+      : counting.where((where) =>
+          where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
+        )
+    ).execute();
     if (revoked.length > 0) {
       const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
-      if (!(await list(within, revoked, () => changes)))
+      if (!(await list(within, revoked, nowMs, changes)))
         throw new GateError('store_unavailable', 'a certificate of this agent changed meanwhile; ask again');
     }
     for (const one of revoked)
@@ -630,6 +672,14 @@ export async function openIdentityStore(
         const latest = Number(checkedState(state).revocation_generation);
         // Whoever knows nothing yet is told of each that somebody took off the list too.
         if (after === 0) await assertAll(within, nowMs);
+        const afterHistory = after > latest ? null : await historyUpTo(within, after);
+        const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
+          generation,
+          latest,
+          history: await historyUpTo(within, generation),
+          afterHistory,
+          svids: svids.map(listedOf),
+        });
         const listed = within
           .selectFrom('identity_svids')
           .selectAll()
@@ -643,14 +693,14 @@ export async function openIdentityStore(
           .execute();
         for (const row of rows) intact('identity_svids', row);
         const beyond = rows[mostListed];
-        if (!beyond) return { generation: latest, latest, svids: rows.map(listedOf) };
+        if (!beyond) return upTo(latest, rows);
         // Each number whole, or not at all.
         const next = Number(beyond.listed_generation);
         const whole = rows.filter((row) => Number(row.listed_generation) < next);
-        if (whole.length > 0) return { generation: next - 1, latest, svids: whole.map(listedOf) };
+        if (whole.length > 0) return upTo(next - 1, whole);
         const all = await listed.where('listed_generation', '=', next).execute();
         for (const row of all) intact('identity_svids', row);
-        return { generation: next, latest, svids: all.map(listedOf) };
+        return upTo(next, all);
       }),
   };
 

@@ -11,6 +11,14 @@ export interface IdentityTables {
     bundle_sha256: string;
     mac: string;
   };
+  /** What came onto the list of revocations under each number. */
+  identity_listings: {
+    listed_generation: Count;
+    /** The digest of the list up to this number. */
+    history: string;
+    listed_ms: Count;
+    mac: string;
+  };
   identity_agents: {
     id: string;
     tenant: string;

@@ -12,7 +12,9 @@ beforeAll(async () => {
 const content: RevocationContent = {
   trust_domain: 'gate.local',
   after: 3,
+  after_history: '3'.repeat(64),
   generation: 5,
+  history: '5'.repeat(64),
   latest: 5,
   generated_at: '2026-11-29T10:00:00.000Z',
   expires_at: '2026-11-29T10:05:00.000Z',
@@ -39,6 +41,7 @@ describe('a signed list of revocations', () => {
     ['has its entries in another order', ({ svids }) => ({ svids: svids.toReversed() })],
     ['has another number', () => ({ generation: 6, latest: 6 })],
     ['was asked for after another number', () => ({ after: 4 })],
+    ['has another history', () => ({ history: '3'.repeat(64) })],
     ['counts for longer', () => ({ expires_at: '2026-11-29T12:00:00.000Z' })],
     ['has the signature of nothing', ({ signature }) => ({ signature: { ...signature, value: '' } })],
   ])('is refused where it %s', (_what, change) => {

@@ -12,6 +12,7 @@ import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identi
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/issuing.js';
+import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
@@ -45,6 +46,21 @@ const workload = (name: string): Caller => ({
   callerId: `service-${name}`,
   fingerprint: 'f'.repeat(64),
 });
+
+const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids'];
+const contentOf = (place: TestLedgerPlace) =>
+  Promise.all(TABLES.map(async (table) => [table, await place.sql(`select * from identity_${table}`)] as const));
+/** As a backup that is restored. */
+async function putBack(place: TestLedgerPlace, content: Awaited<ReturnType<typeof contentOf>>): Promise<void> {
+  for (const [table, rows] of content) {
+    await place.sql(`delete from identity_${table}`);
+    for (const row of rows) {
+      const columns = Object.keys(row);
+      const places = columns.map(() => '?').join(', ');
+      await place.sql(`insert into identity_${table} (${columns.join(', ')}) values (${places})`, Object.values(row));
+    }
+  }
+}
 
 describe.each(STORES)('identity on %s', (kind) => {
   let place: TestLedgerPlace;
@@ -100,8 +116,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     now = START_MS;
     [ledgerAway, told] = [false, []];
     caller = workload('console');
-    for (const table of ['outbox', 'agents', 'enrollments', 'intents', 'svids'])
-      await place.sql(`delete from identity_${table}`);
+    for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
     await place.sql(
       "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
     );
@@ -532,6 +547,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       ['takes a certificate off the list', 'update identity_svids set listed_generation = null', listing],
       ['puts another certificate onto the list', "update identity_svids set credential_fingerprint = 'f'", listing],
       ['makes the list an older one', 'update identity_state set revocation_generation = 0', listing],
+      ['gives the list another history', "update identity_listings set history = 'f'", listing],
       ['takes its mark away', "update identity_svids set mac = ''", listing],
       ['takes the mark of the numbers away', "update identity_state set mac = ''", listing],
       [
@@ -547,7 +563,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const reply = (await act(begun)) as Awaited<ReturnType<typeof ask>>;
       isRefused(reply, 409, 'identity_tampered');
       expect(reply.json<{ reason: string }>().reason).toMatch(
-        /^edited in the store: identity_(svids|state|agents) \S+: its mark does not hold$/,
+        /^edited in the store: identity_(svids|state|listings|agents) \S+: its mark does not hold$/,
       );
       expect(await svids()).toHaveLength(1);
     });
@@ -869,6 +885,48 @@ describe.each(STORES)('identity on %s', (kind) => {
       isRefused(await ask('GET', '/revocation/list?after=x'), 400, 'invalid_request');
     });
 
+    it('is heard whole by a proxy after the store was put back to an earlier state, although its numbers grew again', async () => {
+      const begun = [await first('a'), await first('b'), await first('c')] as const;
+      const ids = begun.map(({ id }) => id);
+      const fingerprints = begun.map(({ cert_pem: pem }) => hash('sha256', new X509Certificate(pem).raw));
+      const proxy = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => now });
+      const hear = async () => proxy.take(await list(proxy.position()));
+      const known = () => fingerprints.map((fingerprint) => proxy.faultOf(fingerprint)?.code ?? null);
+      const backup = await contentOf(place);
+      for (const svid_id of [ids[0], ids[1]]) await revoke({ kind: 'svid', svid_id });
+      expect([await hear(), proxy.position(), known()]).toEqual([
+        'whole',
+        2,
+        ['certificate_revoked', 'certificate_revoked', null],
+      ]);
+      await putBack(place, backup);
+      expect([await hear(), await hear(), known()]).toEqual([
+        'anew',
+        'whole',
+        ['certificate_revoked', 'certificate_revoked', null],
+      ]);
+      // It heard of two others meanwhile.
+      for (const svid_id of [ids[1], ids[0]]) await revoke({ kind: 'svid', svid_id });
+      await hear();
+      await putBack(place, backup);
+      for (const svid_id of [ids[2], ids[1], ids[0]]) await revoke({ kind: 'svid', svid_id });
+      expect(await hear()).toBe('anew');
+      expect([await hear(), proxy.position(), known()]).toEqual(['whole', 3, Array(3).fill('certificate_revoked')]);
+      expect([await hear(), proxy.position()]).toEqual(['whole', 3]);
+    });
+
+    it('of an agent leaves out what a newer certificate took the place of long ago, which counts nowhere', async () => {
+      const { id: old, cert_pem: pem, agentId } = await first();
+      const { id: before, cert_pem: second } = issuedSvid.parse(
+        (await renew(pem, (await certificateRequest()).pem)).json(),
+      );
+      now += 61_000 + 300_000;
+      const { id: current } = issuedSvid.parse((await renew(second, (await certificateRequest()).pem)).json());
+      expect((await revoke({ kind: 'agent', agent_id: agentId })).json()).toMatchObject({ revoked_svids: 2 });
+      const told = new Map((await list()).svids.map(({ svid_id, why }) => [svid_id, why]));
+      expect([old, before, current].map((id) => told.get(id))).toEqual(['superseded', 'revoked', 'revoked']);
+    });
+
     it('of many comes in parts, each number whole', async () => {
       const bounded = await openIdentityStore(place.target, place.keys, { mostListed: 2 });
       await service.close();
@@ -877,7 +935,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const { cert_pem: second } = (await renew(pem, (await certificateRequest()).pem)).json<{ cert_pem: string }>();
       await renew(second, (await certificateRequest()).pem);
       const more = [await first('second'), await first('third')];
-      // Three under one number, then one under each.
+      // Three under two numbers, then one under each.
       await revoke({ kind: 'agent', agent_id: agentId });
       for (const { id } of more) await revoke({ kind: 'svid', svid_id: id });
       const parts: [number, number, number][] = [];
@@ -888,8 +946,9 @@ describe.each(STORES)('identity on %s', (kind) => {
         after = generation;
       }
       expect(parts).toEqual([
-        [3, 5, 3],
-        [5, 5, 2],
+        [3, 6, 2],
+        [5, 6, 2],
+        [6, 6, 1],
       ]);
       await bounded.close();
     });

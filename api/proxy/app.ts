@@ -45,7 +45,7 @@ export interface ProxyOptions
   readonly trustDomain: string;
   readonly tls?: TlsMaterial;
   /** Whether the certificates of agents count. */
-  readonly standing?: Pick<RevocationMirror, 'faultOf' | 'onRevoked' | 'ageMs'> | undefined;
+  readonly standing?: Pick<RevocationMirror, 'faultOf' | 'onRevoked' | 'ageMs' | 'otherHistoryAtMs'> | undefined;
   /** Asks identity for the next certificate of an agent. */
   readonly renewSvid?: RenewSvid | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
@@ -212,11 +212,13 @@ export function createProxyService(options: ProxyOptions): Service {
 }
 
 const revocationsKnown =
-  ({ ageMs }: Pick<RevocationMirror, 'ageMs'>) =>
+  ({ ageMs, otherHistoryAtMs }: Pick<RevocationMirror, 'ageMs' | 'otherHistoryAtMs'>) =>
   (): string => {
     const known = ageMs();
     if (known === null) throw new Error('which certificates were taken back is not known: none of an agent counts');
-    return `heard ${Math.round(known / 1000)} s ago`;
+    const otherAtMs = otherHistoryAtMs();
+    const anew = otherAtMs === null ? '' : `; at ${new Date(otherAtMs).toISOString()} by a store of another history`;
+    return `heard ${Math.round(known / 1000)} s ago${anew}`;
   };
 
 function toGateError(error: FastifyError | GateError): GateError {

@@ -178,6 +178,11 @@ function watchedRevocations(
     onFault: (reason) =>
       logger.error({ event: 'revocations_unknown', reason }, 'what identity took back cannot be asked'),
     onBack: () => logger.info({ event: 'revocations_known' }, 'what identity took back is known again'),
+    onOtherHistory: () =>
+      logger.error(
+        { event: 'revocations_other_history' },
+        'the store of identity was put back to an earlier state, or another one answers: all revocations are asked for anew, and what is known stays known',
+      ),
   });
   onStop('sweeps', 'the watch over revocations', watch.stop);
   return watch;

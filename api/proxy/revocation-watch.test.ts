@@ -4,10 +4,13 @@ import { createRevocationMirror } from '../../domain/identity/revocation-mirror.
 import { eventually } from '../../test/support/waiting.js';
 import { watchRevocations } from './revocation-watch.js';
 
+const historyOf = (generation: number): string => String(generation % 10).repeat(64);
 const listAfter = (after: number, generation: number, latest = generation): RevocationContent => ({
   trust_domain: 'gate.local',
   after,
+  after_history: after > generation ? null : historyOf(after),
   generation,
+  history: historyOf(generation),
   latest,
   generated_at: new Date().toISOString(),
   expires_at: new Date(Date.now() + 60_000).toISOString(),
@@ -30,6 +33,7 @@ describe('the watch over revocations', () => {
       everyMs: 1,
       onFault: (reason) => said.push(reason),
       onBack: () => said.push('back'),
+      onOtherHistory: () => said.push('other'),
     });
     await watch.start();
     expect([asked, mirror.position(), mirror.ageMs() !== null]).toEqual([[0, 2], 5, true]);
@@ -54,9 +58,56 @@ describe('the watch over revocations', () => {
       ask: () => Promise.reject(new Error('nobody answers')),
       onFault: (reason) => said.push(reason),
       onBack: () => undefined,
+      onOtherHistory: () => undefined,
     });
     await watch.start();
     expect([said, mirror.ageMs()]).toEqual([['nobody answers'], null]);
+    await watch.stop();
+  });
+
+  it('asks for all anew where identity has another history, says so once a minute, and goes on', async () => {
+    const mirror = createRevocationMirror({ trustDomain: 'gate.local' });
+    const asked: number[] = [];
+    const said: string[] = [];
+    let steady = 0;
+    let store: (after: number) => RevocationContent = (after) => listAfter(after, 7);
+    const restored = (generation: number) => (after: number) => ({
+      ...listAfter(after, generation),
+      history: 'f'.repeat(64),
+      after_history: after > generation ? null : 'f'.repeat(64),
+    });
+    const watch = watchRevocations({
+      mirror,
+      ask(after) {
+        asked.push(after);
+        return Promise.resolve(store(after));
+      },
+      everyMs: 1,
+      onFault: (reason) => said.push(reason),
+      onBack: () => said.push('back'),
+      onOtherHistory: () => said.push('other'),
+      steadyMs: () => steady,
+    });
+    await watch.start();
+    store = restored(9);
+    await eventually('it knows the other one', () => mirror.position() === 9);
+    expect([asked.slice(asked.indexOf(0, 1) - 1).slice(0, 2), said]).toEqual([[7, 0], ['other']]);
+    expect(mirror.otherHistoryAtMs()).not.toBe(null);
+    store = (after) => listAfter(after, 7);
+    await eventually('it knows the first again', () => mirror.position() === 7);
+    expect(said).toEqual(['other']);
+    steady += 60_000;
+    store = restored(4);
+    await eventually('it knows one that is behind', () => mirror.position() === 4);
+    expect(said).toEqual(['other', 'other']);
+    // Two stores, which answer by turns and in parts.
+    let turn = 0;
+    store = (after) => {
+      turn += 1;
+      return { ...listAfter(after, after + 1, 99), after_history: historyOf(turn), history: 'e'.repeat(64) };
+    };
+    await eventually('it says that it cannot', () => said.length === 3);
+    expect(said[2]).toBe('identity answers from several histories in turn');
     await watch.stop();
   });
 });

@@ -10,14 +10,21 @@ export interface RevocationWatch {
 
 /** Half a second, and the time of a question: a revocation holds at every proxy well within two seconds. */
 const EVERY_MS = 500;
+/** So often it is said at most that identity has another history: behind it there may be several stores, one of which lags. */
+const OTHER_HISTORY_EVERY_MS = 60_000;
 
-/** Keeps a mirror of what identity took back: asks again and again, and says once when that begins to fail, and when it works again. */
+/**
+ * Keeps a mirror of what identity took back: asks again and again, and says once when that begins to fail, when it works again, and when all had to
+ * be asked for anew.
+ */
 export function watchRevocations({
   mirror,
   ask,
   everyMs = EVERY_MS,
   onFault,
   onBack,
+  onOtherHistory,
+  steadyMs = () => performance.now(),
 }: {
   readonly mirror: RevocationMirror;
   /** What was taken back after a number, verified. */
@@ -25,15 +32,34 @@ export function watchRevocations({
   readonly everyMs?: number;
   readonly onFault: (reason: string) => void;
   readonly onBack: () => void;
+  /** The store of identity is not the one that was known, or an earlier state of it. */
+  readonly onOtherHistory: () => void;
+  readonly steadyMs?: () => number;
 }): RevocationWatch {
   let stopped = false;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
 
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+
+  async function askAll(): Promise<void> {
+    let isAnew = false;
+    while (!stopped) {
+      const came = mirror.take(await ask(mirror.position()));
+      if (came === 'whole') return;
+      if (came === 'more') continue;
+      if (isAnew) throw new Error('identity answers from several histories in turn');
+      isAnew = true;
+      if (steadyMs() - saidAtMs < OTHER_HISTORY_EVERY_MS) continue;
+      saidAtMs = steadyMs();
+      onOtherHistory();
+    }
+  }
+
   async function once(): Promise<void> {
     try {
-      while (!stopped && mirror.take(await ask(mirror.position())) === 'more');
+      await askAll();
       if (failing) onBack();
       failing = false;
     } catch (error) {

@@ -29,12 +29,15 @@ const entry = (fingerprint: string, over: Partial<Entry> = {}): Entry => ({
   refused_from: at(now),
   ...over,
 });
+const historyOf = (generation: number): string => String(generation % 10).repeat(64);
 const list = (over: Partial<RevocationContent> = {}): RevocationContent => {
   const generation = over.generation ?? mirror.position();
   return {
     trust_domain: 'gate.local',
     after: mirror.position(),
+    after_history: historyOf(mirror.position()),
     generation,
+    history: historyOf(generation),
     latest: generation,
     generated_at: at(now),
     expires_at: at(now + 300_000),
@@ -104,13 +107,44 @@ describe('what is known of revocations', () => {
     expect(codeOf('gone')).toBe(null);
   });
 
+  it('forgets none because its own clock was ahead for a while', () => {
+    const gone = entry('gone', { not_after: at(now + 380_000) });
+    mirror.take(list({ generation: 1, svids: [gone] }));
+    now += 700_000;
+    mirror.take(list({ generated_at: at(now - 700_000), expires_at: at(now + 200_000) }));
+    now -= 700_000;
+    expect(codeOf('gone')).toBe('certificate_revoked');
+  });
+
+  it.each<[string, () => Partial<RevocationContent>]>([
+    ['a number that is less', () => ({ generation: 4, after_history: null, history: historyOf(4) })],
+    ['a number that is greater', () => ({ generation: 9, after_history: 'f'.repeat(64) })],
+    ['the same number', () => ({ after_history: 'f'.repeat(64), history: 'f'.repeat(64) })],
+  ])('is asked for anew after a list of another history with %s, and all that was known stays known', (_what, over) => {
+    mirror.take(list({ generation: 7, svids: [entry('gone'), entry('old', { why: 'superseded' })] }));
+    passes(1_000);
+    expect(mirror.take(list({ svids: [entry('good')], ...over() }))).toBe('anew');
+    expect([mirror.position(), mirror.otherHistoryAtMs()]).toEqual([0, now]);
+    expect(['gone', 'old', 'good'].map(codeOf)).toEqual(['certificate_revoked', 'certificate_superseded', null]);
+    const weaker = entry('gone', { why: 'superseded', refused_from: at(now + 60_000) });
+    const later = entry('old', { why: 'superseded', refused_from: at(now + 60_000) });
+    const restored = { generation: 4, history: 'f'.repeat(64), after_history: historyOf(0) };
+    expect(mirror.take(list({ ...restored, svids: [weaker, later, entry('evil')] }))).toBe('whole');
+    expect(['gone', 'old', 'evil'].map(codeOf)).toEqual([
+      'certificate_revoked',
+      'certificate_superseded',
+      'certificate_revoked',
+    ]);
+    expect(mirror.take(list({ ...restored, after_history: 'f'.repeat(64), generation: 5 }))).toBe('whole');
+  });
+
   it.each<[string, () => Partial<RevocationContent>, RegExp]>([
-    ['older than what is known', () => ({ after: 4, generation: 4 }), /older list: number 4, and number 7 is known/],
     ['that was asked for otherwise', () => ({ after: 0 }), /after number 0, which was not asked for/],
     ['of another trust domain', () => ({ trust_domain: 'other.local' }), /trust domain other\.local/],
     ['that is over', () => ({ expires_at: at(now) }), /is over/],
     ['of the future', () => ({ generated_at: at(now + 60_001) }), /of the future/],
-    ['that is newer than it says', () => ({ generation: 9, latest: 8 }), /newer than it can be/],
+    ['that is newer than it says', () => ({ generation: 9, latest: 8 }), /do not fit together/],
+    ['that ends before it begins', () => ({ generation: 6 }), /do not fit together/],
   ])('is not changed by a list %s', (_what, over, says) => {
     mirror.take(list({ generation: 7, svids: [entry('gone')] }));
     passes(1_000);

@@ -14,19 +14,23 @@ export interface RevocationMirror extends CertificateStanding {
   /** The number up to which all is known. */
   position(): number;
   /**
-   * Takes a list whose signature holds, which was asked for after `position()`. Says whether there is more to ask for. Throws, and keeps what
-   * it had, for a list of another trust domain, that was asked for otherwise, that is over, or older than what is known.
+   * Takes a list whose signature holds, which was asked for after `position()`. Says whether there is more to ask for: also `anew`, where it is of
+   * a store with another history than what is known (a backup that was restored, or a replica that lags behind). Then everything that is known
+   * stays known, nothing of the list was taken, and `position()` is 0. Throws, and keeps what it had, for a list of another trust domain, that was
+   * asked for otherwise, or that is over.
    */
-  take(list: RevocationContent): 'whole' | 'more';
+  take(list: RevocationContent): 'whole' | 'more' | 'anew';
   /** Since when the last whole list is known, in milliseconds; `null` where it counts no more or none ever came. */
   ageMs(): number | null;
+  /** When a list was last of another history than what was known, in milliseconds; `null` where none ever was. */
+  otherHistoryAtMs(): number | null;
 }
 
 /** However long a list says that it counts, nobody goes on with one for longer. */
 const MOST_LIFE_MS = 900_000;
 /** Clocks of two machines differ. */
 const SKEW_MS = 60_000;
-/** A certificate that has ended is refused as such. */
+/** A certificate that has ended is refused as such. By the clock of identity: that of a proxy may be set. */
 const KEPT_AFTER_END_MS = 300_000;
 
 interface Entry {
@@ -48,19 +52,31 @@ export function createRevocationMirror({
   const entries = new Map<string, Entry>();
   const listeners: ((fingerprints: readonly string[]) => void)[] = [];
   let position = 0;
+  /** Of the list up to `position`. */
+  let history: string | null = null;
+  let otherHistoryAtMs: number | null = null;
   /** By both clocks: one may be set back, and the other stands still while a machine sleeps. */
   let whole: { readonly atMs: number; readonly untilMs: number; readonly untilSteadyMs: number } | null = null;
 
   function check(list: RevocationContent, nowMs: number): number {
     if (list.trust_domain !== trustDomain) throw new Error(`a list of the trust domain ${list.trust_domain}`);
-    if (list.generation < position)
-      throw new Error(`an older list: number ${list.generation}, and number ${position} is known`);
     if (list.after !== position) throw new Error(`a list after number ${list.after}, which was not asked for`);
-    if (list.latest < list.generation) throw new Error('a list that says of itself that it is newer than it can be');
+    if (list.latest < list.generation || (list.generation < list.after && list.after_history !== null))
+      throw new Error('a list whose numbers do not fit together');
     const [generatedMs, expiresMs] = [Date.parse(list.generated_at), Date.parse(list.expires_at)];
     if (generatedMs > nowMs + SKEW_MS) throw new Error(`a list of the future: ${list.generated_at}`);
     if (expiresMs <= nowMs) throw new Error(`a list that is over since ${list.expires_at}`);
     return Math.min(expiresMs - nowMs, MOST_LIFE_MS);
+  }
+
+  /** What is known is never made weaker, whatever a store says that has another history. */
+  function note(one: RevocationContent['svids'][number]): void {
+    const known = entries.get(one.credential_fingerprint);
+    entries.set(one.credential_fingerprint, {
+      why: known?.why === 'revoked' ? 'revoked' : one.why,
+      refusedFromMs: Math.min(Date.parse(one.refused_from), known?.refusedFromMs ?? Number.POSITIVE_INFINITY),
+      notAfterMs: Date.parse(one.not_after),
+    });
   }
 
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
@@ -68,22 +84,24 @@ export function createRevocationMirror({
   return {
     position: () => position,
     ageMs: () => (whole !== null && isFresh() ? now() - whole.atMs : null),
+    otherHistoryAtMs: () => otherHistoryAtMs,
     onRevoked: (listener) => void listeners.push(listener),
     take(list) {
       const nowMs = now();
       const lifeMs = check(list, nowMs);
+      if (position > 0 && list.after_history !== history) {
+        [position, history, otherHistoryAtMs] = [0, null, nowMs];
+        return 'anew';
+      }
+      const generatedMs = Date.parse(list.generated_at);
       for (const [fingerprint, { notAfterMs }] of entries)
-        if (notAfterMs + KEPT_AFTER_END_MS < nowMs) entries.delete(fingerprint);
+        if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
       const revoked: string[] = [];
       for (const one of list.svids) {
-        entries.set(one.credential_fingerprint, {
-          why: one.why,
-          refusedFromMs: Date.parse(one.refused_from),
-          notAfterMs: Date.parse(one.not_after),
-        });
+        note(one);
         if (one.why === 'revoked') revoked.push(one.credential_fingerprint);
       }
-      position = list.generation;
+      [position, history] = [list.generation, list.history];
       if (revoked.length > 0) for (const listener of listeners) listener(revoked);
       if (list.latest > list.generation) return 'more';
       whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };

@@ -1,5 +1,5 @@
 import type { RevocationContent } from '../../contracts/identity.js';
-import { canonicalJson } from '../crypto/digest.js';
+import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 
 export interface RevokedBy {
   readonly by: string;
@@ -13,6 +13,9 @@ export interface Revocations {
   readonly generation: number;
   /** The number now; greater than `generation` where one answer would be too long. */
   readonly latest: number;
+  /** The digest of the list up to `generation`, and up to the number that was asked for: `null` where that is none of this store's. */
+  readonly history: string;
+  readonly afterHistory: string | null;
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -27,6 +30,23 @@ export interface Revocations {
 /** The bytes of a list that are signed: their beginning tells them from everything else that a CA signs. */
 export const revocationBytes = (content: RevocationContent): Buffer =>
   Buffer.from(`gate.revocation-list/1\n${canonicalJson(content)}`, 'utf8');
+
+/** The digest of a list that nothing came onto. */
+export const NO_HISTORY = sha256Hex('gate.revocation-history/1');
+
+/**
+ * The digest of a list up to a number, made of that up to the number before and of what came onto it: a store that was put back to an earlier day
+ * has, under a number that it gives again, another one.
+ */
+export const historyWith = (before: string, generation: number, what: readonly ListedChange[]): string =>
+  sha256Hex(
+    `gate.revocation-history/1\n${canonicalJson([before, generation, what.map(({ fingerprint, why }) => [fingerprint, why])])}`,
+  );
+
+export interface ListedChange {
+  readonly fingerprint: string;
+  readonly why: 'revoked' | 'superseded';
+}
 
 /** Every method throws `not_found` for what is another tenant's, as for what is not there. */
 export interface RevocationStore {

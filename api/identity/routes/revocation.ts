@@ -91,11 +91,13 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, svids } = await store.revocations(now, after);
+      const { generation, latest, history, afterHistory, svids } = await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
         after,
+        after_history: afterHistory,
         generation,
+        history,
         latest,
         generated_at: instant(now),
         expires_at: instant(now + lifeMs),
