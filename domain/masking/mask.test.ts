@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import type { Json } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import { maskByRules } from '../models/mask.js';
 import { mask } from './mask.js';
 
@@ -219,6 +219,27 @@ describe('masking of what people read', () => {
 
   it('masks names as it masks values', () => {
     expect(mask({ 'ann@mail.example.org': 1 })).toEqual({ '[EMAIL]': 1 });
+  });
+
+  it('keeps members whose names are masked alike', () => {
+    const payees = { DE89370400440532013000: 10, GB82WEST12345698765432: 99_999, NO9386011117947: 7 };
+    const masked = { '[IBAN]': 10, '[IBAN] (2)': 99_999, '[IBAN] (3)': 7 };
+    expect(mask(payees)).toEqual(masked);
+    expect(mask(masked)).toEqual(masked);
+    expect(mask({ ...payees, '[IBAN]': 1, '[IBAN] (3)': 2 })).toEqual({
+      '[IBAN]': 1,
+      '[IBAN] (2)': 10,
+      '[IBAN] (3)': 2,
+      '[IBAN] (4)': 99_999,
+      '[IBAN] (5)': 7,
+    });
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`a${at}@mail.example.org`, at]));
+    expect(Object.values(mask(many) as JsonObject)).toEqual(Object.values(many));
+  });
+
+  it('gives a member no name that would be masked again', () => {
+    const masked = mask({ 'a@b.cc 4111 1111 1111 1111 x': 1, 'd@b.cc 4111 1111 1111 1111 x': 2 });
+    expect(mask(masked)).toEqual(masked);
   });
 
   it('leaves everything else as it is, and what is masked stays as it is', () => {

@@ -1,4 +1,4 @@
-import type { Json } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { ibansIn } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
@@ -46,12 +46,34 @@ export function mask(value: Json): Json {
   }
   if (typeof value !== 'object' || value === null) return value;
   const isSecret = secretMembers(value, isSecretName);
+  const maskedName = namesOf(value);
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
-      maskText(name),
+      maskedName(name),
       isSecret(name) !== undefined && inner !== null ? MASKED : mask(inner),
     ]),
   );
+}
+
+/** The masked names of an object's members. Those that are masked alike, or as another is called, stay apart: `[IBAN]`, `[IBAN] (2)`. */
+function namesOf(object: JsonObject): (name: string) => string {
+  const taken = new Set<string>();
+  const counts = new Map<string, number>();
+  return (name) => {
+    const masked = maskText(name);
+    if (masked === name) return name;
+    let free = masked;
+    for (let count = counts.get(masked) ?? 1; isTaken(free); counts.set(masked, count)) {
+      count += 1;
+      free = `${masked} (${count})`;
+    }
+    taken.add(free);
+    return free;
+  };
+  function isTaken(name: string): boolean {
+    // What is put behind may end a number that begins before.
+    return taken.has(name) || Object.hasOwn(object, name) || (name.endsWith(')') && maskText(name) !== name);
+  }
 }
 
 type Shapes = ReadonlyMap<ResponseEntity, string>;
