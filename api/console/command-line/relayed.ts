@@ -1,4 +1,5 @@
 import type { Role } from '../../../console/roles.js';
+import type { AskLimits } from '../ask-limits.js';
 
 /** A route of another service that the command line asks through the console. */
 export interface RelayedRoute {
@@ -10,12 +11,8 @@ export interface RelayedRoute {
   readonly role: Role;
   /** What may stand in the query; anything else is refused. */
   readonly query: readonly string[];
-  readonly timeoutMs: number;
+  readonly limit: keyof Pick<AskLimits, 'reportMs' | 'decideMs'>;
 }
-
-const READ_MS = 20_000;
-/** HIL gives up first, and says what it knows. */
-const DECIDE_MS = 45_000;
 
 /**
  * What a token of the command line is good for: what `gate pending`, `gate decide`, `gate approvals` and `gate audit` ask, and nothing else. The
@@ -27,15 +24,15 @@ export const RELAYED: readonly RelayedRoute[] = [
   hil('/pending/:id', []),
   hil('/pending/by-correlation/:id', []),
   hil('/approvals/stats', ['window']),
-  { service: 'hil', method: 'POST', path: '/decide/:id', role: 'approver', query: [], timeoutMs: DECIDE_MS },
+  { service: 'hil', method: 'POST', path: '/decide/:id', role: 'approver', query: [], limit: 'decideMs' },
   ledger('/audit/correlation/:id', []),
   ledger('/audit/agent/rows', ['agent_id', 'limit', 'before']),
 ];
 
 function hil(path: RelayedRoute['path'], query: readonly string[]): RelayedRoute {
-  return { service: 'hil', method: 'GET', path, role: 'viewer', query, timeoutMs: READ_MS };
+  return { service: 'hil', method: 'GET', path, role: 'viewer', query, limit: 'reportMs' };
 }
 
 function ledger(path: RelayedRoute['path'], query: readonly string[]): RelayedRoute {
-  return { service: 'ledger', method: 'GET', path, role: 'viewer', query, timeoutMs: READ_MS };
+  return { service: 'ledger', method: 'GET', path, role: 'viewer', query, limit: 'reportMs' };
 }
