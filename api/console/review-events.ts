@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { linesIn } from '../../activities/clients/event-stream.js';
 import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
-import { textSeenBy } from '../../console/pages/queue/seen-by.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
+import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { Entered } from './entered.js';
@@ -73,18 +74,19 @@ export const ledgerEvents =
     headers: { [STREAM_HOLDER_HEADER]: sha256Hex(whoIs(person)) },
   });
 
-const DATA = 'data: ';
+const DATA = 'data:';
 
-/** The review service's events as a role may see them: of who looks on each line of data is masked, as soon as it is whole. */
+/** The review service's events as a role may see them: of who looks on each is masked, as soon as it is whole. */
 export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (isAtLeast(role, 'approver')) return yield* body;
-  const decoder = new TextDecoder();
-  const seen = (line: string) => (line.startsWith(DATA) ? DATA + textSeenBy(role, line.slice(DATA.length)) : line);
-  let rest = '';
-  for await (const part of body) {
-    const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    if (lines.length > 0) yield Buffer.from(lines.map((line) => `${seen(line)}\n`).join(''));
+  const seen = (line: string) =>
+    line.startsWith(DATA) ? `${DATA} ${maskedAnswer('event', line.slice(DATA.length))}` : line;
+  let event = '';
+  for await (const { line } of linesIn(body)) {
+    event += `${seen(line)}\n`;
+    if (line !== '') continue;
+    yield Buffer.from(event);
+    event = '';
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { isAtLeast } from '../../console/roles.js';
 import type { ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
@@ -28,9 +29,10 @@ import {
   spend,
 } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
-import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
+import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
+import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ChainWatch } from './chain-health.js';
@@ -101,10 +103,10 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
 
 /**
  * The services over mutual TLS with the console's own certificate. `proof` is what proves the person to the review service, which alone gets
- * it; the tenant of every question is the person's.
+ * it; the tenant of every question is the person's. Who only looks on gets reviews masked, whatever page he looks at.
  */
 export function servicesFor(
-  { tenant, subject, mode }: Person,
+  { tenant, subject, mode, role }: Person,
   proof: ReviewProof,
   {
     hil,
@@ -145,6 +147,15 @@ export function servicesFor(
       throw error;
     }
   };
+  const isWhole = isAtLeast(role, 'approver');
+  const askRow = async (question: Parameters<typeof askHil>[1], timeoutMs?: number): Promise<PendingRequest> => {
+    const row = await askHil(pendingRequest, question, timeoutMs);
+    return isWhole ? row : maskedRow(row);
+  };
+  const askRows = async (question: Parameters<typeof askHil>[1]): Promise<PendingRequest[]> => {
+    const all = await askHil(z.array(pendingRequest), question);
+    return isWhole ? all : all.map(maskedRow);
+  };
   const links = `/identities/${encodeURIComponent(linkOwnerOf(subject))}`;
   const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`));
   const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
@@ -176,21 +187,17 @@ export function servicesFor(
     askLedger(recordedPolicyInput, get(`/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`));
   return {
     hil: {
-      summaries: ({ riskTier, ...query }) =>
-        askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
-      row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${encodeURIComponent(id)}`))),
-      byCorrelation: (id) =>
-        unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
+      async summaries({ riskTier, ...query }) {
+        const page = await askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier }));
+        return isWhole ? page : { ...page, items: maskedList(page.items, query.q) };
+      },
+      row: (id) => unlessUnknown(askRow(get(`/pending/${encodeURIComponent(id)}`))),
+      byCorrelation: (id) => unlessUnknown(askRow(get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
       waitingOf: (agentId, limit) =>
-        askHil(
-          z.array(pendingRequest),
-          get('/pending', { status: 'pending', sort: 'oldest', agent_id: agentId, limit }),
-        ),
-      lately: (agentId) =>
-        askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
+        askRows(get('/pending', { status: 'pending', sort: 'oldest', agent_id: agentId, limit })),
+      lately: (agentId) => askRows(get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
       decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId, via }) =>
-        askHil(
-          pendingRequest,
+        askRow(
           {
             method: 'POST',
             path: `/decide/${encodeURIComponent(id)}`,
@@ -208,13 +215,13 @@ export function servicesFor(
           limits.decideMs,
         ),
       assign: (id, to) =>
-        askHil(pendingRequest, {
+        askRow({
           method: 'POST',
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
       note: (id, summary, expected) =>
-        askHil(pendingRequest, {
+        askRow({
           method: 'PATCH',
           path: `/pending/${encodeURIComponent(id)}/incident`,
           body: { incident_summary: summary, expected_summary: expected },

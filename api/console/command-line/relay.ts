@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { OpenSession } from '../../../adapters/console/session-store.js';
-import type { Role } from '../../../console/roles.js';
-import { textSeenBy } from '../../../console/pages/queue/seen-by.js';
+import { isAtLeast, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
 import { GateError } from '../../../domain/errors.js';
+import { maskedAnswer } from '../../../domain/review/masked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Over } from '../../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
@@ -77,11 +77,12 @@ export function relayCommandLine(
             ? neighbourOf('hil', hil, { tenant, proof, limits })
             : neighbourOf('ledger', ledger, { tenant, limits });
         const { status, text } = await service.pass(questionOf(route, request), limits[route.limit]);
-        const isShown = route.service === 'hil' && status === 200;
+        // A refusal tells of no call.
+        const isMasked = route.service === 'hil' && status < 400 && !isAtLeast(person.role, 'approver');
         return reply
           .code(status)
           .type('application/json')
-          .send(isShown ? textSeenBy(person.role, text, soughtIn(request)) : text);
+          .send(isMasked ? maskedAnswer(route.answers, text, soughtIn(request)) : text);
       },
     });
 }
