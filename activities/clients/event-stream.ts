@@ -34,7 +34,7 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /** Complete lines, each with the place in the stream behind it; text after the last line break is dropped when the stream ends. */
-async function* linesIn(
+export async function* linesIn(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly line: string; readonly end: number }> {
   let begun: Uint8Array[] = [];

@@ -86,8 +86,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));
   const reached = {
     ...neighbours,
-    chain: chainHealth(ledger, clock),
-    regulatory: regulatoryBundles(ledger),
+    chain: chainHealth(ledger, clock, limits),
+    regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
     copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
     searches: options.searches,
@@ -182,8 +182,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return people.forget(reply).redirect(to, 303);
   });
 
-  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil, large });
-  if (has('chat-clicks')) relayChatClicks(app, { hil, timeoutMs: limits?.decideMs ?? ASK_LIMITS.decideMs, clock });
+  if (has('passkeys'))
+    relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil, large, limits });
+  if (has('chat-clicks')) relayChatClicks(app, { hil, limits, clock });
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil, limits });
   answerLedger(app, {
     entered: enteredOf,
@@ -223,6 +224,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       assertRole,
       hil,
       ledger,
+      limits,
     });
   }
 

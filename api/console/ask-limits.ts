@@ -16,6 +16,12 @@ export interface AskLimits {
   readonly exportMs: number;
   /** A change of policies compiles every set that it touches. */
   readonly changeMs: number;
+  /** A step of a passkey's ceremony. */
+  readonly ceremonyMs: number;
+  /** A walk reads the whole chain. */
+  readonly walkMs: number;
+  /** From the request to the last byte of an archive: the ledger walks the chain, reads the window and signs before the first one. */
+  readonly archiveMs: number;
   readonly healthMs: number;
   /** An open stream says something every 15 s, be it that nothing came. */
   readonly quietMs: number;
@@ -30,6 +36,9 @@ export const ASK_LIMITS: AskLimits = {
   decideMs: 45_000,
   exportMs: 120_000,
   changeMs: 60_000,
+  ceremonyMs: 10_000,
+  walkMs: 600_000,
+  archiveMs: 900_000,
   healthMs: 1_500,
   quietMs: 60_000,
   drainMs: 30_000,

@@ -1,17 +1,15 @@
-import { createServiceClient } from '../../activities/clients/service-client.js';
 import type { ChainHealth } from '../../console/services.js';
 import { verifyResult } from '../../contracts/ledger.js';
-import { GateError } from '../../domain/errors.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { namedWitnesses } from '../../domain/ledger/tlog/note.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import { type Neighbour, neighbourOf } from './neighbour.js';
 
 const FRESH_MS = 300_000;
 /** How long a page waits for a walk: that of a long chain takes many seconds, and the page shows everything else within one. */
 const PATIENCE_MS = 300;
-/** A walk reads the whole chain. */
-const WALK_LIMIT_MS = 600_000;
 
 export interface ChainWatch {
   health(): Promise<ChainHealth | 'walking'>;
@@ -23,29 +21,25 @@ export interface ChainWatch {
  * Asks the ledger to verify its chain, at most one walk at a time and one in five minutes, however many people look. While a walk goes on, the last
  * result stands, with its time; without one it is `walking`. Throws `console_neighbour_away`.
  */
-export function chainHealth(ledger: Promise<Over>, clock: () => number): ChainWatch {
+export function chainHealth(
+  over: Promise<Over>,
+  clock: () => number,
+  limits: Pick<AskLimits, 'readMs' | 'walkMs'> = ASK_LIMITS,
+): ChainWatch {
+  // The chain is everybody's.
+  const ledger = neighbourOf('ledger', over, { tenant: null, limits });
   let known: ChainHealth | null = null;
   let walking: Promise<ChainHealth> | null = null;
   const walk = async (): Promise<ChainHealth> => {
-    const over = await ledger;
-    const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-    const verified = await createServiceClient(
-      'the ledger',
-      over,
-      away,
-    )(verifyResult, {
-      method: 'GET',
-      // A walk since the last checkpoint would not see that an older row was edited.
-      path: '/verify',
-      timeoutMs: WALK_LIMIT_MS,
-    });
+    // A walk since the last checkpoint would not see that an older row was edited.
+    const verified = await ledger.ask(verifyResult, { method: 'GET', path: '/verify' }, limits.walkMs);
     known = {
       valid: verified.valid,
       entries_checked: verified.entries_checked,
       length: verified.commitment?.length ?? verified.entries_checked,
       head_hash: verified.commitment?.head_hash ?? null,
       checked_at: new Date(clock()).toISOString(),
-      checkpoint: verified.valid ? await checkpointOf(over) : null,
+      checkpoint: verified.valid ? await checkpointOf(ledger, limits.walkMs) : null,
     };
     return known;
   };
@@ -72,13 +66,10 @@ export function chainHealth(ledger: Promise<Over>, clock: () => number): ChainWa
 class StillWalking extends Error {}
 
 /** The newest checkpoint; `null` where the ledger signs none. */
-async function checkpointOf({ url, fetch }: Over): Promise<ChainHealth['checkpoint']> {
-  const answer = await fetch(new URL('/checkpoint', url).href, {
-    method: 'GET',
-    signal: AbortSignal.timeout(WALK_LIMIT_MS),
-  });
-  if (answer.status !== 200) return null;
-  const { origin, size, root, note } = parseCheckpoint(await answer.text());
+async function checkpointOf(ledger: Neighbour, limitMs: number): Promise<ChainHealth['checkpoint']> {
+  const { status, text } = await ledger.pass({ method: 'GET', path: '/checkpoint' }, limitMs);
+  if (status !== 200) return null;
+  const { origin, size, root, note } = parseCheckpoint(text);
   // The ledger keeps a witness's line only where it holds.
   const witnesses = namedWitnesses(note, origin).map(({ name, time }) => ({
     name,

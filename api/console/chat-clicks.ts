@@ -4,11 +4,12 @@ import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import { addressAt } from './address-at.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import { neighbourOf } from './neighbour.js';
 
 export interface ChatClicksOptions {
   readonly hil: Promise<Over>;
-  readonly timeoutMs: number;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'decideMs'> | undefined;
   readonly clock: () => number;
 }
 
@@ -28,7 +29,8 @@ const CHATS = {
  * Clicks in chats, passed on to the review service byte for byte and answered as it answers (docs/architecture/notifications.md#clicks). Nobody
  * is signed in and nothing is believed here: the chat's signature, which the review service checks, is all that counts.
  */
-export function relayChatClicks(app: ServiceApp, { hil, timeoutMs, clock }: ChatClicksOptions): void {
+export function relayChatClicks(app: ServiceApp, { hil, limits = ASK_LIMITS, clock }: ChatClicksOptions): void {
+  const reviews = neighbourOf('hil', hil, { tenant: null, limits });
   const clicks = slidingBudget(CLICKS.count, CLICKS.windowMs);
   const throttle = (request: FastifyRequest): void => {
     const wait = clicks.take(countedAddress(request.ip), 1, clock());
@@ -53,24 +55,22 @@ export function relayChatClicks(app: ServiceApp, { hil, timeoutMs, clock }: Chat
           },
         },
         async (request, reply) => {
-          const { url, fetch } = await hil;
           const shown = ['content-type', signature, ...headers].flatMap((name) => {
             const value = request.headers[name];
             return typeof value === 'string' ? [[name, value] as const] : [];
           });
-          const answer = await fetch(addressAt(url, path), {
+          const click = {
             method: 'POST',
+            path,
             headers: Object.fromEntries(shown),
             body: textOf(request.body),
-            signal: AbortSignal.timeout(timeoutMs),
-          }).catch((cause: unknown) => {
-            throw new GateError('console_neighbour_away', 'the review service does not answer', { cause });
-          });
+          } as const;
+          const answer = await reviews.pass(click, limits.decideMs);
           return reply
             .code(answer.status)
             .headers(answer.status === 200 ? answers : {})
             .type('application/json')
-            .send(await answer.text());
+            .send(answer.text);
         },
       );
     done();

@@ -172,7 +172,7 @@ describe.each(FAULTS)('a service that is %s', (fault) => {
     happens(fault, 'hil');
     const refused = await browser.post(`/hil/${row.id}/deny`, fieldsOf({ reason: 'not this vendor' }));
     expect(refused.status).toBe(503);
-    expect(refused.text).toContain('which may have taken the decision: look at the call before you decide again');
+    expect(refused.text).toContain('It may have taken the decision: look at the call before you decide again');
     expect(refused.text).toContain('not this vendor');
     expect(refused.text).not.toMatch(/class="notice good"|tag denied/);
     expect(await statusOf()).toBe('pending');

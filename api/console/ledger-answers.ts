@@ -10,9 +10,8 @@ import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { Entered } from './entered.js';
-import { relay, type RelayOptions } from './review-events.js';
+import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
-import { tenantQuery } from './tenant-scope.js';
 
 /** Somebody who is signed in, or whose operator's token a program has. */
 type Who = Pick<Entered, 'person' | 'proof'>;
@@ -44,11 +43,8 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   relay(app, '/stream/audit', {
     entered,
     stands: options.stands,
-    over: options.ledger,
     limits: options.limits,
-    proves: false,
-    name: 'the ledger',
-    from: (tenant) => `/stream/audit?${new URLSearchParams(tenantQuery(tenant)).toString()}`,
+    from: ledgerEvents(options.ledger, options.limits),
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */
@@ -63,7 +59,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   app.get('/api/chain-status', async (request) => {
     const chain = await services(await inside(request)).ledger.chain();
     if (chain === 'walking')
-      throw new GateError('console_neighbour_away', 'the chain is being walked; ask again in a moment');
+      throw new GateError('console_neighbour_away', 'the ledger walks its chain: ask again in a moment');
     return chain;
   });
 

@@ -5,10 +5,10 @@ import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import { tenantHeader } from './tenant-scope.js';
-import { addressAt } from './address-at.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import type { LargeRoute } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
+import { neighbourOf } from './neighbour.js';
 
 export interface PasskeyRelayOptions {
   readonly entered: EnteredOf;
@@ -17,6 +17,7 @@ export interface PasskeyRelayOptions {
   /** Throws for somebody of a lower role. */
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly hil: Promise<Over>;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'> | undefined;
   /** How a question about a decision is read, which holds the changed arguments. */
   readonly large: LargeRoute;
 }
@@ -31,7 +32,6 @@ const RELAYED = {
   '/auth/enrollment/invitations': 'admin',
   '/auth/enrollment/removals': 'admin',
 } as const;
-const LIMIT_MS = 10_000;
 const SESSIONS = 1_000;
 /** As long as HIL's own session of a passkey; a restart of the console ends it. */
 const KEPT_MS = 8 * 3_600_000;
@@ -42,7 +42,7 @@ const KEPT_MS = 8 * 3_600_000;
  */
 export function relayPasskeys(
   app: ServiceApp,
-  { entered, assertOwn, assertRole, hil, large }: PasskeyRelayOptions,
+  { entered, assertOwn, assertRole, hil, large, limits = ASK_LIMITS }: PasskeyRelayOptions,
 ): void {
   const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: KEPT_MS });
 
@@ -60,21 +60,15 @@ export function relayPasskeys(
     // Where the session of a passkey is what proves the person, it is the one.
     const { cookie: own, ...proof } = who.proof;
     const shown = [own ?? [], [...cookies].map(([name, value]) => `${name}=${value}`)].flat();
-    const { url, fetch } = await hil;
-    const answer = await fetch(addressAt(url, path), {
+    const step = {
       method: 'POST',
-      headers: {
-        ...proof,
-        ...tenantHeader(who.person.tenant),
-        'content-type': 'application/json',
-        ...(shown.length > 0 && { cookie: shown.join('; ') }),
-      },
-      body: JSON.stringify(request.body ?? {}),
-      signal: AbortSignal.timeout(LIMIT_MS),
-    }).catch((cause: unknown) => {
-      throw new GateError('console_neighbour_away', 'the review service does not answer', { cause });
-    });
-    for (const line of answer.setCookies ?? []) {
+      path,
+      headers: shown.length > 0 ? { cookie: shown.join('; ') } : {},
+      body: request.body ?? {},
+    } as const;
+    const reviews = neighbourOf('hil', hil, { tenant: who.person.tenant, proof, limits });
+    const answer = await reviews.pass(step, limits.ceremonyMs);
+    for (const line of answer.setCookies) {
       const [pair = ''] = line.split(';', 1);
       const at = pair.indexOf('=');
       const value = pair.slice(at + 1);
@@ -82,10 +76,7 @@ export function relayPasskeys(
       else cookies.set(pair.slice(0, at), value);
     }
     kept.set(who.session.id, cookies);
-    return reply
-      .code(answer.status)
-      .type('application/json')
-      .send(await answer.text());
+    return reply.code(answer.status).type('application/json').send(answer.text);
   };
 
   for (const [path, least] of Object.entries(RELAYED))

@@ -4,6 +4,7 @@ import type { LabLine } from '../../contracts/policy-studies.js';
 import { SUGGESTIONS_LOOK_MS } from '../../contracts/policy-mining.js';
 import { policiesOver } from './policies.js';
 import { ASK_LIMITS } from './ask-limits.js';
+import { type Neighbour, neighbourOf } from './neighbour.js';
 
 const PROGRESS = { progress: { judged: 1, seq: 1, at: '2026-11-25T12:00:00.000Z' } };
 const LIMITS = { readMs: 1_000, suggestionsMs: 2_000, changeMs: 3_000, quietMs: 50 };
@@ -18,27 +19,21 @@ function labOf(parts: readonly (string | Uint8Array)[], { status = 200, isSilent
   }
   const never = () => Promise.reject(new Error('not asked here'));
   const left = new AbortController();
-  const { lab } = policiesOver(
-    Promise.resolve({
-      url: 'https://policy.test',
-      fetch: {
-        stream: (url: string, request: { readonly headers: object; readonly signal: AbortSignal }) => {
-          requests.push({ url, ...request });
-          return Promise.resolve({ status, body: body(request.signal), text: () => Promise.resolve(parts.join('')) });
-        },
-      } as never,
-    }),
-    {
-      ask: never,
-      askToChange: never,
-      get: (path) => ({ method: 'GET', path: `${path}?tenant=acme` }),
-      unlessUnknown: never,
-      by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
-      headers: { 'x-gate-tenant-scope': 'acme' },
-      health: never,
-      limits: LIMITS,
-    },
-  );
+  const engine = Promise.resolve({
+    url: 'https://policy.test',
+    fetch: {
+      stream: (url: string, request: { readonly headers: object; readonly signal: AbortSignal }) => {
+        requests.push({ url, ...request });
+        return Promise.resolve({ status, body: body(request.signal), text: () => Promise.resolve(parts.join('')) });
+      },
+    } as never,
+  });
+  const { lab } = policiesOver(neighbourOf('policy', engine, { tenant: 'acme', limits: LIMITS }), {
+    unlessUnknown: never,
+    by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
+    health: never,
+    limits: LIMITS,
+  });
   return { requests, lines: lab(asked, left.signal), left };
 }
 const all = async (lines: AsyncIterable<LabLine>): Promise<LabLine[]> => {
@@ -92,16 +87,16 @@ describe('suggestions', () => {
   it('are waited for longer than the engine compares them, so that what it could not compare is shown as that', async () => {
     const asked: unknown[] = [];
     const never = () => Promise.reject(new Error('not asked here'));
-    const { suggestions } = policiesOver(new Promise(() => undefined), {
+    const engine: Neighbour = {
+      ...neighbourOf('policy', undefined, { tenant: 'acme' }),
       ask: (_type, question, timeoutMs) => {
         asked.push([question, timeoutMs]);
         return Promise.resolve({ suggestions: [] } as never);
       },
-      askToChange: never,
-      get: (path) => ({ method: 'GET', path }),
+    };
+    const { suggestions } = policiesOver(engine, {
       unlessUnknown: never,
       by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
-      headers: {},
       health: never,
       limits: ASK_LIMITS,
     });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Question, refusedBy } from '../../activities/clients/service-client.js';
+import { linesIn } from '../../activities/clients/event-stream.js';
 import type { PolicyService, SeenVersion, ServiceHealth } from '../../console/services.js';
 import { policyFile, policyList, policyStanding } from '../../contracts/policy.js';
 import {
@@ -15,35 +15,20 @@ import {
 import { minedSuggestions, mineLine } from '../../contracts/policy-mining.js';
 import { labLine } from '../../contracts/policy-studies.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import { within } from '../../domain/within.js';
-import type { Over } from '../plugins/declaration.js';
 import type { AskLimits } from './ask-limits.js';
-
-type Ask = <Type extends z.ZodType | null>(
-  type: Type,
-  question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
-  timeoutMs?: number,
-) => Promise<Type extends z.ZodType ? z.infer<Type> : null>;
-type Get = (
-  path: string,
-  query?: Readonly<Record<string, string | number>>,
-) => { readonly method: 'GET'; readonly path: string };
+import { type Neighbour, type NeighbourQuestion, unlessQuiet } from './neighbour.js';
 
 interface Asking {
-  readonly ask: Ask;
-  readonly askToChange: Ask;
-  /** A question about the person's tenant. */
-  readonly get: Get;
   readonly unlessUnknown: <Value>(asked: Promise<Value>) => Promise<Value | null>;
   /** Who changes something, and why. */
   readonly by: (reason: string) => PolicyReason;
-  readonly headers: Readonly<Record<string, string>>;
   readonly health: () => Promise<ServiceHealth>;
-  /** How long somebody waits for an answer, for suggestions, for a change, and for the next word of a lab; milliseconds. */
-  readonly limits: Pick<AskLimits, 'readMs' | 'suggestionsMs' | 'changeMs' | 'quietMs'>;
+  /** How long somebody waits for suggestions, for a change, and for the next word of a lab; milliseconds. */
+  readonly limits: Pick<AskLimits, 'suggestionsMs' | 'changeMs' | 'quietMs'>;
 }
 
 const pathOf = (name: string, what = ''): string => `/policies/${encodeURIComponent(name)}${what}`;
+const MAY_BE_CHANGED = 'It may have made the change: look at the versions before you send it again.';
 /** What else stands beside the files' names: an edition without these has no page of its own for them. */
 const NO_FILES: ReadonlySet<string> = new Set(['standing', 'suggestions', 'templates']);
 const templateAt = (name: string, what = ''): string => `/policies/templates/${encodeURIComponent(name)}${what}`;
@@ -54,14 +39,14 @@ const expected = ({ version, digest }: SeenVersion) => ({
 });
 
 /** The policy engine as one person may ask it: about the policies of his tenant, and changed in his name. */
-export function policiesOver(
-  over: Promise<Over>,
-  { ask, askToChange, get, unlessUnknown, by, headers, health, limits }: Asking,
-): PolicyService {
+export function policiesOver(engine: Neighbour, { unlessUnknown, by, health, limits }: Asking): PolicyService {
+  const { ask } = engine;
+  const get = (path: string, query?: NeighbourQuestion['query']) =>
+    ({ method: 'GET', path, ...(query && { query }) }) as const;
   const change = (method: 'POST' | 'PUT' | 'DELETE', path: string, body: object) =>
-    askToChange(mutatedPolicy, { method, path: get(path).path, body }, limits.changeMs);
+    ask(mutatedPolicy, { method, path, body, doubt: MAY_BE_CHANGED }, limits.changeMs);
   const toldBy = <Line>(path: string, type: z.ZodType<Line>, asked: object, until: AbortSignal): AsyncGenerator<Line> =>
-    studied({ over, path: get(path).path, type, asked, headers, until }, limits);
+    studied({ engine, path, type, asked, until }, limits);
   const list: PolicyService['list'] = () => ask(policyList, get('/policies'));
   const file: PolicyService['file'] = (name) =>
     NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))));
@@ -90,13 +75,17 @@ export function policiesOver(
     diff: async (name, from, to) =>
       (await unlessUnknown(ask(policyDiff, get(pathOf(name, '/diff'), { from, to }))))?.diff ?? null,
     validate: (policy) =>
-      ask(validatedPolicy, { method: 'POST', path: '/policies/validate', body: policy }, limits.changeMs),
+      ask(
+        validatedPolicy,
+        { method: 'POST', path: '/policies/validate', body: policy, isOfAll: true },
+        limits.changeMs,
+      ),
     create: (policy, reason) => change('POST', '/policies', { ...policy, ...by(reason) }),
     update: (name, body, on, reason) => change('PUT', pathOf(name), { body, ...expected(on), ...by(reason) }),
     setState: (name, state, on, reason) =>
       change('POST', pathOf(name, `/${state}`), { ...expected(on), ...by(reason) }),
     async behind(name) {
-      const shared = await unlessUnknown(ask(policyFile, { method: 'GET', path: pathOf(name) }));
+      const shared = await unlessUnknown(ask(policyFile, { ...get(pathOf(name)), isOfAll: true }));
       return shared !== null && shared.active && !shared.protected && shared.deleted_at === null ? shared : null;
     },
     remove: (name, on, back, reason) =>
@@ -122,53 +111,32 @@ export function policiesOver(
 }
 
 interface Study<Line> {
-  readonly over: Promise<Over>;
+  readonly engine: Neighbour;
   readonly path: string;
   readonly type: z.ZodType<Line>;
   readonly asked: object;
-  readonly headers: Readonly<Record<string, string>>;
   readonly until: AbortSignal;
 }
 
 /** The lines of what takes long, as they come. Ends it where its reader leaves, at `until`, and where nothing comes. */
 async function* studied<Line>(
-  { over, path, type, asked, headers, until }: Study<Line>,
-  { readMs, changeMs, quietMs }: Asking['limits'],
+  { engine, path, type, asked, until }: Study<Line>,
+  { changeMs, quietMs }: Asking['limits'],
 ): AsyncGenerator<Line> {
-  const away = (cause: unknown): GateError =>
-    new GateError('console_neighbour_away', `the policy engine does not answer: ${errorText(cause)}`, { cause });
   const ended = new AbortController();
   try {
-    const { url, fetch } = await within(readMs, over, () => away('it is not there yet'));
-    const asking = fetch.stream(new URL(path, url).href, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(asked),
-      signal: AbortSignal.any([until, ended.signal]),
-    });
     // It is silent while it compiles.
-    const answer = await within(changeMs, asking, () => new Error(`no answer within ${changeMs} ms`));
-    if (answer.status !== 200) {
-      const text = await answer.text();
-      throw refusedBy({ status: answer.status, text }) ?? new Error(`it answered ${answer.status}`);
-    }
-    for await (const line of linesOf(answer.body, quietMs)) yield type.parse(JSON.parse(line));
+    const how = { signal: AbortSignal.any([until, ended.signal]), answerMs: changeMs };
+    const answer = await engine.stream({ method: 'POST', path, body: asked }, how);
+    if (answer.status !== 200) throw await engine.refusal(answer);
+    for await (const { line } of linesIn(unlessQuiet(answer.body, quietMs))) yield type.parse(JSON.parse(line));
   } catch (error) {
-    throw error instanceof GateError ? error : away(error);
+    throw error instanceof GateError
+      ? error
+      : new GateError('console_neighbour_away', `the policy engine does not answer: ${errorText(error)}`, {
+          cause: error,
+        });
   } finally {
     ended.abort();
-  }
-}
-
-async function* linesOf(body: AsyncIterable<Uint8Array>, quietMs: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  const parts = body[Symbol.asyncIterator]();
-  let rest = '';
-  for (;;) {
-    const part = await within(quietMs, parts.next(), () => new Error(`nothing came for ${quietMs} ms`));
-    if (part.done) return;
-    const lines = (rest + decoder.decode(part.value, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
   }
 }

@@ -1,11 +1,9 @@
-import { refusedBy } from '../../activities/clients/service-client.js';
 import type { RegulatoryQuery } from '../../console/services.js';
 import type { Download } from '../../console/download.js';
-import { errorText, GateError } from '../../domain/errors.js';
+import { GateError } from '../../domain/errors.js';
 import type { Over } from '../plugins/declaration.js';
-
-/** From the request to the last byte: the ledger walks the chain, reads the window and signs before the first one. */
-const LIMIT_MS = 900_000;
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import { neighbourOf, type NeighbourQuestion } from './neighbour.js';
 
 export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Promise<Download>;
 
@@ -13,7 +11,10 @@ export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Prom
  * The ledger's signed archive of one tenant's window, passed on as it comes. Each keeps files at the ledger until it is read or given up, so a
  * tenant has one at a time: throws `rate_limited` for another one, `console_neighbour_away`, or what the ledger refused.
  */
-export function regulatoryBundles(ledger: Promise<Over>): RegulatoryBundles {
+export function regulatoryBundles(
+  over: Promise<Over>,
+  limits: Pick<AskLimits, 'readMs' | 'archiveMs'> = ASK_LIMITS,
+): RegulatoryBundles {
   const busy = new Set<string>();
   return async (tenant, query) => {
     if (busy.has(tenant))
@@ -27,26 +28,11 @@ export function regulatoryBundles(ledger: Promise<Over>): RegulatoryBundles {
       busy.delete(tenant);
       ended.abort();
     };
-    AbortSignal.timeout(LIMIT_MS).addEventListener('abort', free);
+    AbortSignal.timeout(limits.archiveMs).addEventListener('abort', free);
     try {
-      const { url, fetch } = await ledger;
-      const answer = await fetch
-        .stream(new URL(addressOf(tenant, query), url).href, {
-          method: 'POST',
-          headers: {
-            'x-gate-tenant-scope': tenant,
-            ...(query.documentation !== '' && { 'content-type': 'text/markdown; charset=utf-8' }),
-          },
-          ...(query.documentation !== '' && { body: query.documentation }),
-          signal: ended.signal,
-        })
-        .catch((cause: unknown) => {
-          throw new GateError('console_neighbour_away', `the ledger cannot be reached: ${errorText(cause)}`, { cause });
-        });
-      if (answer.status !== 200) {
-        const refused = refusedBy({ status: answer.status, text: await answer.text() });
-        throw refused ?? new GateError('console_neighbour_away', `the ledger answered ${answer.status}`);
-      }
+      const ledger = neighbourOf('ledger', over, { tenant, limits });
+      const answer = await ledger.stream(questionOf(query), { signal: ended.signal, answerMs: limits.archiveMs });
+      if (answer.status !== 200) throw await ledger.refusal(answer);
       return {
         type: 'application/gzip',
         filename: `gate-${tenant}-${query.from.slice(0, 10)}-${query.to.slice(0, 10)}.tar.gz`,
@@ -60,18 +46,22 @@ export function regulatoryBundles(ledger: Promise<Over>): RegulatoryBundles {
   };
 }
 
-function addressOf(tenant: string, query: RegulatoryQuery): string {
-  const asked = new URLSearchParams({
-    tenant,
+const questionOf = (query: RegulatoryQuery): NeighbourQuestion => ({
+  method: 'POST',
+  path: '/export/regulatory',
+  query: {
     from: query.from,
     to: query.to,
     include_exports: String(query.includeExports),
     include_compliance: String(query.includeCompliance),
     annex_iv: String(query.annexIv),
     include_post_market_plan: String(query.postMarketPlan),
-  });
-  return `/export/regulatory?${asked.toString()}`;
-}
+  },
+  ...(query.documentation !== '' && {
+    headers: { 'content-type': 'text/markdown; charset=utf-8' },
+    body: query.documentation,
+  }),
+});
 
 /** A reader that goes away, also before the first part, ends it as one that has read everything does: a generator would not hear of it then. */
 function untilRead(body: AsyncIterable<Uint8Array>, free: () => void): AsyncIterable<Uint8Array> {

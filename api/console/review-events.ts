@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { linesIn } from '../../activities/clients/event-stream.js';
 import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
-import { textSeenBy } from '../../console/pages/queue/seen-by.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
-import { within } from '../../domain/within.js';
+import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import { tenantHeader } from './tenant-scope.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import { type Neighbour, neighbourOf, unlessQuiet } from './neighbour.js';
 import { UNREAD, watched } from './watched.js';
 
 /** Who asks, by whatever session names him. */
@@ -21,14 +21,13 @@ export interface RelayOptions {
   readonly entered: (request: FastifyRequest) => Promise<Asking | null>;
   /** Whether the session still stands. To look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
-  readonly over: Promise<Over>;
-  /** Whether the service gets what proves the person: the review service alone. */
-  readonly proves: boolean;
-  /** The service, as people call it. */
-  readonly name: string;
   readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'> | undefined;
-  /** Where its stream is, for somebody of this tenant, or of all. */
-  readonly from: (tenant: string | null) => string;
+  /** Whose stream it is, asked as this person, and how it is asked for. */
+  readonly from: (who: Asking) => {
+    readonly service: Neighbour;
+    readonly path: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
   /** What a role sees of its stream; without it all. */
   readonly seenBy?: (role: Role, body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 }
@@ -54,25 +53,40 @@ export const relayReviewEvents = (
     entered,
     stands,
     limits,
-    over: hil,
-    proves: true,
-    name: 'the review service',
-    from: () => '/pending/stream',
+    from: reviewEvents(hil, limits),
     seenBy: reviewsSeenBy,
   });
 
-const DATA = 'data: ';
+/** The review service's stream for a person, whom it has to know. */
+export const reviewEvents =
+  (hil: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  ({ person: { tenant }, proof }) => ({
+    service: neighbourOf('hil', hil, { tenant, proof, limits }),
+    path: '/pending/stream',
+  });
 
-/** The review service's events as a role may see them: of who looks on each line of data is masked, as soon as it is whole. */
+/** The ledger's, where whoever follows is only counted. */
+export const ledgerEvents =
+  (ledger: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  ({ person }) => ({
+    service: neighbourOf('ledger', ledger, { tenant: person.tenant, limits }),
+    path: '/stream/audit',
+    headers: { [STREAM_HOLDER_HEADER]: sha256Hex(whoIs(person)) },
+  });
+
+const DATA = 'data:';
+
+/** The review service's events as a role may see them: of who looks on each is masked, as soon as it is whole. */
 export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (isAtLeast(role, 'approver')) return yield* body;
-  const decoder = new TextDecoder();
-  const seen = (line: string) => (line.startsWith(DATA) ? DATA + textSeenBy(role, line.slice(DATA.length)) : line);
-  let rest = '';
-  for await (const part of body) {
-    const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    if (lines.length > 0) yield Buffer.from(lines.map((line) => `${seen(line)}\n`).join(''));
+  const seen = (line: string) =>
+    line.startsWith(DATA) ? `${DATA} ${maskedAnswer('event', line.slice(DATA.length))}` : line;
+  let event = '';
+  for await (const { line } of linesIn(body)) {
+    event += `${seen(line)}\n`;
+    if (line !== '') continue;
+    yield Buffer.from(event);
+    event = '';
   }
 }
 
@@ -85,7 +99,7 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, over, proves, name, from, seenBy = (_role, body) => body, limits = ASK_LIMITS }: RelayOptions,
+  { entered, stands, from, seenBy = (_role, body) => body, limits = ASK_LIMITS }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();
@@ -121,24 +135,15 @@ export function relay(
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
     try {
-      const late = () => new Error(`no answer within ${limits.readMs} ms`);
-      const { url, fetch } = await within(limits.readMs, over, late);
-      const asked = fetch.stream(new URL(from(who.person.tenant), url).href, {
-        headers: {
-          ...(proves && who.proof),
-          ...tenantHeader(who.person.tenant),
-          // Whoever is not proved to the service is only counted there.
-          ...(!proves && { [STREAM_HOLDER_HEADER]: sha256Hex(whoIs(who.person)) }),
-          ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }),
-        },
-        signal: ended.signal,
-      });
+      const { service, path: of, headers } = from(who);
+      const asked = {
+        method: 'GET',
+        path: of,
+        headers: { ...headers, ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }) },
+      } as const;
       // A page that waits for ever would not say that it is not live.
-      const answer = await within(limits.readMs, asked, late);
-      if (answer.status !== 200) {
-        const text = await answer.text();
-        throw new GateError('console_neighbour_away', `${name} answered ${answer.status}: ${text.slice(0, 200)}`);
-      }
+      const answer = await service.stream(asked, { signal: ended.signal, answerMs: limits.readMs });
+      if (answer.status !== 200) throw await service.refusal(answer);
       return await reply
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
@@ -149,9 +154,7 @@ export function relay(
       // Whoever asked has gone, or may ask no more: nobody hears why.
       if (ended.signal.aborted) return reply.hijack().raw.destroy();
       ended.abort();
-      throw error instanceof GateError
-        ? error
-        : new GateError('console_neighbour_away', `${name} does not answer`, { cause: error });
+      throw error;
     }
   });
 }
@@ -164,14 +167,11 @@ async function* untilEnded(
   ended: AbortController,
   quietMs: number,
 ): AsyncGenerator<Uint8Array> {
-  const parts = body[Symbol.asyncIterator]();
   let isBetweenEvents = false;
   try {
-    for (;;) {
-      const part = await within(quietMs, parts.next(), () => new Error('nothing came'));
-      if (part.done) return;
-      isBetweenEvents = part.value.at(-1) === LINE_END && part.value.at(-2) === LINE_END;
-      yield part.value;
+    for await (const part of unlessQuiet(body, quietMs)) {
+      isBetweenEvents = part.at(-1) === LINE_END && part.at(-2) === LINE_END;
+      yield part;
     }
   } catch {
     // The session ended, or the other service, or another page has the place.

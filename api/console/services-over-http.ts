@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { isAtLeast } from '../../console/roles.js';
 import type { ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
@@ -28,13 +29,12 @@ import {
   spend,
 } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
-import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
-import { createServiceClient, type Question } from '../../activities/clients/service-client.js';
+import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
+import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
-import { addressAt } from './address-at.js';
 import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
@@ -42,8 +42,8 @@ import { policiesOver } from './policies.js';
 import type { RegulatoryBundles } from './regulatory.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import type { keptAnswers } from './kept.js';
+import { MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from './neighbour.js';
 import type { ReviewProof } from './sign-in/mode.js';
-import { tenantHeader, tenantQuery } from './tenant-scope.js';
 
 export interface NeighboursOver {
   /** Whether the review service has a workflow engine behind it. */
@@ -98,20 +98,15 @@ const masked = z.object({ masked_params: jsonObject.nullable(), retention_class:
 
 /** Says to the review service what somebody may do from now on. */
 export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenant: string): Promise<void> {
-  const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-  const { readMs } = ASK_LIMITS;
-  const reached = await within(readMs, hil, () => away('the review service is not there yet'));
-  const ask = createServiceClient('the review service', reached, away);
-  const headers = { ...proof, 'x-gate-tenant-scope': tenant };
-  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: readMs });
+  await neighbourOf('hil', hil, { tenant, proof }).ask(null, { method: 'POST', path: '/people/standing' });
 }
 
 /**
  * The services over mutual TLS with the console's own certificate. `proof` is what proves the person to the review service, which alone gets
- * it; the tenant of every question is the person's.
+ * it; the tenant of every question is the person's. Who only looks on gets reviews masked, whatever page he looks at.
  */
 export function servicesFor(
-  { tenant, subject, mode }: Person,
+  { tenant, subject, mode, role }: Person,
   proof: ReviewProof,
   {
     hil,
@@ -131,50 +126,19 @@ export function servicesFor(
     hasEngine = true,
   }: Reached,
 ): Services {
-  const ofTenant = tenantQuery(tenant);
   const owner = { tenant: tenant ?? '', subject };
   const ownTenant = (): string => {
     if (tenant === null) throw new GateError('tenant_scope_required');
     return tenant;
   };
-  const asking = (name: string, over: Promise<Over> | undefined, shown: Readonly<Record<string, string>> = {}) => {
-    const headers = { ...shown, ...tenantHeader(tenant) };
-    const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-    const asked = over?.then((at) => ({ url: at.url, ask: createServiceClient(name, at, away) }));
-    return async <Type extends z.ZodType | null>(
-      type: Type,
-      question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
-      timeoutMs = limits.readMs,
-    ) => {
-      if (!asked) throw away(`${name} is not asked here`);
-      // A service that is being started is one that does not answer.
-      const { ask, url } = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
-      // A name in the path leads nowhere else.
-      addressAt(url, question.path);
-      return ask(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
-    };
-  };
-  const askHil = asking('the review service', hil, proof);
-  const askToDecide = asking(
-    'the review service, which may have taken the decision: look at the call before you decide again. It',
-    hil,
-    proof,
-  );
-  const askLedger = asking('the ledger', ledger);
-  const askPolicy = asking('the policy engine', policy);
-  const askBrain = asking('Brain', brain);
-  const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
-    const given = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    );
-    return { method: 'GET' as const, path: `${path}?${new URLSearchParams(given).toString()}` };
-  };
-  /** A change of cases, always of the person's tenant. */
-  const inCases = (path: string, body: object) => ({
-    method: 'POST' as const,
-    path: get(`/cases${path}`, ofTenant).path,
-    body,
-  });
+  const { ask: askHil } = neighbourOf('hil', hil, { tenant, proof, limits });
+  const { ask: askLedger } = neighbourOf('ledger', ledger, { tenant, limits });
+  const { ask: askBrain } = neighbourOf('brain', brain, { tenant, limits });
+  const engine = neighbourOf('policy', policy, { tenant, limits });
+  const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;
+  const inCases = (path: string, body: object) => ({ method: 'POST', path: `/cases${path}`, body }) as const;
+  const keptOf = <Value>(key: readonly unknown[], ask: () => Promise<Value>): Promise<Value> =>
+    kept([tenant ?? '', ...key], ask);
   const unlessUnknown = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
     try {
       return await asked;
@@ -183,8 +147,17 @@ export function servicesFor(
       throw error;
     }
   };
+  const isWhole = isAtLeast(role, 'approver');
+  const askRow = async (question: Parameters<typeof askHil>[1], timeoutMs?: number): Promise<PendingRequest> => {
+    const row = await askHil(pendingRequest, question, timeoutMs);
+    return isWhole ? row : maskedRow(row);
+  };
+  const askRows = async (question: Parameters<typeof askHil>[1]): Promise<PendingRequest[]> => {
+    const all = await askHil(z.array(pendingRequest), question);
+    return isWhole ? all : all.map(maskedRow);
+  };
   const links = `/identities/${encodeURIComponent(linkOwnerOf(subject))}`;
-  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`, ofTenant));
+  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`));
   const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
     const began = performance.now();
     const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
@@ -201,7 +174,7 @@ export function servicesFor(
       return 'answers';
     });
   /** The review service has a connection to the engine; the console has none. */
-  const engine = async (): Promise<string> => {
+  const workflows = async (): Promise<string> => {
     const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs).catch(
       (error: unknown) => {
         throw new Error(`not known: ${errorText(error)}`);
@@ -211,30 +184,24 @@ export function servicesFor(
     return 'answers';
   };
   const policyInputOf = (correlationId: string) =>
-    askLedger(
-      recordedPolicyInput,
-      get(`/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`, ofTenant),
-    );
+    askLedger(recordedPolicyInput, get(`/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`));
   return {
     hil: {
-      summaries: ({ riskTier, ...query }) =>
-        askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
-      row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${encodeURIComponent(id)}`))),
-      byCorrelation: (id) =>
-        unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
+      async summaries({ riskTier, ...query }) {
+        const page = await askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier }));
+        return isWhole ? page : { ...page, items: maskedList(page.items, query.q) };
+      },
+      row: (id) => unlessUnknown(askRow(get(`/pending/${encodeURIComponent(id)}`))),
+      byCorrelation: (id) => unlessUnknown(askRow(get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
       waitingOf: (agentId, limit) =>
-        askHil(
-          z.array(pendingRequest),
-          get('/pending', { status: 'pending', sort: 'oldest', agent_id: agentId, limit }),
-        ),
-      lately: (agentId) =>
-        askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
+        askRows(get('/pending', { status: 'pending', sort: 'oldest', agent_id: agentId, limit })),
+      lately: (agentId) => askRows(get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
       decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId, via }) =>
-        askToDecide(
-          pendingRequest,
+        askRow(
           {
             method: 'POST',
             path: `/decide/${encodeURIComponent(id)}`,
+            doubt: MAY_BE_DECIDED,
             headers: { 'x-request-id': requestId },
             body: {
               decision,
@@ -248,13 +215,13 @@ export function servicesFor(
           limits.decideMs,
         ),
       assign: (id, to) =>
-        askHil(pendingRequest, {
+        askRow({
           method: 'POST',
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
       note: (id, summary, expected) =>
-        askHil(pendingRequest, {
+        askRow({
           method: 'PATCH',
           path: `/pending/${encodeURIComponent(id)}/incident`,
           body: { incident_summary: summary, expected_summary: expected },
@@ -290,45 +257,39 @@ export function servicesFor(
         }
       },
       rows: ({ agent, seqFrom, ...query }) =>
-        askLedger(rows, get('/audit/agent/rows', { ...ofTenant, agent_id: agent, ...query, seq_from: seqFrom })),
-      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
+        askLedger(rows, get('/audit/agent/rows', { agent_id: agent, ...query, seq_from: seqFrom })),
+      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`)),
       async facts(correlationId) {
         const { input } = await policyInputOf(correlationId);
         // Its arguments are not masked: no page has them.
         return Object.fromEntries(FACTS_SHOWN.map((name) => [name, input?.[name] ?? null]));
       },
       async inclusion(seq) {
-        const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
+        const proof = await unlessUnknown(
+          askLedger(inclusionProof, { ...get('/proof/inclusion', { seq }), isOfAll: true }),
+        );
         // The route proves any row. Without its content nobody can say whose it is.
         const entry = proof?.entry;
         return entry && (tenant === null || entry['tenant'] === tenant) ? proof : null;
       },
-      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), limits.reportMs),
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...query }), limits.reportMs),
       narrative: (agent, window) => {
         const { part, query: agent_id } = nameInPath(agent);
-        const question = get(`/audit/agents/${part}/narrative`, { ...ofTenant, ...(agent_id && { agent_id }), window });
+        const question = get(`/audit/agents/${part}/narrative`, { ...(agent_id && { agent_id }), window });
         return askLedger(narrative, question, limits.reportMs);
       },
       activity: (since_hours, limit) =>
-        kept([tenant ?? '', 'activity', since_hours, limit], () =>
-          askLedger(
-            agentActivity,
-            get('/analysis/agent-activity', { ...ofTenant, since_hours, limit }),
-            limits.reportMs,
-          ),
+        keptOf(['activity', since_hours, limit], () =>
+          askLedger(agentActivity, get('/analysis/agent-activity', { since_hours, limit }), limits.reportMs),
         ),
       activityOf: (agent_id, since_hours) =>
-        kept([tenant ?? '', 'activity of', since_hours, agent_id], () =>
-          askLedger(
-            agentActivity,
-            get('/analysis/agent-activity', { ...ofTenant, since_hours, agent_id }),
-            limits.reportMs,
-          ),
+        keptOf(['activity of', since_hours, agent_id], () =>
+          askLedger(agentActivity, get('/analysis/agent-activity', { since_hours, agent_id }), limits.reportMs),
         ),
       saidByRules: (since_hours, limit) =>
-        kept([tenant ?? '', 'said by rules', since_hours, limit], async () => {
+        keptOf(['said by rules', since_hours, limit], async () => {
           const from = new Date(clock() - since_hours * HOUR_MS).toISOString();
-          const asked = { ...ofTenant, agent_id: '*', methods: 'proxy.verdict', from, limit };
+          const asked = { agent_id: '*', methods: 'proxy.verdict', from, limit };
           const verdicts = await askLedger(rows, get('/audit/agent/rows', asked));
           // Nothing else of thousands of rows is kept.
           return verdicts.map(({ policy_decision: decision }) => ({
@@ -339,26 +300,22 @@ export function servicesFor(
           }));
         }),
       drift: (limit) =>
-        kept([tenant ?? '', 'drift', limit], () =>
-          askLedger(
-            fleetBehavioralDiff,
-            get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }),
-            limits.reportMs,
-          ),
+        keptOf(['drift', limit], () =>
+          askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { limit }), limits.reportMs),
         ),
       silent: (since_hours) =>
-        kept([tenant ?? '', 'silent', since_hours], () =>
-          askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), limits.reportMs),
+        keptOf(['silent', since_hours], () =>
+          askLedger(silentAgents, get('/analysis/silent-agents', { since_hours }), limits.reportMs),
         ),
       spend: (window, limit) =>
-        kept([tenant ?? '', 'spend', window, limit], () =>
-          askLedger(spend, get('/finops/spend', { ...ofTenant, window, limit }), limits.reportMs),
+        keptOf(['spend', window, limit], () =>
+          askLedger(spend, get('/finops/spend', { window, limit }), limits.reportMs),
         ),
       tenant: () =>
         askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
-      cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { ...ofTenant, status, limit })),
+      cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { status, limit })),
       case: (id) =>
-        unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, ofTenant), limits.reportMs)),
+        unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`), limits.reportMs)),
       openCase: (title, subjects) => askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject })),
       async noteInCase(id, detail) {
         const at = new Date(clock()).toISOString();
@@ -379,20 +336,22 @@ export function servicesFor(
       },
       async exports() {
         try {
-          return await askLedger(z.array(exportRecord), get('/exports'));
+          return await askLedger(z.array(exportRecord), { ...get('/exports'), isOfAll: true });
         } catch (error) {
           if (error instanceof GateError && error.code === 'export_sink_unavailable') return { noPlace: error.message };
           throw error;
         }
       },
       exportNow: () =>
-        copying('the chain', () => askLedger(exportPass, { method: 'POST', path: '/export' }, limits.exportMs)),
+        copying('the chain', () =>
+          askLedger(exportPass, { method: 'POST', path: '/export', isOfAll: true }, limits.exportMs),
+        ),
       regulatory: (query) => regulatory(ownTenant(), query),
       compliance: (window) =>
         counting(ownTenant(), () =>
           askLedger(
             complianceRegister,
-            { method: 'POST', path: get('/compliance/evidence', { ...ofTenant, ...window }).path },
+            { method: 'POST', path: '/compliance/evidence', query: { ...window } },
             limits.exportMs,
           ),
         ),
@@ -400,7 +359,7 @@ export function servicesFor(
       broken: chain.broken,
     },
     brain: {
-      snapshot: () => askBrain(modelSnapshot, get('/model-snapshot', ofTenant)),
+      snapshot: () => askBrain(modelSnapshot, get('/model-snapshot')),
       narrate: (question) =>
         askBrain(
           decisionNarrated,
@@ -422,27 +381,20 @@ export function servicesFor(
       return {
         seq,
         then: decision,
-        now: await askPolicy(policyDecision, { method: 'POST', path: '/evaluate', body: input }),
+        now: await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true }),
       };
     },
-    policy: policiesOver(policy, {
-      ask: askPolicy,
-      askToChange: asking(
-        'the policy engine, which may have made the change: look at the versions before you send it again. It',
-        policy,
-      ),
-      get: (path, query = {}) => get(path, { ...ofTenant, ...query }),
+    policy: policiesOver(engine, {
       unlessUnknown,
       // The way of signing in is who says that it is this person.
       by: (reason) => ({ reason, actor_sub: subject, actor_idp: mode }),
-      headers: tenantHeader(tenant),
       health: () => readinessOf('policy engine'),
       limits,
     }),
     health: () =>
       Promise.all([
         ...Object.keys({ ...seen, ...readiness }).map(readinessOf),
-        ...(hasEngine ? [standingOf('workflow engine', engine)] : []),
+        ...(hasEngine ? [standingOf('workflow engine', workflows)] : []),
       ]),
   };
 }

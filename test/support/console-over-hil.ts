@@ -97,6 +97,7 @@ export async function openConsole(
     signIn,
     hilOptions,
     logger = pino({ level: 'silent' }),
+    overOf = (_name, over) => over,
   }: {
     readonly about?: AboutConsole;
     readonly limits?: AskLimits;
@@ -106,6 +107,8 @@ export async function openConsole(
     readonly signIn?: (hil: Promise<Over>, clock: () => number) => SignInMode;
     readonly hilOptions?: Partial<HilOptions>;
     readonly logger?: Logger;
+    /** Where the console finds a neighbour, in place of where it is. */
+    readonly overOf?: (name: Neighbour, over: Promise<Over>) => Promise<Over>;
   } = {},
 ): Promise<ConsoleFixture> {
   const hil = await openHil('sqlite', {
@@ -156,7 +159,7 @@ export async function openConsole(
       });
       return { status: answer.statusCode, body: answer, text: () => textOf(answer) };
     };
-    return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
+    return overOf(name, Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never }));
   };
   const readyUnless = (name: Neighbour) => (): Promise<void> => {
     if (fixture.hanging.has(name)) return new Promise(() => undefined);

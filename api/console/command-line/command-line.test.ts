@@ -533,7 +533,7 @@ describe('somebody for whom the console vouches', () => {
         role: 'admin',
       });
       expect(toLedger).toEqual({ 'x-gate-tenant-scope': 'acme' });
-      expect(console.asked.others[0]?.query).toBe('?agent_id=payments-agent&tenant=acme');
+      expect(console.asked.others[0]?.query).toBe('?tenant=acme&agent_id=payments-agent');
     } finally {
       await console.close();
     }

@@ -1,7 +1,7 @@
 import { GateError } from '../../../domain/errors.js';
 import type { Over } from '../../plugins/declaration.js';
-import { addressAt } from '../address-at.js';
-import { tenantHeader } from '../tenant-scope.js';
+import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
+import { neighbourOf } from '../neighbour.js';
 
 /** How the review service names the session of a passkey, and a ceremony under way. */
 export const HIL_SESSION = 'gate_hil_session';
@@ -19,41 +19,30 @@ export interface CeremonyAnswer {
 export function passkeyCeremonies({
   hil,
   tenant,
-  limitMs,
+  limits = ASK_LIMITS,
 }: {
   readonly hil: Promise<Over>;
   readonly tenant: string;
-  readonly limitMs: number;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'> | undefined;
 }) {
+  const reviews = neighbourOf('hil', hil, { tenant, limits });
   const ask = async (
     method: 'GET' | 'POST',
     path: string,
     cookie: string | null,
-    body?: unknown,
+    body?: object,
   ): Promise<CeremonyAnswer> => {
+    const headers = cookie === null ? {} : { cookie };
+    const step = { method, path, headers, ...(body !== undefined && { body }) };
+    const { status, setCookies, text } = await reviews.pass(step, limits.ceremonyMs);
+    const set = (name: string): string | null => {
+      const line = setCookies.find((each) => each.startsWith(`${name}=`));
+      return line === undefined ? null : (line.slice(name.length + 1).split(';', 1)[0] ?? null);
+    };
     try {
-      const { url, fetch } = await hil;
-      const answer = await fetch(addressAt(url, path), {
-        method,
-        headers: {
-          ...tenantHeader(tenant),
-          ...(cookie !== null && { cookie }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(limitMs),
-      });
-      if (answer.status >= 500) throw new Error(`it answered ${answer.status}`);
-      const set = (name: string): string | null => {
-        const line = (answer.setCookies ?? []).find((each) => each.startsWith(`${name}=`));
-        return line === undefined ? null : (line.slice(name.length + 1).split(';', 1)[0] ?? null);
-      };
-      return {
-        status: answer.status,
-        body: JSON.parse(await answer.text()) as CeremonyAnswer['body'],
-        ceremony: set(HIL_CEREMONY),
-        session: set(HIL_SESSION),
-      };
+      if (status >= 500) throw new Error(`it answered ${status}`);
+      const said = JSON.parse(text) as CeremonyAnswer['body'];
+      return { status, body: said, ceremony: set(HIL_CEREMONY), session: set(HIL_SESSION) };
     } catch (cause) {
       throw new GateError('console_neighbour_away', 'the review service, which knows the passkeys, does not answer', {
         cause,
@@ -62,8 +51,8 @@ export function passkeyCeremonies({
   };
   const under = (ceremony: string): string => `${HIL_CEREMONY}=${ceremony}`;
   return {
-    begin: (what: 'login' | 'register', body: unknown) => ask('POST', `/auth/people/${what}/start`, null, body),
-    finish: (what: 'login' | 'register', ceremony: string, body: unknown) =>
+    begin: (what: 'login' | 'register', body: object) => ask('POST', `/auth/people/${what}/start`, null, body),
+    finish: (what: 'login' | 'register', ceremony: string, body: object) =>
       ask('POST', what === 'login' ? '/auth/login/finish' : '/auth/people/register/finish', under(ceremony), body),
     /** Who a session is now; 401 for nobody. */
     me: (session: string) => ask('GET', '/auth/me', `${HIL_SESSION}=${session}`),

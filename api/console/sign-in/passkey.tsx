@@ -11,6 +11,7 @@ import { countedAddress } from '../../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../../domain/limits/sliding-budget.js';
 import { isPasskeyPerson } from '../../../domain/review/passkey-people.js';
 import type { Over } from '../../plugins/declaration.js';
+import type { AskLimits } from '../ask-limits.js';
 import type { Door, SignInMode } from './mode.js';
 import { ownPath } from './own-path.js';
 import { type CeremonyAnswer, HIL_SESSION, passkeyCeremonies } from './passkey-ceremonies.js';
@@ -18,7 +19,6 @@ import { type CeremonyAnswer, HIL_SESSION, passkeyCeremonies } from './passkey-c
 const NAME = 'webauthn';
 const COOKIE = 'gate_console_ceremony';
 const CEREMONY = /^[0-9a-f-]{36}$/;
-const LIMIT_MS = 10_000;
 /**
  * Ceremonies that one address begins, each of which is a row in the review service's store for five minutes. The first ones are its own; those
  * after them are of what there is for everybody together, so that nobody uses up what others begin with.
@@ -47,13 +47,15 @@ export function passkeyMode({
   hil,
   key,
   clock,
+  limits,
 }: {
   readonly tenant: string;
   readonly hil: Promise<Over>;
   readonly key: Uint8Array;
   readonly clock: () => number;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
 }): SignInMode {
-  const ceremonies = passkeyCeremonies({ hil, tenant, limitMs: LIMIT_MS });
+  const ceremonies = passkeyCeremonies({ hil, tenant, limits });
   // Whoever reads the console's store gets no session of the review service.
   const seals = keyRing(new Map([['console', createHmac('sha256', key).update('gate.console/passkey').digest()]]));
   const contextOf = ({ subject }: Pick<SignedIn, 'subject'>): string => JSON.stringify([NAME, tenant, subject]);

@@ -29,7 +29,6 @@ import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, type SaidOfIt, saidOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
 import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
-import { seenBy, listSeenBy } from './seen-by.js';
 import { Similar } from './similar.js';
 
 /** The first page: what waits. */
@@ -137,19 +136,14 @@ async function listOf(
   }
 }
 
-async function rowOf({ services: { hil }, person }: Visit, id: string): Promise<PendingRequest | null> {
-  const row = isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
-  return row && seenBy(person.role, row);
-}
+const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
+  isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
 
 /** The list; where a whole id is looked for, the call that has it as its own or as its correlation id, whatever became of it. */
 async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
   const { hil } = visit.services;
   const id = soughtId(query);
-  if (id === null) {
-    const page = await hil.summaries(query);
-    return { ...page, items: listSeenBy(visit.person.role, page.items, query.q) };
-  }
+  if (id === null) return hil.summaries(query);
   const [row, { pending_count }] = await Promise.all([
     rowOf(visit, id),
     hil.summaries({ status: 'pending', sort: 'oldest', limit: 1 }),

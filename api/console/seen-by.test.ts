@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { loadAnalyzer } from '../../../adapters/sandbox/analyzer.js';
-import { reviewsSeenBy } from '../../../api/console/review-events.js';
-import { type ConsoleFixture, CONSOLE_HOST, openConsole } from '../../../test/support/console-over-hil.js';
-import { eventually } from '../../../test/support/waiting.js';
+import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
+import { reviewsSeenBy } from './review-events.js';
+import { type ConsoleFixture, CONSOLE_HOST, openConsole } from '../../test/support/console-over-hil.js';
+import { eventually } from '../../test/support/waiting.js';
 
 /** Account numbers and the number of a card. */
 const PAYS = ['DE89 3704 0044 0532 0130 00', 'GB82WEST12345698765432', '4111 1111 1111 1111'];

@@ -1,0 +1,162 @@
+import type { z } from 'zod';
+import { createServiceClient, type Question, refusedBy } from '../../activities/clients/service-client.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
+import type { Over } from '../plugins/declaration.js';
+import { addressAt } from './address-at.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { ReviewProof } from './sign-in/mode.js';
+
+/** The services that the console asks, as people call them, and whether they are told in the query whose rows are meant. */
+const NEIGHBOURS = {
+  hil: { name: 'the review service', isToldInQuery: false },
+  ledger: { name: 'the ledger', isToldInQuery: true },
+  policy: { name: 'the policy engine', isToldInQuery: true },
+  brain: { name: 'Brain', isToldInQuery: true },
+} as const;
+export type NeighbourName = keyof typeof NEIGHBOURS;
+
+/** In whose name a service is asked. */
+export interface AskedFor {
+  /** Whose rows every question is about; `null`: those of all tenants. */
+  readonly tenant: string | null;
+  /** What proves the person; for the review service alone. */
+  readonly proof?: ReviewProof;
+  /** `readMs` is how long a service that is being started is waited for. */
+  readonly limits?: Pick<AskLimits, 'readMs'> | undefined;
+}
+
+export interface NeighbourQuestion {
+  readonly method: Question['method'];
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a text as it stands. */
+  readonly body?: object | string;
+  /** What it may have done where no answer came, as a sentence. */
+  readonly doubt?: string;
+  /** It is about what is nobody's: the query says no tenant. */
+  readonly isOfAll?: true;
+}
+
+/** What stays in doubt about a decision of which no answer came. */
+export const MAY_BE_DECIDED = 'It may have taken the decision: look at the call before you decide again.';
+
+type Streamed = Awaited<ReturnType<Over['fetch']['stream']>>;
+
+/** A service as one person may ask it. Whatever it is asked, it answers in time or is away: `console_neighbour_away`, which names it. */
+export interface Neighbour {
+  /** What it says, which is of this type (`null`: of none). Throws also what it refused. */
+  ask<Type extends z.ZodType | null>(
+    type: Type,
+    question: NeighbourQuestion & { readonly body?: object },
+    timeoutMs?: number,
+  ): Promise<Type extends z.ZodType ? z.infer<Type> : null>;
+  /** Its answer as it stands, a refusal too. */
+  pass(
+    question: NeighbourQuestion,
+    timeoutMs: number,
+  ): Promise<{ readonly status: number; readonly setCookies: readonly string[]; readonly text: string }>;
+  /** Its answer as it comes, which begins within `answerMs`. Whoever asks ends it by `signal`, also where this throws. */
+  stream(
+    question: NeighbourQuestion,
+    how: { readonly signal: AbortSignal; readonly answerMs: number },
+  ): Promise<Streamed>;
+  /** What an answer is that was asked for as it comes, and is a refusal. */
+  refusal(answer: Pick<Streamed, 'status' | 'text'>): Promise<GateError>;
+}
+
+/** The one way in which the console asks another service: where it is, how long that is waited for, and for whom. */
+export function neighbourOf(
+  service: NeighbourName,
+  over: Promise<Over> | undefined,
+  { tenant, proof = {}, limits = ASK_LIMITS }: AskedFor,
+): Neighbour {
+  const { name, isToldInQuery } = NEIGHBOURS[service];
+  const awayWith =
+    (doubt?: string) =>
+    (detail: string, cause?: unknown): GateError =>
+      new GateError('console_neighbour_away', doubt === undefined ? detail : `${detail}. ${doubt}`, { cause });
+  const away = awayWith();
+  const lost = (doubt: string | undefined, cause: unknown) =>
+    awayWith(doubt)(`${name} cannot be reached: ${errorText(cause)}`, cause);
+
+  const pathOf = ({ path, query = {}, isOfAll }: NeighbourQuestion): string => {
+    const tenants = isToldInQuery && !isOfAll && tenant !== null ? { tenant } : {};
+    const given = Object.entries({ ...tenants, ...query, ...tenants }).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, String(value)]],
+    );
+    return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
+  };
+  const headersOf = ({ headers, body }: NeighbourQuestion): Record<string, string> => ({
+    ...proof,
+    ...(tenant !== null && { 'x-gate-tenant-scope': tenant }),
+    ...(typeof body === 'object' && { 'content-type': 'application/json' }),
+    ...headers,
+  });
+  const bodyOf = ({ body }: NeighbourQuestion) =>
+    body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+  /** Where it is, and how much of the time is left. Nothing is asked yet, so nothing is in doubt. */
+  const reached = async (question: NeighbourQuestion, timeoutMs: number) => {
+    if (over === undefined) throw away(`${name} is not asked here`);
+    const began = performance.now();
+    const waitMs = Math.min(timeoutMs, limits.readMs);
+    let at: Over;
+    try {
+      at = await within(waitMs, over, () => away(`${name} is not there yet`));
+    } catch (error) {
+      throw error instanceof GateError ? error : lost(undefined, error);
+    }
+    const path = pathOf(question);
+    const leftMs = Math.max(1, Math.round(timeoutMs - (performance.now() - began)));
+    return { at, path, address: addressAt(at.url, path), leftMs };
+  };
+
+  return {
+    async ask(type, { doubt, ...question }, timeoutMs = limits.readMs) {
+      const { at, path, leftMs } = await reached(question, timeoutMs);
+      const { method, body } = question;
+      const asked = { method, path, timeoutMs: leftMs, headers: headersOf(question), ...(body && { body }) };
+      return createServiceClient(name, at, awayWith(doubt))(type, asked);
+    },
+    async pass(question, timeoutMs) {
+      const { at, address, leftMs } = await reached(question, timeoutMs);
+      try {
+        const answer = await at.fetch(address, {
+          method: question.method,
+          headers: headersOf(question),
+          ...bodyOf(question),
+          signal: AbortSignal.timeout(leftMs),
+        });
+        return { status: answer.status, setCookies: answer.setCookies ?? [], text: await answer.text() };
+      } catch (error) {
+        throw lost(question.doubt, error);
+      }
+    },
+    async stream(question, { signal, answerMs }) {
+      const { at, address, leftMs } = await reached(question, answerMs);
+      const { method } = question;
+      if (method !== 'GET' && method !== 'POST') throw new TypeError(`nothing streams what ${method} asks for`);
+      const asked = at.fetch.stream(address, { method, headers: headersOf(question), ...bodyOf(question), signal });
+      try {
+        return await within(leftMs, asked, () => new Error(`no answer within ${answerMs} ms`));
+      } catch (error) {
+        throw lost(question.doubt, error);
+      }
+    },
+    async refusal({ status, text: read }) {
+      const text = await read();
+      return refusedBy({ status, text }) ?? away(`${name} answered ${status}: ${text.slice(0, 200)}`);
+    },
+  };
+}
+
+/** The parts of an answer that comes bit by bit. Throws where nothing comes for `quietMs`. */
+export async function* unlessQuiet(body: AsyncIterable<Uint8Array>, quietMs: number): AsyncGenerator<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  for (;;) {
+    const part = await within(quietMs, parts.next(), () => new Error(`nothing came for ${quietMs} ms`));
+    if (part.done) return;
+    yield part.value;
+  }
+}

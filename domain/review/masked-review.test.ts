@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { maskedAnswer, type ReviewAnswer } from './masked-review.js';
+
+const SECRET = 'ann@acme.example';
+const ROW = { id: 'a', agent_id: 'payments-agent', request_payload: { to: SECRET }, risk_summary: `pays ${SECRET}` };
+const SUMMARY = {
+  id: 'a',
+  correlation_id: 'b',
+  agent_id: 'c',
+  method: 'd',
+  tool: 'e',
+  risk_summary: '',
+  predicted: SECRET,
+};
+
+describe('an answer of the review service, for who looks on', () => {
+  it.each<[ReviewAnswer, unknown]>([
+    ['row', ROW],
+    ['row', { ...ROW, review: ROW, note_of_a_later_gate: SECRET }],
+    ['rows', [ROW, { rows: [ROW] }]],
+    ['summaries', { items: [SUMMARY, { ...SUMMARY, since: SECRET }], next_cursor: 'x', more: { row: ROW } }],
+    ['event', { type: 'created', pending: { ...SUMMARY, review: ROW }, at: 'x', row: ROW }],
+  ])('is masked as a %s, and so is what nobody has heard of in it: %j', (is, answer) => {
+    const masked = maskedAnswer(is, JSON.stringify(answer));
+    expect(masked).not.toContain(SECRET);
+    expect(masked).toContain('[EMAIL]');
+  });
+
+  it.each<[ReviewAnswer, unknown]>([
+    ['row', [ROW]],
+    ['row', null],
+    ['rows', ROW],
+    ['rows', { rows: [ROW] }],
+    ['rows', { items: [ROW] }],
+    ['rows', ['x']],
+    ['summaries', [SUMMARY]],
+    ['summaries', { rows: [SUMMARY] }],
+    ['summaries', { items: [null] }],
+    ['event', [SUMMARY]],
+    ['event', { pending: null }],
+    ['counts', [ROW]],
+  ])('is refused as a %s where it is none: %j', (is, answer) => {
+    expect(() => maskedAnswer(is, JSON.stringify(answer))).toThrow('something else than was asked for');
+  });
+
+  it('is refused where it is no JSON', () => {
+    expect(() => maskedAnswer('row', SECRET)).toThrow('something else than was asked for');
+  });
+
+  it('keeps what a page is gone on with, and the end of events', () => {
+    const cursor = `${'0'.repeat(8)}-0000-4000-8000-000000000001`;
+    const page = { items: [], next_cursor: cursor, searched_to: '2026-11-02T10:00:00.000Z', pending_count: 3 };
+    expect(JSON.parse(maskedAnswer('summaries', JSON.stringify(page)))).toEqual(page);
+    expect(maskedAnswer('event', '{}')).toBe('{}');
+  });
+});
