@@ -58,6 +58,7 @@ describe('a ledger file that is only looked at', () => {
     await ledger.close();
     await place.unlock();
     for (const table of ['ledger_vacuum_cursors', 'ledger_vacuumed_rows']) await place.sql(`drop table ${table}`);
+    await place.sql('drop index ledger_entries_hidden');
     for (const column of ['deleted_at', 'demo_deleted_at'])
       await place.sql(`alter table ledger_entries drop column ${column}`);
     const shown = openLedgerReadOnly(file, { sidecarKeys: place.keys });

@@ -77,6 +77,10 @@ describe('stores on Postgres', () => {
   const jump = async (ms: number) => {
     writeFileSync(clock, String(ms));
     await timePasses(100, 'the process reads its clock from the file');
+    // A clock that jumps ahead looks like a machine that slept: what was heard of revocations is too old until the next answer, half a second at most.
+    await eventually('revocations are known by this clock', async () =>
+      (await readyz()).includes('"revocations":"ok"'),
+    );
   };
   beforeAll(async () => {
     postgres = await startMortalPostgres();

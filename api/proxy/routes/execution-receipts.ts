@@ -38,7 +38,7 @@ export function registerExecutionReceipts(
       const read = executionReceipt.safeParse(readObject(bodyText(request)));
       if (!read.success) {
         const [issue] = read.error.issues;
-        throw invalid(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'no receipt'}`);
+        throw invalid(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'no receipt'}`);
       }
       const receipt = read.data;
       const record = await calls.find(receipt.correlation_id);

@@ -27,7 +27,7 @@ export function registerSvidRenewal(
       const read = svidRenewal.safeParse(readObject(bodyText(request)));
       if (!read.success) {
         const [issue] = read.error.issues;
-        throw new GateError('invalid_request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'no request'}`);
+        throw new GateError('invalid_request', `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'no request'}`);
       }
       return renewSvid({
         ...read.data,

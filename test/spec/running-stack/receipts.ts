@@ -114,7 +114,11 @@ describe('a receipt of a host', () => {
       /authorization_forged/,
     ],
     ['without a signature', (it) => it, /workload_signature/],
-    ['with something more', (it) => signed({ ...it, more: 1 }), /[Uu]nrecognized/],
+    [
+      'with something more',
+      (it) => signed({ ...it, more: 1 }),
+      /the receipt is refused: it: has what is not known here: more/,
+    ],
   ])('is refused %s, and nothing is recorded', async (_what, make, why) => {
     const receipt = await allowed();
     const refused = await deliver(make(receipt));
