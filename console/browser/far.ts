@@ -53,7 +53,8 @@ function takeFar(): void {
     const isKept = [list, list.previousElementSibling, list.nextElementSibling].some((one) =>
       one?.querySelector(STAYS),
     );
-    if (taken.has(list) || isKept || !(list instanceof HTMLElement)) continue;
+    // One that is not laid out, as beside a call on a telephone, has no height to keep.
+    if (taken.has(list) || isKept || !(list instanceof HTMLElement) || list.offsetHeight === 0) continue;
     const rows = document.createDocumentFragment();
     list.style.height = `${list.getBoundingClientRect().height}px`;
     rows.append(...list.childNodes);

@@ -87,6 +87,32 @@ describe('the console of lite', () => {
     expect((await browser.get('/api/chain-status')).text).toContain('"valid":true');
   });
 
+  /** All that a browser is told of what a page may do, word by word: one source more would be no failure of a test that looks for the others. */
+  const isGuarded = (headers: Headers) =>
+    expect(
+      [
+        'content-security-policy',
+        'x-content-type-options',
+        'referrer-policy',
+        'cross-origin-opener-policy',
+        'cache-control',
+      ].map((name) => headers.get(name)),
+    ).toEqual([
+      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      'nosniff',
+      'same-origin',
+      'same-origin',
+      'no-store',
+    ]);
+
+  it('guards what it shows to nobody in particular, and where there is no page, in the same way', async () => {
+    await open();
+    for (const path of ['/login', '/no-such-page', '/hil/no-such-call']) {
+      const { headers } = await browserAt(gate.lite.url).get(path, { accept: 'text/html' });
+      isGuarded(headers);
+    }
+  });
+
   it.each(['/', '/hil', '/audit', '/audit/hunt', '/agents', '/policies', '/health-of-services', '/me'])(
     'shows %s, with its script and style from here alone and nothing inline',
     async (path) => {
@@ -94,7 +120,7 @@ describe('the console of lite', () => {
       await parked();
       const { status, text, headers } = await (await signIn()).get(path);
       expect(status).toBe(200);
-      expect(headers.get('content-security-policy')).toMatch(/default-src 'none'; style-src 'self'; script-src 'self'/);
+      isGuarded(headers);
       expect(text).not.toMatch(/<script(?! src="\/static\/)|<style|style="|onload=|is away/);
       for (const [, asset = ''] of text.matchAll(/(?:src|href)="(\/static\/[^"]+)"/g))
         expect((await browserAt(gate.lite.url).get(asset)).headers.get('cache-control')).toContain('immutable');

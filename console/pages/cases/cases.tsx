@@ -468,6 +468,7 @@ const Acts = ({
         of={caseStatus.options.map((option) => [option, option])}
       />
       <button type="submit">Set</button>
+      <span class="dim">“Contained” records what people did: Gate stops no agent and no call by it.</span>
     </form>
     <details>
       <summary>Attach agents and calls</summary>
