@@ -588,10 +588,17 @@ export async function openIdentityStore(
     return revoked.length;
   }
 
-  /** Throws where a certificate that has not ended is not as Gate wrote it. */
-  async function assertAll(within: Database, nowMs: number): Promise<void> {
+  /**
+   * Throws where a certificate that has not ended is not as Gate wrote it. In no transaction: of a hundred thousand that takes seconds, in which
+   * agents renew. Proxies that ask meanwhile get the same answer.
+   */
+  const assertAllOnce = (nowMs: number): Promise<void> =>
+    (asserting ??= asked(() => assertAll(nowMs)).finally(() => (asserting = null)));
+  let asserting: Promise<void> | null = null;
+
+  async function assertAll(nowMs: number): Promise<void> {
     for (let behind = ''; ; ) {
-      const rows = await within
+      const rows = await db
         .selectFrom('identity_svids')
         .selectAll()
         .where('not_after_ms', '>', nowMs)
@@ -661,8 +668,10 @@ export async function openIdentityStore(
         });
         return { recoveryGeneration, revokedSvids };
       }),
-    revocations: (nowMs, after) =>
-      inTransaction(async (within): Promise<Revocations> => {
+    async revocations(nowMs, after) {
+      // Whoever knows nothing yet is told of each that somebody took off the list too.
+      if (after === 0) await assertAllOnce(nowMs);
+      return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
           .selectFrom('identity_state')
@@ -670,8 +679,6 @@ export async function openIdentityStore(
           .where('id', '=', 1)
           .executeTakeFirstOrThrow();
         const latest = Number(checkedState(state).revocation_generation);
-        // Whoever knows nothing yet is told of each that somebody took off the list too.
-        if (after === 0) await assertAll(within, nowMs);
         const afterHistory = after > latest ? null : await historyUpTo(within, after);
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
@@ -701,7 +708,8 @@ export async function openIdentityStore(
         const all = await listed.where('listed_generation', '=', next).execute();
         for (const row of all) intact('identity_svids', row);
         return upTo(next, all);
-      }),
+      });
+    },
   };
 
   return {

@@ -32,6 +32,8 @@ const MOST_LIFE_MS = 900_000;
 const SKEW_MS = 60_000;
 /** A certificate that has ended is refused as such. By the clock of identity: that of a proxy may be set. */
 const KEPT_AFTER_END_MS = 300_000;
+/** How often those that have ended are looked for: among a hundred thousand that takes some milliseconds. */
+const FORGOTTEN_EVERY_MS = 60_000;
 
 interface Entry {
   readonly why: 'revoked' | 'superseded';
@@ -55,6 +57,8 @@ export function createRevocationMirror({
   /** Of the list up to `position`. */
   let history: string | null = null;
   let otherHistoryAtMs: number | null = null;
+  /** By the clock of identity. */
+  let forgotAtMs = 0;
   /** By both clocks: one may be set back, and the other stands still while a machine sleeps. */
   let whole: { readonly atMs: number; readonly untilMs: number; readonly untilSteadyMs: number } | null = null;
 
@@ -79,6 +83,13 @@ export function createRevocationMirror({
     });
   }
 
+  function forgetEnded(generatedMs: number): void {
+    if (Math.abs(generatedMs - forgotAtMs) < FORGOTTEN_EVERY_MS) return;
+    forgotAtMs = generatedMs;
+    for (const [fingerprint, { notAfterMs }] of entries)
+      if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
+  }
+
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
   return {
@@ -93,9 +104,7 @@ export function createRevocationMirror({
         [position, history, otherHistoryAtMs] = [0, null, nowMs];
         return 'anew';
       }
-      const generatedMs = Date.parse(list.generated_at);
-      for (const [fingerprint, { notAfterMs }] of entries)
-        if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
+      forgetEnded(Date.parse(list.generated_at));
       const revoked: string[] = [];
       for (const one of list.svids) {
         note(one);
