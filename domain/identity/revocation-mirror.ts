@@ -5,8 +5,14 @@ import { GateError } from '../errors.js';
 export interface CertificateStanding {
   /** Why it does not count, or `null`. */
   faultOf(fingerprint: string): GateError | null;
-  /** Called with the fingerprints of certificates that were revoked, when that becomes known. */
-  onRevoked(listener: (fingerprints: readonly string[]) => void): void;
+  /** Called with what was revoked, when that becomes known. */
+  onRevoked(listener: (revoked: RevokedNow) => void): void;
+}
+
+export interface RevokedNow {
+  readonly fingerprints: readonly string[];
+  /** All of whose certificates were revoked: also those that had ended by then, and are on no list. */
+  readonly agents: readonly { readonly tenant: string; readonly agent: string }[];
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
@@ -34,6 +40,8 @@ const SKEW_MS = 60_000;
 const KEPT_AFTER_END_MS = 300_000;
 /** How often those that have ended are looked for: among a hundred thousand that takes some milliseconds. */
 const FORGOTTEN_EVERY_MS = 60_000;
+/** For longer than a list names an agent. */
+const TOLD_KEPT_MS = 7_200_000;
 
 interface Entry {
   readonly why: 'revoked' | 'superseded';
@@ -52,7 +60,9 @@ export function createRevocationMirror({
   readonly steadyMs?: () => number;
 }): RevocationMirror {
   const entries = new Map<string, Entry>();
-  const listeners: ((fingerprints: readonly string[]) => void)[] = [];
+  /** Agents whose end was told, by when that was: not twice where all is asked for anew. */
+  const toldOf = new Map<string, number>();
+  const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
   let history: string | null = null;
@@ -88,6 +98,18 @@ export function createRevocationMirror({
     forgotAtMs = generatedMs;
     for (const [fingerprint, { notAfterMs }] of entries)
       if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
+    for (const [agent, atMs] of toldOf) if (atMs + TOLD_KEPT_MS < generatedMs) toldOf.delete(agent);
+  }
+
+  function agentsIn(list: RevocationContent): RevokedNow['agents'] {
+    const news: RevokedNow['agents'][number][] = [];
+    for (const { tenant, agent_name: agent, revoked_at: revokedAt } of list.agents) {
+      const [name, atMs] = [`${tenant}/${agent}`, Date.parse(revokedAt)];
+      if ((toldOf.get(name) ?? 0) >= atMs) continue;
+      toldOf.set(name, atMs);
+      news.push({ tenant, agent });
+    }
+    return news;
   }
 
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
@@ -105,13 +127,15 @@ export function createRevocationMirror({
         return 'anew';
       }
       forgetEnded(Date.parse(list.generated_at));
-      const revoked: string[] = [];
+      const fingerprints: string[] = [];
       for (const one of list.svids) {
         note(one);
-        if (one.why === 'revoked') revoked.push(one.credential_fingerprint);
+        if (one.why === 'revoked') fingerprints.push(one.credential_fingerprint);
       }
       [position, history] = [list.generation, list.history];
-      if (revoked.length > 0) for (const listener of listeners) listener(revoked);
+      const agents = agentsIn(list);
+      if (fingerprints.length > 0 || agents.length > 0)
+        for (const listener of listeners) listener({ fingerprints, agents });
       if (list.latest > list.generation) return 'more';
       whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };
       return 'whole';
