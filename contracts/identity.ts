@@ -104,6 +104,8 @@ export const revocationContent = z.strictObject({
   generated_at: instant,
   /** From then on nobody knows what else was taken back. */
   expires_at: instant,
+  /** Agents all of whose certificates were taken back in the last hour or so: every connection of theirs that is open ends. */
+  agents: z.array(z.strictObject({ tenant: z.string(), agent_name: z.string(), revoked_at: instant })),
   svids: z.array(
     z.strictObject({
       svid_id: z.uuid(),

@@ -115,10 +115,30 @@ const listings: Migration = {
   },
 };
 
+/**
+ * 0006: the agent that was taken back whole, beside the number (docs/architecture/identity.md#revocation). Its mark covers that, so rows of before are
+ * removed: proxies ask for all anew. A small table; locks it for a moment.
+ */
+const revokedAgents: Migration = {
+  async up(db) {
+    const { text } = dialectOf(db);
+    if (!(await hasColumn(db, 'identity_listings', 'agent_name'))) {
+      await sql`delete from identity_listings`.execute(db);
+      // The one by which a run that was interrupted is told comes last.
+      for (const column of ['tenant', 'agent_name'])
+        if (!(await hasColumn(db, 'identity_listings', column)))
+          await sql`alter table identity_listings add column ${sql.raw(column)} ${text}`.execute(db);
+    }
+    await sql`create index if not exists identity_listings_agents on identity_listings (listed_generation)
+      where agent_name is not null`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
   '0003-ledger-rows': ledgerRows,
   '0004-marks': marks,
   '0005-listings': listings,
+  '0006-revoked-agents': revokedAgents,
 };

@@ -15,6 +15,8 @@ export interface IdentityClient {
   renew(request: SvidRenewRequest): Promise<IssuedSvid>;
 }
 
+/** Who asks for all is answered when every certificate that has not ended was looked at. */
+const ALL_LIMIT_MS = 30_000;
 const RENEWAL_LIMIT_MS = 8_000;
 
 /** Identity over HTTP. No answer, or an unreadable one: `control_state_unavailable`. All questions may be repeated. */
@@ -33,7 +35,12 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
       ),
   );
   return {
-    revocations: (after) => ask(revocationList, { method: 'GET', path: `/revocation/list?after=${after}`, timeoutMs }),
+    revocations: (after) =>
+      ask(revocationList, {
+        method: 'GET',
+        path: `/revocation/list?after=${after}`,
+        timeoutMs: after === 0 ? Math.max(ALL_LIMIT_MS, timeoutMs) : timeoutMs,
+      }),
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
   };
 }

@@ -8,7 +8,7 @@ import { errorText, GateError } from '../../domain/errors.js';
  */
 const MARKED = {
   identity_state: ['id', 'revocation_generation', 'bundle_sequence', 'bundle_sha256'],
-  identity_listings: ['listed_generation', 'history', 'listed_ms'],
+  identity_listings: ['listed_generation', 'history', 'tenant', 'agent_name', 'listed_ms'],
   identity_agents: [
     'id',
     'tenant',

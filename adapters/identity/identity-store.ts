@@ -64,6 +64,8 @@ const SKEW_MS = 300_000;
 const RENEWALS_PER_HOUR = 60;
 const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
+/** Of a certificate of an agent. */
+const LONGEST_LIFE_MS = HOUR_MS;
 /** Rows that are read together where all are looked at. */
 const AT_ONCE = 1_000;
 const TAMPERED_NAMED = 3;
@@ -344,29 +346,41 @@ export async function openIdentityStore(
 
   /**
    * Puts certificates onto the list under the next number, or the next ones where they are more than one answer has. Who holds a number back until
-   * its end keeps all greater ones back.
+   * its end keeps all greater ones back. An agent that is taken back whole stands there also where none of its certificates counts: a connection may
+   * be open that one was shown on.
    */
   async function list(
     within: Database,
     rows: readonly Row<'identity_svids'>[],
     nowMs: number,
     changes: Partial<Row<'identity_svids'>>,
+    agent: Row<'identity_agents'> | null = null,
   ): Promise<boolean> {
     const state = await lockedState(within);
     let generation = Number(state.revocation_generation);
     let history = await historyUpTo(within, generation);
     const why = changes.revoked_ms === undefined ? 'superseded' : 'revoked';
-    for (let from = 0; from < rows.length; from += mostListed) {
+    for (let from = 0; from < Math.max(rows.length, agent ? 1 : 0); from += mostListed) {
+      const whole = from === 0 ? agent : null;
       const part = rows.slice(from, from + mostListed);
       generation += 1;
       history = historyWith(
         history,
         generation,
         part.map(({ credential_fingerprint: fingerprint }) => ({ fingerprint, why })),
+        whole && { tenant: whole.tenant, agent: whole.agent_name },
       );
       await within
         .insertInto('identity_listings')
-        .values(marked('identity_listings', { listed_generation: generation, history, listed_ms: nowMs }))
+        .values(
+          marked('identity_listings', {
+            listed_generation: generation,
+            history,
+            tenant: whole?.tenant ?? null,
+            agent_name: whole?.agent_name ?? null,
+            listed_ms: nowMs,
+          }),
+        )
         .execute();
       for (const row of part)
         if (!(await change(within, 'identity_svids', row, { ...changes, listed_generation: generation }))) return false;
@@ -548,24 +562,26 @@ export async function openIdentityStore(
   /** Revokes what still counts of these, and says how many that were. Of an agent, not what a newer certificate took the place of long ago. */
   async function revokeRows(
     within: Database,
-    of: { readonly column: 'id' | 'agent_id'; readonly value: string },
+    of: { readonly svidId: string } | { readonly agent: Row<'identity_agents'> },
     { by, reason, nowMs }: RevokedBy,
   ): Promise<number> {
     const counting = within
       .selectFrom('identity_svids')
       .selectAll()
-      .where(of.column, '=', of.value)
       .where('revoked_ms', 'is', null)
       .where('not_after_ms', '>', nowMs);
-    const revoked = await (of.column === 'id'
-      ? counting
-      : counting.where((where) =>
-          where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
-        )
+    const revoked = await ('svidId' in of
+      ? counting.where('id', '=', of.svidId)
+      : counting
+          .where('agent_id', '=', of.agent.id)
+          .where((where) =>
+            where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
+          )
     ).execute();
-    if (revoked.length > 0) {
+    const agent = 'agent' in of ? of.agent : null;
+    if (revoked.length > 0 || agent) {
       const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
-      if (!(await list(within, revoked, nowMs, changes)))
+      if (!(await list(within, revoked, nowMs, changes, agent)))
         throw new GateError('store_unavailable', 'a certificate of this agent changed meanwhile; ask again');
     }
     for (const one of revoked)
@@ -588,10 +604,17 @@ export async function openIdentityStore(
     return revoked.length;
   }
 
-  /** Throws where a certificate that has not ended is not as Gate wrote it. */
-  async function assertAll(within: Database, nowMs: number): Promise<void> {
+  /**
+   * Throws where a certificate that has not ended is not as Gate wrote it. In no transaction: of a hundred thousand that takes seconds, in which
+   * agents renew. Proxies that ask meanwhile get the same answer.
+   */
+  const assertAllOnce = (nowMs: number): Promise<void> =>
+    (asserting ??= asked(() => assertAll(nowMs)).finally(() => (asserting = null)));
+  let asserting: Promise<void> | null = null;
+
+  async function assertAll(nowMs: number): Promise<void> {
     for (let behind = ''; ; ) {
-      const rows = await within
+      const rows = await db
         .selectFrom('identity_svids')
         .selectAll()
         .where('not_after_ms', '>', nowMs)
@@ -621,18 +644,17 @@ export async function openIdentityStore(
         if (!found) throw new GateError('not_found');
         intact('identity_svids', found);
         await locked(within, found.agent_id);
-        await revokeRows(within, { column: 'id', value: found.id }, by);
+        await revokeRows(within, { svidId: found.id }, by);
         const { id, revoked_ms: revokedMs } = (await find()) ?? found;
         return { id, revokedMs: revokedMs === null ? null : Number(revokedMs) };
       }),
     revokeAgent: (agentId, tenant, by) =>
       inTransaction(async (within) => {
-        const agent = await agentById(within, agentId);
-        if (agent?.tenant !== tenant) throw new GateError('not_found');
-        await locked(within, agentId);
+        if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
+        const agent = await locked(within, agentId);
         await withoutUnusedTokens(within, agentId);
         await withoutOpenIntents(within, agentId);
-        return revokeRows(within, { column: 'agent_id', value: agentId }, by);
+        return revokeRows(within, { agent }, by);
       }),
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
@@ -648,7 +670,7 @@ export async function openIdentityStore(
           renewals: 0,
         };
         if (!(await change(within, 'identity_agents', agent, opened))) throw new GateError('recovery_pending');
-        const revokedSvids = await revokeRows(within, { column: 'agent_id', value: agentId }, by);
+        const revokedSvids = await revokeRows(within, { agent }, by);
         await told(within, {
           kind: 'agent.svid_recovery_opened',
           subject: `${agentId}/${recoveryGeneration}`,
@@ -661,8 +683,10 @@ export async function openIdentityStore(
         });
         return { recoveryGeneration, revokedSvids };
       }),
-    revocations: (nowMs, after) =>
-      inTransaction(async (within): Promise<Revocations> => {
+    async revocations(nowMs, after) {
+      // Whoever knows nothing yet is told of each that somebody took off the list too.
+      if (after === 0) await assertAllOnce(nowMs);
+      return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
           .selectFrom('identity_state')
@@ -670,14 +694,32 @@ export async function openIdentityStore(
           .where('id', '=', 1)
           .executeTakeFirstOrThrow();
         const latest = Number(checkedState(state).revocation_generation);
-        // Whoever knows nothing yet is told of each that somebody took off the list too.
-        if (after === 0) await assertAll(within, nowMs);
         const afterHistory = after > latest ? null : await historyUpTo(within, after);
+        const whole = await within
+          .selectFrom('identity_listings')
+          .selectAll()
+          .where('agent_name', 'is not', null)
+          .where('listed_generation', '>', after)
+          .where('listed_generation', '<=', latest)
+          .where('listed_ms', '>', nowMs - LONGEST_LIFE_MS - SKEW_MS)
+          .orderBy('listed_generation')
+          .limit(mostListed + 1)
+          .execute();
+        for (const row of whole) intact('identity_listings', row);
+        const beyondWhole = whole[mostListed];
+        const end = beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest;
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
           latest,
           history: await historyUpTo(within, generation),
           afterHistory,
+          agents: whole
+            .filter(({ listed_generation: listed }) => Number(listed) <= generation)
+            .map(({ tenant, agent_name: agent, listed_ms: listedMs }) => ({
+              tenant: tenant ?? '',
+              agent: agent ?? '',
+              revokedMs: Number(listedMs),
+            })),
           svids: svids.map(listedOf),
         });
         const listed = within
@@ -688,20 +730,21 @@ export async function openIdentityStore(
           .orderBy('id');
         const rows = await listed
           .where('listed_generation', '>', after)
-          .where('listed_generation', '<=', latest)
+          .where('listed_generation', '<=', end)
           .limit(mostListed + 1)
           .execute();
         for (const row of rows) intact('identity_svids', row);
         const beyond = rows[mostListed];
-        if (!beyond) return upTo(latest, rows);
+        if (!beyond) return upTo(end, rows);
         // Each number whole, or not at all.
         const next = Number(beyond.listed_generation);
-        const whole = rows.filter((row) => Number(row.listed_generation) < next);
-        if (whole.length > 0) return upTo(next - 1, whole);
+        const before = rows.filter((row) => Number(row.listed_generation) < next);
+        if (before.length > 0) return upTo(next - 1, before);
         const all = await listed.where('listed_generation', '=', next).execute();
         for (const row of all) intact('identity_svids', row);
         return upTo(next, all);
-      }),
+      });
+    },
   };
 
   return {

@@ -16,6 +16,9 @@ export interface IdentityTables {
     listed_generation: Count;
     /** The digest of the list up to this number. */
     history: string;
+    /** The agent all of whose certificates were taken back; `null` for certificates alone. */
+    tenant: string | null;
+    agent_name: string | null;
     listed_ms: Count;
     mac: string;
   };

@@ -18,6 +18,7 @@ const content: RevocationContent = {
   latest: 5,
   generated_at: '2026-11-29T10:00:00.000Z',
   expires_at: '2026-11-29T10:05:00.000Z',
+  agents: [],
   svids: ['a', 'b'].map((digit) => ({
     svid_id: '0190a5b0-0000-7000-8000-000000000000',
     serial: '01',
@@ -41,6 +42,10 @@ describe('a signed list of revocations', () => {
     ['has its entries in another order', ({ svids }) => ({ svids: svids.toReversed() })],
     ['has another number', () => ({ generation: 6, latest: 6 })],
     ['was asked for after another number', () => ({ after: 4 })],
+    [
+      'names another agent',
+      () => ({ agents: [{ tenant: 'acme', agent_name: 'bot', revoked_at: '2026-11-29T10:00:00.000Z' }] }),
+    ],
     ['has another history', () => ({ history: '3'.repeat(64) })],
     ['counts for longer', () => ({ expires_at: '2026-11-29T12:00:00.000Z' })],
     ['has the signature of nothing', ({ signature }) => ({ signature: { ...signature, value: '' } })],

@@ -548,6 +548,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       ['puts another certificate onto the list', "update identity_svids set credential_fingerprint = 'f'", listing],
       ['makes the list an older one', 'update identity_state set revocation_generation = 0', listing],
       ['gives the list another history', "update identity_listings set history = 'f'", listing],
+      ['names another agent as revoked', "update identity_listings set tenant = 'x', agent_name = 'y'", listing],
       ['takes its mark away', "update identity_svids set mac = ''", listing],
       ['takes the mark of the numbers away', "update identity_state set mac = ''", listing],
       [
@@ -913,6 +914,35 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect(await hear()).toBe('anew');
       expect([await hear(), proxy.position(), known()]).toEqual(['whole', 3, Array(3).fill('certificate_revoked')]);
       expect([await hear(), proxy.position()]).toEqual(['whole', 3]);
+    });
+
+    it('of an agent is told although its only certificate has ended, and no longer than one could count', async () => {
+      const { agentId } = await first();
+      now += 3_600_000;
+      expect((await revoke({ kind: 'agent', agent_id: agentId })).json()).toMatchObject({ revoked_svids: 0 });
+      const bot = { tenant: 'acme', agent_name: 'bot', revoked_at: new Date(now).toISOString() };
+      expect(await list()).toMatchObject({ generation: 1, agents: [bot], svids: [] });
+      expect((await list(1)).agents).toEqual([]);
+      const { status } = await store
+        .openRecovery(agentId, 'acme', { by: 'ada', reason: 'lost', nowMs: now })
+        .then(() => ({ status: 'opened' }));
+      expect([status, (await list(1)).agents]).toEqual(['opened', [bot]]);
+      now += 3_900_000;
+      expect(await list()).toMatchObject({ generation: 2, agents: [] });
+    });
+
+    it('of many agents comes in parts too', async () => {
+      const bounded = await openIdentityStore(place.target, place.keys, { mostListed: 2 });
+      await service.close();
+      serve({ store: bounded });
+      for (const agent of ['a', 'b', 'c']) await revoke({ kind: 'agent', agent_id: (await enroll(agent)).agent_id });
+      const [begin, rest] = [await list(), await list(2)];
+      expect([begin, rest].map(({ generation, latest }) => [generation, latest])).toEqual([
+        [2, 3],
+        [3, 3],
+      ]);
+      expect([...begin.agents, ...rest.agents].map(({ agent_name: name }) => name)).toEqual(['a', 'b', 'c']);
+      await bounded.close();
     });
 
     it('of an agent leaves out what a newer certificate took the place of long ago, which counts nowhere', async () => {

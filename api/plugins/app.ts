@@ -14,7 +14,7 @@ export interface Caller {
   readonly fingerprint: string;
   readonly tenant?: string;
   readonly agent?: string;
-  /** When the token that it came with counts no more; absent for a certificate, whose connection ends with it. */
+  /** When the certificate or the token that an agent came with counts no more: a stream ends then. Absent for a service. */
   readonly validToMs?: number;
   /** The namespace of the rows its calls make; `operator` when absent. */
   readonly namespace?: StateNamespace;

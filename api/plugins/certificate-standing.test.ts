@@ -1,18 +1,20 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';
-import { connect } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { GateError } from '../../domain/errors.js';
+import type { RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { agentSpiffe } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { createService, type Service } from './service.js';
 
 const HOUR_MS = 3_600_000;
 const refused = new Map<string, GateError>();
-const listeners: ((fingerprints: readonly string[]) => void)[] = [];
+const listeners: ((revoked: RevokedNow) => void)[] = [];
 
 /** A connection for each certificate, as agents keep theirs. */
 const kept = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -48,6 +50,7 @@ beforeAll(async () => {
   service.app.get('/who', ({ caller, certificateFault }) => ({
     spiffe: caller?.spiffe ?? null,
     fingerprint: caller?.fingerprint,
+    validToMs: caller?.validToMs,
     fault: certificateFault && `${certificateFault.code}: ${certificateFault.message}`,
   }));
   ({ port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
@@ -59,12 +62,20 @@ afterAll(async () => {
 
 async function who(
   credential: Partial<Credential>,
-): Promise<{ spiffe: string | null; fingerprint?: string; fault: string | null }> {
+): Promise<{ spiffe: string | null; fingerprint?: string; validToMs?: number; fault: string | null }> {
   const asked = request({ host: 'localhost', port, path: '/who', ca: ca.cert, ...credential, agent: kept }).end();
   const [reply] = (await once(asked, 'response')) as [AsyncIterable<Buffer>];
   const parts: Buffer[] = [];
   for await (const part of reply) parts.push(part);
   return JSON.parse(Buffer.concat(parts).toString());
+}
+
+async function open(credential: Credential): Promise<TLSSocket> {
+  const socket = connect({ host: 'localhost', port, ca: ca.cert, ...credential });
+  await once(socket, 'secureConnect');
+  socket.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(socket, 'data');
+  return socket;
 }
 
 describe('the certificate of an agent', () => {
@@ -79,20 +90,36 @@ describe('the certificate of an agent', () => {
   it('that was revoked ends the connections on which it was shown, and no other', async () => {
     const [one, other] = [await agent('one'), await agent('other')];
     const { fingerprint = '' } = await who(one);
-    const open = async (credential: Credential) => {
-      const socket = connect({ host: 'localhost', port, ca: ca.cert, ...credential });
-      await once(socket, 'secureConnect');
-      socket.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await once(socket, 'data');
-      return socket;
-    };
     const [of, beside] = [await open(one), await open(other)];
     const ended = once(of, 'close');
-    for (const tell of listeners) tell([fingerprint, 'f'.repeat(64)]);
+    for (const tell of listeners) tell({ fingerprints: [fingerprint, 'f'.repeat(64)], agents: [] });
     await ended;
     beside.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(String((await once(beside, 'data'))[0])).toContain('/agent/other/');
     beside.destroy();
+  });
+
+  it('that is any of an agent which was revoked whole ends its connections, and those of no other', async () => {
+    const [first, second, beside, elsewhere] = [
+      await open(await agent('gone')),
+      await open(await agent('gone')),
+      await open(await agent('gone2')),
+      await open(await leaf(agentSpiffe('gate.local', 'other', 'gone', uuidV7()))),
+    ];
+    const ended = [once(first, 'close'), once(second, 'close')];
+    for (const tell of listeners) tell({ fingerprints: [], agents: [{ tenant: 'acme', agent: 'gone' }] });
+    await Promise.all(ended);
+    for (const socket of [beside, elsewhere]) {
+      socket.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      expect(String((await once(socket, 'data'))[0])).toContain('/agent/gone');
+      socket.destroy();
+    }
+  });
+
+  it('says when it ends, so that streams end with it; that of a service does not', async () => {
+    const one = await agent('ending');
+    expect((await who(one)).validToMs).toBe(Date.parse(new X509Certificate(one.cert).validTo));
+    expect((await who(await leaf('spiffe://gate.local/service/console'))).validToMs).toBe(undefined);
   });
 
   it('is all that is asked about: a service has its certificate from elsewhere', async () => {

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-import type { CertificateStanding } from '../../domain/identity/revocation-mirror.js';
+import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
@@ -318,18 +318,20 @@ const resolvedBy =
 /** The certificates of open connections: each is read once, and a kept-alive connection keeps it until the certificate ends. */
 function createShownCertificates(trustDomain: string): {
   readonly seenBy: (request: FastifyRequest) => Seen;
-  /** Ends the connections on which one of these was shown. */
-  readonly close: (fingerprints: readonly string[]) => void;
+  /** Ends the connections on which one of these certificates, or any of one of these agents, was shown. */
+  readonly close: (revoked: RevokedNow) => void;
 } {
   const known = new WeakMap<object, Seen>();
+  /** By fingerprint, and by agent. */
   const sockets = new Map<string, Set<TLSSocket>>();
+  const nameOf = ({ tenant, agent }: { readonly tenant?: string; readonly agent?: string }) => `${tenant}/${agent}`;
 
-  function keep(socket: TLSSocket, fingerprint: string): void {
-    const same = sockets.get(fingerprint) ?? new Set();
-    sockets.set(fingerprint, same.add(socket));
+  function keep(socket: TLSSocket, by: string): void {
+    const same = sockets.get(by) ?? new Set();
+    sockets.set(by, same.add(socket));
     socket.once('close', () => {
       same.delete(socket);
-      if (same.size === 0 && sockets.get(fingerprint) === same) sockets.delete(fingerprint);
+      if (same.size === 0 && sockets.get(by) === same) sockets.delete(by);
     });
   }
 
@@ -340,12 +342,14 @@ function createShownCertificates(trustDomain: string): {
       if (seen === undefined) {
         seen = readCaller(socket, trustDomain);
         known.set(socket, seen);
-        if (seen.caller?.kind === 'agent') keep(socket, seen.caller.fingerprint);
+        if (seen.caller?.kind === 'agent')
+          for (const by of [seen.caller.fingerprint, nameOf(seen.caller)]) keep(socket, by);
       }
       return seen.caller === null || Date.now() <= seen.validToMs ? seen : OVER;
     },
-    close(fingerprints) {
-      for (const fingerprint of fingerprints) for (const socket of sockets.get(fingerprint) ?? []) socket.destroy();
+    close({ fingerprints, agents }) {
+      for (const by of [...fingerprints, ...agents.map(nameOf)])
+        for (const socket of sockets.get(by) ?? []) socket.destroy();
     },
   };
 }
@@ -360,6 +364,7 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
   if (spiffe === null) return nobody('the client certificate carries no SPIFFE id, or several URIs');
   const identity = parseSpiffe(spiffe, trustDomain);
   if (!identity) return nobody(`the client certificate is of nobody in the trust domain ${trustDomain}`);
+  const validToMs = Date.parse(certificate.validTo);
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   const caller: Caller =
     identity.kind === 'service'
@@ -371,6 +376,7 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
           fingerprint,
           tenant: identity.tenant,
           agent: identity.agent,
+          validToMs,
         };
-  return { caller, fault: null, validToMs: Date.parse(certificate.validTo) };
+  return { caller, fault: null, validToMs };
 }

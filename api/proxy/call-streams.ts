@@ -108,7 +108,7 @@ export function createCallStreams(options: CallStreamsOptions) {
         ended();
         return rpcAnswer(form, soon.value);
       }
-      held = streams.begin(agentKey(caller));
+      held = streams.begin(agentKey(caller), caller.validToMs);
     } catch (error) {
       ended();
       if (!(error instanceof GateError) || error.code !== 'rate_limited' || !('streams' in error.fields)) throw error;

@@ -17,6 +17,15 @@ export const eventText = (data: string, id?: string): string =>
     .map((line) => `data: ${line}\n`)
     .join('')}\n`;
 
+/** Why a stream ended whose client is known no more; a comment, which no client takes for a message. */
+const CREDENTIAL_OVER = ': the certificate or token that opened this stream has ended; come back with the next one\n\n';
+
+/** The events of a stream, and at the end why it ended, where that is because its client's certificate or token did. */
+export async function* saidToTheEnd(events: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<string> {
+  yield* events;
+  if (signal.reason === CREDENTIAL_OVER) yield CREDENTIAL_OVER;
+}
+
 /** Says where a broken stream goes on, and nothing else. */
 export const placeText = (id: string): string => `retry: ${RECONNECT_MS}\nid: ${id}\ndata: \n\n`;
 
@@ -41,7 +50,10 @@ export function createEventStreams(mostPerAgent: number) {
           },
         });
       const place = new AbortController();
-      const over = untilMs === undefined ? undefined : setTimeout(() => place.abort(), timerMs(untilMs - Date.now()));
+      const over =
+        untilMs === undefined
+          ? undefined
+          : setTimeout(() => place.abort(CREDENTIAL_OVER), timerMs(untilMs - Date.now()));
       open.set(agent, held.add(place));
       if (closing) place.abort();
       return {

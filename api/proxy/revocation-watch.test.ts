@@ -14,6 +14,7 @@ const listAfter = (after: number, generation: number, latest = generation): Revo
   latest,
   generated_at: new Date().toISOString(),
   expires_at: new Date(Date.now() + 60_000).toISOString(),
+  agents: [],
   svids: [],
 });
 

@@ -8,6 +8,8 @@ import type { ControlReply } from './control-replies.js';
 /** An answer whose body is written while it goes on. */
 export interface Streamed {
   readonly events: AsyncIterable<string>;
+  /** When it has to end, and why. */
+  readonly signal: AbortSignal;
   /** Called when nobody reads on. */
   readonly end: () => void;
 }

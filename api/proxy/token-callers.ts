@@ -81,7 +81,7 @@ function together(certified: Caller | null, holder: TokenHolder, trustDomain: st
   if (certified) {
     const agree = certified.kind === 'agent' && certified.tenant === tenant && certified.agent === agent;
     if (!agree) throw new GateError('credentials_disagree');
-    return { ...certified, validToMs };
+    return { ...certified, validToMs: Math.min(validToMs, certified.validToMs ?? Number.POSITIVE_INFINITY) };
   }
   return {
     kind: 'agent',

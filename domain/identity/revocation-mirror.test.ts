@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { RevocationContent } from '../../contracts/identity.js';
-import { createRevocationMirror, type RevocationMirror } from './revocation-mirror.js';
+import { createRevocationMirror, type RevocationMirror, type RevokedNow } from './revocation-mirror.js';
 
 const START_MS = Date.parse('2026-11-29T10:00:00Z');
 const at = (ms: number): string => new Date(ms).toISOString();
@@ -41,6 +41,7 @@ const list = (over: Partial<RevocationContent> = {}): RevocationContent => {
     latest: generation,
     generated_at: at(now),
     expires_at: at(now + 300_000),
+    agents: [],
     svids: [],
     ...over,
   };
@@ -58,8 +59,8 @@ describe('what is known of revocations', () => {
   });
 
   it('refuses what is revoked at once, and what is superseded from its time on', () => {
-    const told: (readonly string[])[] = [];
-    mirror.onRevoked((fingerprints) => told.push(fingerprints));
+    const told: RevokedNow[] = [];
+    mirror.onRevoked((revoked) => told.push(revoked));
     mirror.take(
       list({
         generation: 2,
@@ -70,11 +71,23 @@ describe('what is known of revocations', () => {
       }),
     );
     expect([codeOf('gone'), codeOf('old'), codeOf('good')]).toEqual(['certificate_revoked', null, null]);
-    expect(told).toEqual([['gone']]);
+    expect(told).toEqual([{ fingerprints: ['gone'], agents: [] }]);
     passes(60_000);
     expect(codeOf('old')).toBe('certificate_superseded');
     mirror.take(list({ generation: 3, svids: [entry('old')] }));
     expect(codeOf('old')).toBe('certificate_revoked');
+  });
+
+  it('tells of an agent that was revoked whole, once, also where none of its certificates is listed', () => {
+    const told: RevokedNow['agents'][] = [];
+    mirror.onRevoked(({ agents }) => told.push(agents));
+    const bot = { tenant: 'acme', agent_name: 'bot', revoked_at: at(now) };
+    mirror.take(list({ generation: 1, agents: [bot] }));
+    expect(mirror.take(list({ after_history: 'f'.repeat(64) }))).toBe('anew');
+    mirror.take(list({ generation: 1, agents: [bot] }));
+    passes(1_000);
+    mirror.take(list({ generation: 2, agents: [{ ...bot, revoked_at: at(now) }] }));
+    expect(told).toEqual([[{ tenant: 'acme', agent: 'bot' }], [{ tenant: 'acme', agent: 'bot' }]]);
   });
 
   it('counts until its end by either clock, for fifteen minutes at most, and then nothing does', () => {

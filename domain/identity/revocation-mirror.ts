@@ -5,8 +5,14 @@ import { GateError } from '../errors.js';
 export interface CertificateStanding {
   /** Why it does not count, or `null`. */
   faultOf(fingerprint: string): GateError | null;
-  /** Called with the fingerprints of certificates that were revoked, when that becomes known. */
-  onRevoked(listener: (fingerprints: readonly string[]) => void): void;
+  /** Called with what was revoked, when that becomes known. */
+  onRevoked(listener: (revoked: RevokedNow) => void): void;
+}
+
+export interface RevokedNow {
+  readonly fingerprints: readonly string[];
+  /** All of whose certificates were revoked: also those that had ended by then, and are on no list. */
+  readonly agents: readonly { readonly tenant: string; readonly agent: string }[];
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
@@ -32,6 +38,10 @@ const MOST_LIFE_MS = 900_000;
 const SKEW_MS = 60_000;
 /** A certificate that has ended is refused as such. By the clock of identity: that of a proxy may be set. */
 const KEPT_AFTER_END_MS = 300_000;
+/** How often those that have ended are looked for: among a hundred thousand that takes some milliseconds. */
+const FORGOTTEN_EVERY_MS = 60_000;
+/** For longer than a list names an agent. */
+const TOLD_KEPT_MS = 7_200_000;
 
 interface Entry {
   readonly why: 'revoked' | 'superseded';
@@ -50,11 +60,15 @@ export function createRevocationMirror({
   readonly steadyMs?: () => number;
 }): RevocationMirror {
   const entries = new Map<string, Entry>();
-  const listeners: ((fingerprints: readonly string[]) => void)[] = [];
+  /** Agents whose end was told, by when that was: not twice where all is asked for anew. */
+  const toldOf = new Map<string, number>();
+  const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
   let history: string | null = null;
   let otherHistoryAtMs: number | null = null;
+  /** By the clock of identity. */
+  let forgotAtMs = 0;
   /** By both clocks: one may be set back, and the other stands still while a machine sleeps. */
   let whole: { readonly atMs: number; readonly untilMs: number; readonly untilSteadyMs: number } | null = null;
 
@@ -79,6 +93,25 @@ export function createRevocationMirror({
     });
   }
 
+  function forgetEnded(generatedMs: number): void {
+    if (Math.abs(generatedMs - forgotAtMs) < FORGOTTEN_EVERY_MS) return;
+    forgotAtMs = generatedMs;
+    for (const [fingerprint, { notAfterMs }] of entries)
+      if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
+    for (const [agent, atMs] of toldOf) if (atMs + TOLD_KEPT_MS < generatedMs) toldOf.delete(agent);
+  }
+
+  function agentsIn(list: RevocationContent): RevokedNow['agents'] {
+    const news: RevokedNow['agents'][number][] = [];
+    for (const { tenant, agent_name: agent, revoked_at: revokedAt } of list.agents) {
+      const [name, atMs] = [`${tenant}/${agent}`, Date.parse(revokedAt)];
+      if ((toldOf.get(name) ?? 0) >= atMs) continue;
+      toldOf.set(name, atMs);
+      news.push({ tenant, agent });
+    }
+    return news;
+  }
+
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
   return {
@@ -93,16 +126,16 @@ export function createRevocationMirror({
         [position, history, otherHistoryAtMs] = [0, null, nowMs];
         return 'anew';
       }
-      const generatedMs = Date.parse(list.generated_at);
-      for (const [fingerprint, { notAfterMs }] of entries)
-        if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
-      const revoked: string[] = [];
+      forgetEnded(Date.parse(list.generated_at));
+      const fingerprints: string[] = [];
       for (const one of list.svids) {
         note(one);
-        if (one.why === 'revoked') revoked.push(one.credential_fingerprint);
+        if (one.why === 'revoked') fingerprints.push(one.credential_fingerprint);
       }
       [position, history] = [list.generation, list.history];
-      if (revoked.length > 0) for (const listener of listeners) listener(revoked);
+      const agents = agentsIn(list);
+      if (fingerprints.length > 0 || agents.length > 0)
+        for (const listener of listeners) listener({ fingerprints, agents });
       if (list.latest > list.generation) return 'more';
       whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };
       return 'whole';

@@ -16,6 +16,8 @@ export interface Revocations {
   /** The digest of the list up to `generation`, and up to the number that was asked for: `null` where that is none of this store's. */
   readonly history: string;
   readonly afterHistory: string | null;
+  /** Agents that were taken back whole, within the longest life of a certificate. */
+  readonly agents: readonly { readonly tenant: string; readonly agent: string; readonly revokedMs: number }[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -38,9 +40,19 @@ export const NO_HISTORY = sha256Hex('gate.revocation-history/1');
  * The digest of a list up to a number, made of that up to the number before and of what came onto it: a store that was put back to an earlier day
  * has, under a number that it gives again, another one.
  */
-export const historyWith = (before: string, generation: number, what: readonly ListedChange[]): string =>
+export const historyWith = (
+  before: string,
+  generation: number,
+  what: readonly ListedChange[],
+  agent: { readonly tenant: string; readonly agent: string } | null,
+): string =>
   sha256Hex(
-    `gate.revocation-history/1\n${canonicalJson([before, generation, what.map(({ fingerprint, why }) => [fingerprint, why])])}`,
+    `gate.revocation-history/1\n${canonicalJson([
+      before,
+      generation,
+      what.map(({ fingerprint, why }) => [fingerprint, why]),
+      agent && [agent.tenant, agent.agent],
+    ])}`,
   );
 
 export interface ListedChange {

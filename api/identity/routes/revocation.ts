@@ -91,7 +91,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, svids } = await store.revocations(now, after);
+      const { generation, latest, history, afterHistory, agents, svids } = await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
         after,
@@ -101,6 +101,11 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
         latest,
         generated_at: instant(now),
         expires_at: instant(now + lifeMs),
+        agents: agents.map(({ tenant, agent, revokedMs }) => ({
+          tenant,
+          agent_name: agent,
+          revoked_at: instant(revokedMs),
+        })),
         svids: svids.map((one) => ({
           svid_id: one.id,
           serial: one.serial,

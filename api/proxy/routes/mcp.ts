@@ -12,6 +12,7 @@ import type { Answer } from '../answers.js';
 import type { Authorizer } from '../authorizer.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
 import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
+import { saidToTheEnd } from '../event-streams.js';
 import { createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
 import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
 import { answerTo, type Streamed } from '../rpc-answers.js';
@@ -204,5 +205,5 @@ function deliver(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     })
-    .send(Readable.from(answer.events, { objectMode: false }));
+    .send(Readable.from(saidToTheEnd(answer.events, answer.signal), { objectMode: false }));
 }
