@@ -149,7 +149,21 @@ export interface Form {
   readonly get: (name: string) => string;
   readonly all: (name: string) => readonly string[];
   readonly names: () => readonly string[];
+  /** What somebody wrote into it himself, as the action says: each text that is not empty, with what its field is called. */
+  readonly written: () => readonly Written[];
 }
+export interface Written {
+  readonly name: string;
+  readonly label: string;
+  readonly text: string;
+}
+/** Fields by their names, a name that ends with `.*` for all that begin so, with what each is called. */
+export type WrittenFields = Readonly<Record<string, string>>;
+/** The fields that several forms have. */
+export const REASON: WrittenFields = { reason: 'Reason' };
+export const NOTED: WrittenFields = { note: 'Note' };
+/** A changed call: its values, and why. */
+export const CHANGED: WrittenFields = { ...REASON, 'value.*': 'Value' };
 
 /** What a form does. A refusal is shown on `refused`, with what was typed. */
 export interface Action {
@@ -159,6 +173,11 @@ export interface Action {
   readonly of?: Part;
   /** What it does, as after "may". */
   readonly does: string;
+  /**
+   * What people write into it, as opposed to what a page put there or lets them choose: so much is shown again where the form cannot stand again.
+   * No secret is among it.
+   */
+  readonly written: WrittenFields;
   /** Whether the text of a policy is typed into it, which may be larger than what any other form holds. */
   readonly holdsPolicy?: true;
   /**

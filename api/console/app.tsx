@@ -97,6 +97,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const { send, answers } = documents({
     assets,
     pages,
+    actions,
     standing,
     entered: (request) => people.enteredOf(request),
     stands: (request) => people.standsFor(request),

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { render } from 'preact-render-to-string';
 import { Document, Problem } from '../../console/ui/document.js';
-import type { Page, Shown } from '../../console/visit.js';
+import type { Action, Page, Shown } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import type { ServiceApp } from '../plugins/service.js';
@@ -28,6 +28,7 @@ export type Send = (reply: FastifyReply, shown: Shown, entered: Entered | null, 
 export function documents({
   assets,
   pages,
+  actions,
   standing,
   entered,
   stands,
@@ -36,6 +37,7 @@ export function documents({
 }: {
   readonly assets: Assets;
   readonly pages: readonly Page[];
+  readonly actions: readonly Pick<Action, 'path' | 'written'>[];
   readonly standing: readonly string[];
   readonly entered: EnteredOf;
   /** Whether the session of a request still stands; to look is no use of it. */
@@ -87,7 +89,8 @@ export function documents({
             .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
         const who = await entered(request).catch(() => null);
         // Nobody types a reason twice because a form was refused.
-        const form = request.method === 'POST' ? formOf(request.body) : null;
+        const action = actions.find(({ path }) => request.method === 'POST' && path === request.routeOptions.url);
+        const form = action ? formOf(request.body, action.written) : null;
         const body = (
           <Problem
             code={refusal.code}

@@ -1,9 +1,27 @@
-import type { Form } from '../../console/visit.js';
+import type { Form, WrittenFields } from '../../console/visit.js';
 
-/** The fields of a form that was sent. */
-export function formOf(body: unknown): Form {
+/** The fields of a form that was sent, and which of them people write into it. */
+export function formOf(body: unknown, fieldsWritten: WrittenFields = {}): Form {
   const fields = (body ?? {}) as Readonly<Record<string, unknown>>;
   const all = (field: string): readonly string[] =>
     Object.hasOwn(fields, field) ? [fields[field]].flat().filter((value) => typeof value === 'string') : [];
-  return { all, get: (field) => all(field)[0] ?? '', names: () => Object.keys(fields) };
+  const get = (field: string): string => all(field)[0] ?? '';
+  const names = (): readonly string[] => Object.keys(fields);
+  return {
+    all,
+    get,
+    names,
+    written: () =>
+      names().flatMap((name) => {
+        const label = labelOf(name, fieldsWritten);
+        const text = get(name);
+        return label === undefined || text.trim() === '' ? [] : [{ name, label, text }];
+      }),
+  };
+}
+
+/** What a field is called into which people write; `undefined` for any other one. */
+export function labelOf(name: string, written: WrittenFields): string | undefined {
+  if (Object.hasOwn(written, name)) return written[name];
+  return Object.entries(written).find(([key]) => key.endsWith('.*') && name.startsWith(key.slice(0, -1)))?.[1];
 }

@@ -54,7 +54,7 @@ export function servePages(
       assertForm(request, entered);
       assertRole(entered.person, action.role);
       const visit = visitOf(request, entered);
-      const form = formOf(request.body);
+      const form = formOf(request.body, action.written);
       try {
         const came = await action.act(visit, form);
         if (typeof came === 'string') return await reply.redirect(came, 303);

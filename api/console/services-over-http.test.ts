@@ -33,8 +33,15 @@ function servicesOf(role: Role, tenant: string | null, say: (path: string) => un
   };
   const atOnce: Reached['counting'] = (_whose, work) => work();
   const reached: Partial<Reached> = {
-    ...{ hil: over('hil'), ledger: over('ledger'), policy: over('policy'), brain: over('brain') },
-    ...{ readiness: {}, counting: atOnce, copying: atOnce, kept: keptAnswers(0, () => 0), clock: () => 0 },
+    hil: over('hil'),
+    ledger: over('ledger'),
+    policy: over('policy'),
+    brain: over('brain'),
+    readiness: {},
+    counting: atOnce,
+    copying: atOnce,
+    kept: keptAnswers(0, () => 0),
+    clock: () => 0,
     chain: { health: () => Promise.resolve('walking'), broken: () => null },
   };
   const services = servicesFor({ subject: 'operator:a', tenant, mode: 'a', role }, { proof: 'p' }, reached as Reached);

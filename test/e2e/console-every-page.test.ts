@@ -14,6 +14,7 @@ import { WITH_MODELS } from '../support/model-snapshot.js';
 import { needs } from '../support/needs.js';
 import { reportOf } from '../support/sandbox-report.js';
 import { watchedPage } from '../support/watched-page.js';
+import { labelOf } from '../../api/console/form.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -112,11 +113,16 @@ const BUTTONS = `${SUBMITTERS}.map((button) => ({
   path: new URL(button.getAttribute('formaction') ?? button.form.getAttribute('action'), location.href).pathname,
   isDisabled: button.disabled,
   why: document.getElementById(button.getAttribute('aria-describedby') ?? '')?.textContent ?? '',
+  fields: [...button.form.elements]
+    .filter((field) => field.name && field.matches('textarea, input:not([type=hidden], [type=checkbox], [type=radio])'))
+    .map(({ name }) => name),
 }))`;
 interface Button {
   readonly path: string;
   readonly isDisabled: boolean;
   readonly why: string;
+  /** Into which people write. */
+  readonly fields: readonly string[];
 }
 
 inBrowser(`every page of the console in a browser${needs('chromium', executable !== null)}`, () => {
@@ -224,11 +230,20 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
     await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: at }]);
     return page;
   };
+  /** Fields of the forms that were looked at which their actions do not say that people write into, and would not show again. */
+  const unsaid = new Set<string>();
+  afterEach(() => {
+    const found = [...unsaid];
+    unsaid.clear();
+    expect(found).toEqual([]);
+  });
   const buttonsOf = async (page: Page) =>
-    (await page.evaluate<Button[]>(BUTTONS)).map((button) => ({
-      ...button,
-      form: patternOf(button.path, FORMS) ?? button.path,
-    }));
+    (await page.evaluate<Button[]>(BUTTONS)).map((button) => {
+      const form = patternOf(button.path, FORMS) ?? button.path;
+      for (const name of button.fields)
+        if (labelOf(name, formOf(form)?.written ?? {}) === undefined) unsaid.add(`${form}: ${name}`);
+      return { ...button, form };
+    });
 
   /** Only a template that is in force and has parameters has it (`console/pages/templates/template.tsx`). */
   const OF_A_PARAMETER = '/policies/templates/:name/set';

@@ -2,6 +2,7 @@ import { isStorable } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Action, Form } from '../../visit.js';
 import { addressOf, asked } from './asked.js';
+import { withTyped } from '../../ui/typed.js';
 import { AUDIT } from './audit.js';
 import { MOST_CHARACTERS } from './searches.js';
 
@@ -10,19 +11,21 @@ export const SAVE_SEARCH: Action = {
   path: '/audit/searches',
   role: 'viewer',
   does: 'keep a search of the audit',
+  written: { name: 'Name of the search' },
   async act({ services }, form) {
     assertKeepable(form);
     const query = asked(queryIn(form));
     await services.searches.save({ name: nameIn(form), query });
     return addressOf('/audit', query);
   },
-  refused: (visit, form) => AUDIT.show({ ...visit, query: queryIn(form) }),
+  refused: async (visit, form) => withTyped(form, await AUDIT.show({ ...visit, query: queryIn(form) })),
 };
 
 export const FORGET_SEARCH: Action = {
   path: '/audit/searches/forget',
   role: 'viewer',
   does: 'forget a search that was kept',
+  written: {},
   async act({ services }, form) {
     assertKeepable(form);
     // As it stands in an address: a page holds no character that nobody sees.

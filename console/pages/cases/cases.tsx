@@ -17,7 +17,7 @@ import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, NOTED, type Page, type Shown, type Visit, type WrittenFields } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { Choice } from '../audit/fields.js';
 
@@ -44,11 +44,14 @@ export const CASES: Page = {
 /** One case: what is known, what was done, and the rows about it. */
 export const CASE: Page = { of: 'cases', path: '/cases/:id', role: 'viewer', show: (visit) => caseShown(visit) };
 
+const SUBJECTS: WrittenFields = { agent: 'Agents', call: 'Calls' };
+
 export const OPEN_CASE: Action = {
   of: 'cases',
   path: '/cases',
   role: 'approver',
   does: 'open a case',
+  written: { title: 'Title', ...SUBJECTS },
   async act({ services }, form) {
     const title = form.get('title').trim();
     if (title === '') throw new GateError('invalid_request', 'a case needs a title');
@@ -61,12 +64,14 @@ export const OPEN_CASE: Action = {
 const changing = (
   what: string,
   does: string,
+  written: WrittenFields,
   change: (ledger: Visit['services']['ledger'], id: string, form: Form) => Promise<void>,
 ): Action => ({
   of: 'cases',
   path: `/cases/:id/${what}`,
   role: 'approver',
   does,
+  written,
   async act(visit, form) {
     const id = idOf(visit);
     if (id === null) throw new GateError('case_not_found');
@@ -76,7 +81,7 @@ const changing = (
   refused: (visit, form) => caseShown(visit, form),
 });
 
-export const NOTE_IN_CASE = changing('note', 'write into a case', async (ledger, id, form) => {
+export const NOTE_IN_CASE = changing('note', 'write into a case', NOTED, async (ledger, id, form) => {
   const note = form.get('note').trim();
   if (note === '') throw new GateError('invalid_request', 'the note is empty');
   await ledger.noteInCase(id, note);
@@ -84,15 +89,21 @@ export const NOTE_IN_CASE = changing('note', 'write into a case', async (ledger,
 export const CLASSIFY_CASE = changing(
   'classify',
   'classify a case, which sets the deadline to report it',
+  {},
   (ledger, id, form) => ledger.classifyCase(id, form.get('severity')),
 );
-export const ATTACH_TO_CASE = changing('attach', 'attach agents and calls to a case', async (ledger, id, form) => {
-  const subjects = subjectsIn(form);
-  if (subjects.agent_ids.length + subjects.correlation_ids.length === 0)
-    throw new GateError('invalid_request', 'name an agent or a call');
-  await ledger.attachToCase(id, subjects);
-});
-export const SET_CASE_STATUS = changing('status', 'close a case, or open it again', (ledger, id, form) =>
+export const ATTACH_TO_CASE = changing(
+  'attach',
+  'attach agents and calls to a case',
+  SUBJECTS,
+  async (ledger, id, form) => {
+    const subjects = subjectsIn(form);
+    if (subjects.agent_ids.length + subjects.correlation_ids.length === 0)
+      throw new GateError('invalid_request', 'name an agent or a call');
+    await ledger.attachToCase(id, subjects);
+  },
+);
+export const SET_CASE_STATUS = changing('status', 'close a case, or open it again', {}, (ledger, id, form) =>
   ledger.setCaseStatus(id, form.get('status')),
 );
 

@@ -133,6 +133,7 @@ export const DEVICE_ALLOW: Action = {
   of: 'command-line',
   path: '/device/allow',
   does: 'let a command line act for oneself',
+  written: {},
   ...answering('allowed', 'Allowed. The command line is signed in within a few seconds.'),
 };
 
@@ -140,5 +141,6 @@ export const DEVICE_REFUSE: Action = {
   of: 'command-line',
   path: '/device/refuse',
   does: 'refuse a command line',
+  written: {},
   ...answering('refused', 'Refused. The command line is told so, and got nothing.'),
 };

@@ -23,6 +23,7 @@ export const EXPORT_NOW: Action = {
   path: '/exports/run',
   role: 'admin',
   does: 'copy old rows to the cold tier',
+  written: {},
   async act({ services }) {
     const pass = await services.ledger.exportNow();
     return pass === 'NothingToExport' ? '/exports?came=nothing' : `/exports?came=${pass.Wrote.snapshot_id}`;
@@ -36,6 +37,7 @@ export const REGULATORY: Action = {
   path: '/exports/regulatory',
   role: 'admin',
   does: 'take a signed archive of the tenant’s rows',
+  written: { from: 'From', to: 'To', documentation: 'Documentation' },
   async act({ services }, form) {
     const isTicked = (name: string) => form.get(name) === 'yes';
     return services.ledger.regulatory({

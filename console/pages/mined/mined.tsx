@@ -9,7 +9,7 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
 import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { Window } from '../audit/fields.js';
 import { cameOf } from '../policies/came.js';
@@ -17,7 +17,7 @@ import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { bitByBit } from '../policy-lab/bit-by-bit.js';
 import { labShown } from '../policy-lab/found.js';
-import { callsAsked, windowTyped } from '../policy-lab/window.js';
+import { CALLS, callsAsked, windowTyped } from '../policy-lab/window.js';
 import { Suggestion } from './suggestion.js';
 
 /** How far back is looked for decisions of people, where a form does not say otherwise. */
@@ -36,6 +36,7 @@ export const MINE: Action = {
   path: '/policies/suggestions/mine',
   role: 'admin',
   does: 'look for rules that approvals support',
+  written: CALLS,
   async act(visit, form) {
     const { policy } = visit.services;
     const wanted = asked(form, visit.nowMs);
@@ -60,6 +61,7 @@ export const TRY_SUGGESTION: Action = {
   path: '/policies/suggestions/:id/try',
   role: 'admin',
   does: 'try a suggested rule on recorded calls',
+  written: REASON,
   async act(visit, form) {
     const { services, params, nowMs } = visit;
     const one = (await services.policy.suggestions()).find(({ id }) => id === params['id']);
@@ -82,6 +84,7 @@ export const ACCEPT_SUGGESTION: Action = {
   path: '/policies/suggestions/:id/install',
   role: 'admin',
   does: 'put a rule in force that approvals suggest',
+  written: REASON,
   async act(visit, form) {
     const made = await visit.services.policy.accept(visit.params['id'] ?? '', reasonIn(form));
     return cameOf(visit, made.name, made);

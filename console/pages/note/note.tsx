@@ -5,7 +5,7 @@ import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
-import type { Action, Page, Shown, Visit } from '../../visit.js';
+import { type Action, NOTED, type Page, type Shown, type Visit } from '../../visit.js';
 
 /** Characters of a note (`PATCH /pending/{id}/incident`). */
 const LONGEST = 240;
@@ -29,6 +29,7 @@ export const SAVE_NOTE: Action = {
   path: '/hil/:id/note',
   role: 'approver',
   does: 'note what came of a call',
+  written: NOTED,
   async act(visit, form) {
     const note = form.get('note').trim();
     if (note === '' || note.length > LONGEST)
@@ -48,6 +49,7 @@ export const SUGGEST_NOTE: Action = {
   of: 'models',
   role: 'approver',
   does: 'have a model suggest a note',
+  written: NOTED,
   async act(visit, form) {
     const row = await rowOf(visit);
     const question = row && questionOf(row);

@@ -1,6 +1,6 @@
 import type { MutatedPolicy } from '../../../contracts/policy-library.js';
 import type { SeenVersion } from '../../services.js';
-import type { Action, Form, Visit } from '../../visit.js';
+import { type Action, type Form, REASON, type Visit } from '../../visit.js';
 import { cameOf } from './came.js';
 import { policyShown } from './policy.js';
 import { reasonIn, seenIn } from './told.js';
@@ -17,6 +17,7 @@ const changing = (
   path: `/policies/:name/${what}`,
   role: 'admin',
   does,
+  written: REASON,
   async act(visit, form) {
     const name = visit.params['name'] ?? '';
     return cameOf(visit, name, await change(visit, name, seenIn(form), form));

@@ -5,7 +5,7 @@ import { settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { cameOf } from './came.js';
 import { between, digestShownOf, Overtaken, versionShownOf } from './overtaken.js';
@@ -26,6 +26,7 @@ export const ROLLBACK: Action = {
   path: '/policies/:name/versions/:version/rollback',
   role: 'admin',
   does: 'give a policy the text of an earlier version again',
+  written: REASON,
   async act(visit, form) {
     const { name = '', version } = visit.params;
     const made = await visit.services.policy.rollback(name, versionIn(version), seenIn(form), reasonIn(form));

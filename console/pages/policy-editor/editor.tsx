@@ -5,7 +5,7 @@ import { GateError } from '../../../domain/errors.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
 import { Csrf, Edited, Empty, Foreign, OrAway } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
@@ -13,7 +13,7 @@ import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
 import { Standing, whenSaved } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
-import { CallsFields, callsAsked } from '../policy-lab/window.js';
+import { CALLS, callsAsked, CallsFields } from '../policy-lab/window.js';
 import { type Check, Checked } from './checked.js';
 import { type Draft, draftIn, nameLacks, newDraft } from './draft.js';
 
@@ -47,6 +47,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/check`,
       role: 'admin',
       does: `have the text of ${what} checked`,
+      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
       holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
@@ -59,6 +60,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/try`,
       role: 'admin',
       does: `try the text of ${what} on recorded calls`,
+      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
       holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
@@ -81,6 +83,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path,
       role: 'admin',
       does: `save ${what}`,
+      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
       holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<string | Shown> {
         const draft = draftIn(visit, form);

@@ -6,7 +6,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { Standing } from '../policies/standing.js';
 import { labShown } from './found.js';
-import { CallsFields, callsAsked } from './window.js';
+import { CALLS, callsAsked, CallsFields } from './window.js';
 
 /** What a policy would have decided of recorded calls: with it as it is stored, or without it. */
 export const LAB: Page = {
@@ -21,6 +21,7 @@ export const RUN_LAB: Action = {
   path: '/policies/:name/lab',
   role: 'admin',
   does: 'try a policy on recorded calls',
+  written: CALLS,
   async act(visit, form) {
     const { services, params, nowMs } = visit;
     const name = params['name'] ?? '';

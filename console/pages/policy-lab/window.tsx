@@ -1,12 +1,15 @@
 import type { PolicyLab } from '../../../contracts/policy-studies.js';
 import type { WindowName } from '../../ui/windows.js';
-import type { Form } from '../../visit.js';
+import type { Form, WrittenFields } from '../../visit.js';
 import { type Asked, asked, windowAsked } from '../audit/asked.js';
 import { Window } from '../audit/fields.js';
 
 /** Over everything that the ledger has. */
 const BEGINNING = '1970-01-01T00:00:00Z';
 const NAMES = ['window', 'from', 'to', 'agent', 'tool'] as const;
+
+/** What is written into them. */
+export const CALLS: WrittenFields = { from: 'From', to: 'To', agent: 'Agent', tool: 'Tool' };
 
 /** What a form says of them, or the usual window. */
 export const windowTyped = (form: Form | undefined, usual: WindowName = '24h'): Asked =>

@@ -9,7 +9,7 @@ import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
-import type { Action, Form, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
@@ -29,6 +29,7 @@ export const BULK: Action = {
   path: '/hil/bulk',
   role: 'approver',
   does: 'look at several calls at once before they are decided',
+  written: {},
   async act(visit, form) {
     const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
     const ids = [...new Set(form.all('id'))].filter(isUuid);
@@ -119,6 +120,7 @@ const deciding = (decision: Decision): Action => ({
   path: `/hil/bulk/${decision}`,
   role: 'approver',
   does: decision === 'approve' ? 'approve several calls at once' : 'deny several calls at once',
+  written: REASON,
   async act(visit, form) {
     const rows = rowsOf(form);
     const reason = reasonIn(form);

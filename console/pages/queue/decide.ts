@@ -3,7 +3,7 @@ import { MODIFICATION_CONTRACT, modificationDiff, type PendingRequest } from '..
 import { GateError } from '../../../domain/errors.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { Deciding } from '../../services.js';
-import type { Action, Form, Visit } from '../../visit.js';
+import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { changesIn, modifyShown } from './modify.js';
 import { inList, linkIn } from './list-address.js';
@@ -74,6 +74,7 @@ export const APPROVE: Action = {
   path: '/hil/:id/approve',
   role: 'approver',
   does: 'approve a call',
+  written: REASON,
   async act(visit, form) {
     await approve(visit, idOf(visit), {
       reason: reasonIn(form),
@@ -90,6 +91,7 @@ export const DENY: Action = {
   path: '/hil/:id/deny',
   role: 'approver',
   does: 'deny a call',
+  written: REASON,
   async act(visit, form) {
     await visit.services.hil.decide(idOf(visit), {
       decision: 'deny',
@@ -106,6 +108,7 @@ export const MODIFY: Action = {
   path: '/hil/:id/modify',
   role: 'approver',
   does: 'change the arguments of a call and approve it so',
+  written: CHANGED,
   async act(visit, form) {
     const { hil } = visit.services;
     const row = await hil.row(idOf(visit));
@@ -139,6 +142,7 @@ export const ASSIGN: Action = {
   path: '/hil/:id/assign',
   role: 'approver',
   does: 'say who should decide a call',
+  written: {},
   async act(visit, form) {
     await visit.services.hil.assign(idOf(visit), visit.person.subject);
     return backTo(visit, form);

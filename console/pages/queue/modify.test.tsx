@@ -34,6 +34,7 @@ const formWith = (fields: Readonly<Record<string, string>>): Form => ({
   all: (name) => (fields[name] === undefined ? [] : [fields[name]]),
   get: (name) => fields[name] ?? '',
   names: () => Object.keys(fields),
+  written: () => [],
 });
 const visitTo = (row: PendingRequest) =>
   ({

@@ -9,6 +9,7 @@ import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
   type Action,
+  CHANGED,
   type Form,
   type Page,
   type Shown,
@@ -89,6 +90,7 @@ export const PREVIEW: Action = {
   path: '/hil/:id/modify/preview',
   role: 'approver',
   does: 'look at a changed call before it is sent',
+  written: CHANGED,
   async act(visit, form) {
     const row = await rowIn(visit);
     if (row === null) throw new GateError('not_found');
@@ -110,6 +112,7 @@ export const CHANGE_MORE: Action = {
   path: '/hil/:id/modify/more',
   role: 'approver',
   does: 'go on with the change of a call',
+  written: CHANGED,
   async act(visit, form) {
     const row = await rowIn(visit);
     if (row === null) throw new GateError('not_found');

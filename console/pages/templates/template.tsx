@@ -9,14 +9,14 @@ import { type SeenVersion, settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { policyAddress, templateAddress } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn, seenIn, versionIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
-import { CallsFields, callsAsked } from '../policy-lab/window.js';
+import { CALLS, callsAsked, CallsFields } from '../policy-lab/window.js';
 import { ParameterFields, parametersIn, parametersOf } from './parameters.js';
 
 /** One template: its text, what it can be set to, and what it would have decided. */
@@ -98,6 +98,7 @@ export const TRY_TEMPLATE: Action = {
   path: '/policies/templates/:name/try',
   role: 'admin',
   does: 'try a template on recorded calls',
+  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
   async act(visit, form) {
     const { template, set } = await found(visit);
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
@@ -140,6 +141,7 @@ export const INSTALL_TEMPLATE: Action = {
   path: '/policies/templates/:name/install',
   role: 'admin',
   does: 'install a template',
+  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
   async act(visit, form) {
     const { template, set } = await found(visit);
     const reason = reasonIn(form);
@@ -164,6 +166,7 @@ export const SET_TEMPLATE: Action = {
   path: '/policies/templates/:name/set',
   role: 'admin',
   does: 'set what an installed template looks for',
+  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
   async act(visit, form) {
     const { template, set } = await found(visit);
     const reason = reasonIn(form);

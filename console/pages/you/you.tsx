@@ -5,6 +5,7 @@ import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
 import { Csrf, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, NeedsPasskey, OpenHere, Page, Shown, Visit } from '../../visit.js';
+import { withTyped } from '../../ui/typed.js';
 
 /** Who is signed in, where else, and the passkeys of that person. */
 export const YOU: Page = {
@@ -242,11 +243,12 @@ export const LINK_CHAT: Action = {
   role: 'approver',
   of: 'chat-clicks',
   does: 'link an account of a chat to oneself',
+  written: { code: 'Code' },
   async act(visit, form) {
     await visit.services.hil.linkChat(form.get('code').trim());
     return '/me';
   },
-  refused: (visit) => youShown(visit),
+  refused: async (visit, form) => withTyped(form, await youShown(visit)),
 };
 
 export const UNLINK_CHAT: Action = {
@@ -254,6 +256,7 @@ export const UNLINK_CHAT: Action = {
   role: 'approver',
   of: 'chat-clicks',
   does: 'unlink an account of a chat from oneself',
+  written: {},
   async act(visit, form) {
     const chat = form.get('chat') === 'teams' ? 'teams' : 'slack';
     await visit.services.hil.unlinkChat(chat);
@@ -267,6 +270,7 @@ export const UNLINK_CHAT_OF: Action = {
   role: 'admin',
   of: 'chat-clicks',
   does: 'unlink an account of a chat from somebody else',
+  written: { name: 'Decides as' },
   async act(visit, form) {
     const chat = form.get('chat') === 'teams' ? 'teams' : 'slack';
     const where = chat === 'teams' ? 'Teams' : 'Slack';
@@ -293,6 +297,7 @@ export const END_SESSION: Action = {
   path: '/me/end',
   role: 'viewer',
   does: 'end a session of oneself',
+  written: {},
   async act(visit, form) {
     if (!(await visit.sessions.end(form.get('session'))))
       throw new GateError('not_found', 'You have no such session any more.');
