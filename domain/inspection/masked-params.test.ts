@@ -39,6 +39,9 @@ describe('the masked parameters of a call', () => {
 
   it('are left out where they are too large, or nested too deeply', () => {
     expect(maskedParams(params('x'.repeat(70_000)))).toBeUndefined();
+    // Their size is looked at before anything is masked, and behind it.
+    expect(maskedParams(params(`Bearer ${'a1'.repeat(35_000)}`))).toBeUndefined();
+    expect(maskedParams(params('a@b.cc '.repeat(9_000)))).toBeUndefined();
     let deep: JsonObject = {};
     for (let level = 0; level < 100_000; level += 1) deep = { deep };
     expect(maskedParams(deep)).toBeUndefined();

@@ -6,9 +6,9 @@ import { mask } from '../masking/mask.js';
 const LARGEST = 65_536;
 const DEEPEST = 64;
 
-/** The parameters of a call with personal data and secrets masked, by rules alone; `undefined` where they are too large or nested too deeply. */
+/** The parameters of a call with personal data and secrets masked, by rules alone; `undefined` where they, masked or not, are too large or nested too deeply. */
 export function maskedParams(params: JsonObject): JsonObject | undefined {
-  if (isDeeper(params, DEEPEST)) return undefined;
+  if (isDeeper(params, DEEPEST) || canonicalJson(params).length > LARGEST) return undefined;
   const masked = mask(params) as JsonObject;
   return canonicalJson(masked).length <= LARGEST ? masked : undefined;
 }

@@ -17,7 +17,31 @@ describe('masking of what people read', () => {
     ['one with no-break spaces', 'to DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000 now', 'to [IBAN] now'],
     ['two, and no word beside them', 'DE89370400440532013000 to NO93 8601 1117 947 of ann', '[IBAN] to [IBAN] of ann'],
     ['no account number with another check digit', 'to DE89 3704 0044 0532 0130 01', 'to DE89 3704 0044 0532 0130 01'],
-    ['none of another length', 'to DE89370400440532013000X', 'to DE89370400440532013000X'],
+    ['none of another length', 'to DE893704004405320130001', 'to DE893704004405320130001'],
+    ['one with a currency glued to it', 'to DE89370400440532013000EUR', 'to [IBAN]EUR'],
+    ['one in JSON inside a text', '{"a":"x\\nDE89370400440532013000\\n"}', '{"a":"x\\n[IBAN]\\n"}'],
+    ['one in a URL', '?a=iban%3DDE89+3704+0044+0532+0130+00&b=1', '?a=iban%3D[IBAN]&b=1'],
+    ['one in digits of another script', 'to DE٨٩ ٣٧٠٤ ٠٠٤٤ ٠٥٣٢ ٠١٣٠ ٠٠', 'to [IBAN]'],
+    [
+      'no id',
+      'be509a1249aeaa8a 01a22877-dae5-711b-be53-3c4b46814324',
+      'be509a1249aeaa8a 01a22877-dae5-711b-be53-3c4b46814324',
+    ],
+    ['no id of digits', '40128888-8888-1881-8888-012345678901', '40128888-8888-1881-8888-012345678901'],
+    ['a card with points', 'pay 4111.1111.1111.1111.', 'pay [CC].'],
+    ['a card with tabs, and one of 15 digits', '4111\t1111\t1111\t1111, 3782/822463/10005', '[CC], [CC]'],
+    [
+      'cards in an address',
+      'a=4111+1111+1111+1111&b=id_4111111111111111&c=%204111111111111111',
+      'a=[CC]&b=id_[CC]&c=%20[CC]',
+    ],
+    [
+      'cards in JSON inside a text',
+      '{"a":"x\\n4111111111111111\\t4111&nbsp;1111&nbsp;1111&nbsp;1111"}',
+      '{"a":"x\\n[CC]\\t[CC]"}',
+    ],
+    ['cards with a point between them', '4111111111111111.4111111111111111', '[CC].[CC]'],
+    ['no numbers in columns', '4111\t1111\n1111\t1111, 2024.01.15 10:30', '4111\t1111\n1111\t1111, 2024.01.15 10:30'],
     ['none of a country without them', 'order US64SVBKUS6S3300958879', 'order US64SVBKUS6S3300958879'],
     ['an address for mail', 'to ann.b+c@mail.example.org,', 'to [EMAIL],'],
     ['an address of a host', 'from 10.0.200.255:80', 'from [IPV4]:80'],
@@ -265,6 +289,12 @@ describe('masking of what people read', () => {
       '[',
       '٤١١١١١١١١١١١١١١١',
       'DE89370400440532013000',
+      'GB82 WEST 1234 5698 7654 32',
+      '4111.1111.1111.1111',
+      '\\n',
+      '%20',
+      '.',
+      '_',
       ' ',
     ];
     const text = fc.array(fc.oneof(fc.constantFrom(...parts), fc.string())).map((list) => list.join(''));
@@ -308,6 +338,11 @@ describe('masking of what people read', () => {
       'bearer '.repeat(20_000),
       'DE89 '.repeat(20_000),
       'DE89-3704 0044 '.repeat(10_000),
+      'MT84MALT011000012345MTLCAST001T '.repeat(5_000),
+      '%C2'.repeat(50_000),
+      '&#1'.repeat(50_000),
+      '\\u00'.repeat(40_000),
+      '4111.'.repeat(40_000),
     ])
       expect(typeof mask(text)).toBe('string');
   }, 30_000);

@@ -1,11 +1,12 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ResponseEntity } from '../../contracts/response-scan.js';
-import { ibansIn } from '../iban.js';
+import { ibansIn, touchesUuid } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
 import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 import { tokensIn } from './tokens.js';
+import { writtenCardsIn } from './written-cards.js';
 
 const MASKED = '[MASKED]';
 
@@ -88,19 +89,24 @@ const NUMBER_SHAPES: Shapes = new Map([
   ['SSN', '[SSN]'],
 ]);
 
-/** A card in whatever groups it is written; not the digits behind the point of a fraction. */
+/** A card in whatever groups it is written with blanks or dashes; not the digits behind the point of a fraction. */
 const CARD = /(?<!\d\.)\b\d(?:[ -]?\d){12,18}\b/g;
-function maskText(text: string): string {
+/** What is glued to a number stands alone when that is taken out; so often a text is read. */
+const MOST_READ = 3;
+function maskText(text: string, read = 1): string {
   const secrets = withoutTokens(replaced(byShape(text, SECRET_SHAPES), SECRETS));
   const assigned = spliced(
     secrets,
     [...assignedSecrets(secrets)].map((place) => ({ ...place, instead: '[SECRET]' })),
   );
   // Account numbers before cards: one in twenty has a part that passes for one.
-  const personal = withoutIbans(replaced(assigned, PERSONAL)).replace(CARD, (card) =>
-    isIssued(card.replaceAll(/\D/g, '')) ? '[CC]' : card,
+  const personal = replaced(assigned, PERSONAL);
+  const accounts = without(ibansIn, '[IBAN]', personal);
+  const cards = without(writtenCardsIn, '[CC]', accounts).replace(CARD, (card, at: number, whole: string) =>
+    isIssued(card.replaceAll(/\D/g, '')) && !touchesUuid(whole, at, at + card.length) ? '[CC]' : card,
   );
-  return byShape(personal, NUMBER_SHAPES);
+  const masked = byShape(cards, NUMBER_SHAPES);
+  return masked === personal || read === MOST_READ ? masked : maskText(masked, read + 1);
 }
 
 const replaced = (text: string, patterns: Patterns): string =>
@@ -109,10 +115,14 @@ const replaced = (text: string, patterns: Patterns): string =>
 const withoutTokens = (text: string): string =>
   spliced(text, inOrder([...tokensIn(text)].map(({ type, ...place }) => ({ ...place, instead: `[${type}]` }))));
 
-const withoutIbans = (text: string): string =>
+const without = (
+  find: (text: string) => Iterable<readonly [start: number, end: number]>,
+  instead: string,
+  text: string,
+): string =>
   spliced(
     text,
-    [...ibansIn(text)].map(([start, end]) => ({ start, end, instead: '[IBAN]' })),
+    Array.from(find(text), ([start, end]) => ({ start, end, instead })),
   );
 
 function byShape(text: string, shapes: Shapes): string {
