@@ -638,7 +638,8 @@ describe('what somebody typed', () => {
       const fields = fieldsOf(row, { csrf, reason: TYPED, 'value.0': '7 and more', ...over });
       const { text } = await browser.post(`/hil/${row.id}/${form}`, fields);
       expect(text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
-      expect(text).toContain('7 and more');
+      // Only a change of the arguments has a field for it.
+      if (form !== 'deny') expect(text).toContain('7 and more');
     }
     expect(await statusOf(row)).toBe('pending');
   });
