@@ -143,7 +143,7 @@ export async function openConsole(
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(signal);
       const streamed = fixture.streamed(signal, headers);
-      if (streamed) return streamed;
+      if (streamed) return { ...(await streamed), text: () => Promise.resolve('') };
       if (method === 'POST') {
         const { status, text: body } = await fetch(text, { method });
         return { status, body: Readable.from([Buffer.from(await body())]), text: body };
