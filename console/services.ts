@@ -1,3 +1,4 @@
+import type { SavedSearch } from '../contracts/console.js';
 import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyDecision, PolicyFileShown, PolicyList, PolicyStanding } from '../contracts/policy.js';
@@ -81,7 +82,7 @@ export interface RowsQuery {
   readonly to?: string | undefined;
 }
 
-export interface HuntQuery {
+interface HuntQuery {
   readonly method?: string | undefined;
   readonly signal?: string | undefined;
   readonly authorized?: 'true' | 'false' | undefined;
@@ -100,12 +101,6 @@ export interface CaseSubjects {
 export type JudgedAgain =
   | { readonly seq: number; readonly then: JsonObject; readonly now: PolicyDecision }
   | { readonly seq: number; readonly not: 'purged' | 'batch' };
-
-/** A search of the audit page, as its address says it. */
-export interface SavedSearch {
-  readonly name: string;
-  readonly query: Readonly<Record<string, string>>;
-}
 
 /** A window, both ends as RFC 3339; it holds `from` and ends before `to`. */
 export interface ExactWindow {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Download } from './download.js';
+import type { AskingDevice } from '../contracts/console.js';
 import type { Role } from './roles.js';
 import type { GateError } from '../domain/errors.js';
 import type { Services } from './services.js';
@@ -43,15 +44,6 @@ export interface OpenHere {
   readonly askedFrom: string | null;
   /** Of the request that asks. */
   readonly isThis: boolean;
-}
-
-/** A command line that asks to act for whoever types its code. */
-export interface AskingDevice {
-  /** As the command line shows it, however it was typed. */
-  readonly code: string;
-  readonly askedMs: number;
-  readonly untilMs: number;
-  readonly askedFrom: string;
 }
 
 /** What a person has open, and may open. */

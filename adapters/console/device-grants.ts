@@ -1,17 +1,8 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
+import type { AskingDevice } from '../../contracts/console.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import type { OpenSession } from './signed-in.js';
-
-/** A command line that asks to act for somebody, as it is shown to the person. */
-export interface AskingDevice {
-  /** As the command line shows it, however it was typed. */
-  readonly code: string;
-  readonly askedMs: number;
-  readonly untilMs: number;
-  /** The address it asks from. */
-  readonly askedFrom: string;
-}
 
 /** What a command line hears that asks whether somebody agreed. */
 export type Collected =

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SavedSearch } from '../../contracts/console.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';
 
@@ -10,11 +11,6 @@ export interface SearchTables {
 export interface Owner {
   readonly subject: string;
   readonly tenant: string;
-}
-
-export interface SavedSearch {
-  readonly name: string;
-  readonly query: Readonly<Record<string, string>>;
 }
 
 /** Searches that people keep. A store fault is `store_unavailable`. */

@@ -1286,7 +1286,7 @@ describe('a list of many calls', () => {
   it('is shown from its beginning where the place in an address is none of it, which the page says', async () => {
     const row = await fixture.hil.park(1);
     const browser = await fixture.browser();
-    const words = 'The place in this address is none of this list. It is shown from its beginning (invalid_cursor).';
+    const words = 'This list has no such place as this address names. It is shown from its beginning (invalid_cursor).';
     for (const path of ['/hil?cursor=zzz', `/hil/${row.id}?cursor=zzz`]) {
       const { status, text } = await browser.get(path);
       expect([path, status, text.includes(words)]).toEqual([path, 200, true]);

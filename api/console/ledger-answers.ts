@@ -28,7 +28,7 @@ export interface LedgerAnswersOptions {
 }
 
 /** Rows of one export; a larger window is exported in parts. */
-export const EXPORT_ROWS = 50_000;
+const EXPORT_ROWS = 50_000;
 const EXPORT_PAGE = 500;
 
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */

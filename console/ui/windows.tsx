@@ -12,7 +12,7 @@ export const WINDOWS = {
 export type WindowName = keyof typeof WINDOWS;
 export const isWindow = (text: string): text is WindowName => Object.hasOwn(WINDOWS, text);
 
-/** The window that an address names, of those that a page has; else the usual one, and where another is named, that it is none. */
+/** The window that an address names, of those that a page has; else the usual one, and where another is named, that there is no such window. */
 export function windowOf<Name extends string>(
   asked: string | undefined,
   options: readonly Name[],
@@ -20,7 +20,7 @@ export function windowOf<Name extends string>(
 ): { readonly window: Name; readonly misread: Notice | null } {
   const window = options.find((option) => option === asked);
   if (window !== undefined || asked === undefined || asked === '') return { window: window ?? usual, misread: null };
-  const text = `The window in this address is none of ${options.join(', ')}: ${usual} is shown (invalid_window).`;
+  const text = `This page has no such window as this address names, only ${options.join(', ')}: ${usual} is shown (invalid_window).`;
   return { window: usual, misread: { kind: 'bad', text } };
 }
 

@@ -48,7 +48,7 @@ export const AUDIT: Page = {
         : placeAsked(address) === null
           ? {
               kind: 'bad',
-              text: 'The place in this address is none of these rows. The newest are shown (invalid_cursor).',
+              text: 'These rows have no such place as this address names. The newest are shown (invalid_cursor).',
             }
           : null,
       ...(refused && { status: refused.status }),

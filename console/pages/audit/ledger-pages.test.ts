@@ -108,7 +108,7 @@ describe('the audit page', () => {
 
   it('says that the place in an address is none, and shows the newest; as a file it gives none', async () => {
     for (const place of ['x', '-1', '99999999999999999999']) {
-      expect(await told(`/audit?before=${place}`)).toContain('The place in this address is none of these rows');
+      expect(await told(`/audit?before=${place}`)).toContain('These rows have no such place as this address names');
       expect(rowsIn(await text(`/audit?before=${place}`))).toEqual([3, 2, 1]);
       expect((await page.get(`/audit/export?before=${place}`)).status).toBe(400);
     }
@@ -520,11 +520,9 @@ describe('the page of agents', () => {
 
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {
     expect(await told('/agents?window=constructor')).toContain('Take a longer one');
-    expect(await told('/agents?window=constructor')).toContain(
-      'none of 1h, 24h, 7d, 30d: 24h is shown (invalid_window)',
-    );
-    expect(await told('/agents/nobody?window=15m')).toContain('none of 1h, 24h, 7d, 30d: 24h is shown');
-    expect(await told('/agents?window=')).not.toContain('The window in this address');
+    expect(await told('/agents?window=constructor')).toContain('only 1h, 24h, 7d, 30d: 24h is shown (invalid_window)');
+    expect(await told('/agents/nobody?window=15m')).toContain('only 1h, 24h, 7d, 30d: 24h is shown');
+    expect(await told('/agents?window=')).not.toContain('no such window as this address names');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=25');
     await text('/agents?show=all');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=100');
@@ -564,6 +562,6 @@ describe("an agent's narrative", () => {
     expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
-    expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('none of 1d, 7d, 30d, 90d: 7d is shown');
+    expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('only 1d, 7d, 30d, 90d: 7d is shown');
   });
 });

@@ -1,5 +1,6 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
-import type { SavedSearch, Settled } from '../../services.js';
+import type { SavedSearch } from '../../../contracts/console.js';
+import type { Settled } from '../../services.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
 import { type Asked, addressOf, asked, asksForSomething } from './asked.js';
 

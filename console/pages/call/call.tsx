@@ -242,7 +242,7 @@ const Suspected = ({ of }: { readonly of: readonly string[] }) =>
     </p>
   );
 
-/** What is known of a call without an outcome; `undefined` where it may still end. `word` is none where the verdict says it already. */
+/** What is known of a call without an outcome; `undefined` where it may still end. There is no `word` where the verdict says it already. */
 function knownOf(rows: readonly LedgerEntry[]): { readonly word?: string; readonly result: string } | undefined {
   const verdict = newest(rows, 'proxy.verdict');
   const outcome = verdict && outcomeOf(judgedBy(verdict));

@@ -1,7 +1,8 @@
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
 import { Csrf, Facts, Foreign, Time } from '../../ui/parts.js';
-import type { Action, AskingDevice, Form, Page, Shown, Visit } from '../../visit.js';
+import type { AskingDevice } from '../../../contracts/console.js';
+import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 
 const TITLE = 'A command line asks';
 /** Longer than any code with all its separators. */

@@ -39,12 +39,12 @@ export const newDraft = (): Draft => ({
   active: false,
 });
 
-/** Why the name of a draft can be none, in words; `null` where it can. */
+/** Why a draft cannot have its name, in words; `null` where it can. */
 export function nameLacks({ name }: Pick<Draft, 'name'>): string | null {
   if (name === '') return 'Give it a name first, which ends with .rego or .json: that says how its text is read.';
   return policyName.safeParse(name).success
     ? null
-    : 'Give it another name: one has no /, \\ or .., and 128 characters at most.';
+    : 'Give it another name, of 128 characters at most and without /, \\ and .. in it.';
 }
 
 /** What was typed. The name of a policy that is there stands in the address. */

@@ -107,7 +107,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
 export const [CHECK_NEW, TRY_NEW, CREATE_POLICY] = forms('/policies/new', 'a new policy');
 export const [CHECK_POLICY, TRY_POLICY, SAVE_POLICY] = forms('/policies/:name/edit', 'a policy');
 
-/** What the check says of a draft, also that its text or its name is none that can be checked. Throws where the engine does not answer. */
+/** What the check says of a draft, also that its text or its name cannot be checked. Throws where the engine does not answer. */
 async function checkOf({ services }: Visit, draft: Draft): Promise<Check> {
   const lacks = nameLacks(draft);
   if (lacks !== null) return { notYet: lacks };

@@ -49,7 +49,7 @@ export const labShown = (
     ),
   });
 
-export const Found = ({ of, nowMs }: { readonly of: LabResult; readonly nowMs: number }) => {
+const Found = ({ of, nowMs }: { readonly of: LabResult; readonly nowMs: number }) => {
   const { judged, counts } = of;
   const countOf = (which: 'milder' | 'stricter'): number =>
     CHANGES.reduce((sum, [diff, , kind]) => sum + (kind === which ? (counts[diff] ?? 0) : 0), 0);

@@ -70,7 +70,7 @@ const AMBIGUOUS = /^(?:|".*|true|false|null|\[\]|\{\}|-?\d+(?:\.\d+)?(?:[eE][+-]
 const argumentsIn = ({ params = null }: JsonObject): Json | undefined =>
   params !== null && typeof params === 'object' && !Array.isArray(params) ? params['arguments'] : undefined;
 
-/** Whether a tool is called without arguments: what else stands in such a request, as the tool's name, is none of them. */
+/** Whether a tool is called without arguments: the tool's name, which also stands in such a request, does not count. */
 const hasNone = ({ method, request_payload }: Pick<PendingRequest, 'method' | 'request_payload'>): boolean =>
   method === 'tools/call' && argumentsIn(request_payload) === undefined;
 

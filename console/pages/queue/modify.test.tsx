@@ -117,14 +117,14 @@ describe('what a form changes of a call', () => {
     ['amount', '0x10'],
     ['amount', '1e999'],
   ])('refuses what is no number: %s=%s', (_name, typed) => {
-    expect(() => changesIn(rowWith({ amount: 1 }), formWith({ 'value.0': typed }))).toThrow('amount is a number');
+    expect(() => changesIn(rowWith({ amount: 1 }), formWith({ 'value.0': typed }))).toThrow('amount takes a number');
   });
 
   it.each(['9007199254740993', '-9007199254740992', '1e21', '9007199254740993.5'])(
     'refuses what would be sent as another number: %s',
     (typed) => {
       expect(() => changesIn(rowWith({ a: [{}], amount: 1 }), formWith({ 'value.1': typed }))).toThrow(
-        'amount is a number of at most 2^53-1',
+        'amount takes a number of at most 2^53-1',
       );
     },
   );

@@ -54,7 +54,7 @@ export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDif
 /** A typed text as the type that stands there now; a null takes a text. */
 function valueOf(name: string, value: Scalar, typed: string): Scalar {
   const wrong = (what: string) =>
-    new GateError('invalid_modification_diff', `${name} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`);
+    new GateError('invalid_modification_diff', `${name} takes ${what}, not ${JSON.stringify(typed.slice(0, 40))}`);
   switch (typeof value) {
     case 'number': {
       const number = Number(typed.trim());

@@ -118,7 +118,7 @@ export async function queueShown(
 }
 
 /**
- * The list, from its beginning where the place in the address is none of it, with why. The script, which puts what it asked for behind rows that
+ * The list, from its beginning where it has no such place as the address names, with why. The script, which puts what it asked for behind rows that
  * stand there, is refused.
  */
 async function listOf(
@@ -131,7 +131,7 @@ async function listOf(
   } catch (error) {
     if (!(error instanceof GateError && error.code === 'invalid_cursor') || isListAlone) throw error;
     const first = { ...query, cursor: undefined };
-    const misread = `The place in this address is none of this list. It is shown from its beginning (${error.code}).`;
+    const misread = `This list has no such place as this address names. It is shown from its beginning (${error.code}).`;
     return { query: first, listed: await settled('The review service', asked(visit, first)), misread };
   }
 }

@@ -55,7 +55,7 @@ function choicesOf(schema: JsonObject): readonly string[] {
   return Array.isArray(named) ? named.filter((one) => typeof one === 'string') : [];
 }
 
-/** What was typed, without what is as the template has it. Throws where a value is none of its kind. */
+/** What was typed, without what is as the template has it. Throws where a value is of another kind. */
 export function parametersIn(parameters: readonly Parameter[], form: Form): JsonObject {
   const set: Record<string, Json> = {};
   for (const parameter of parameters) {

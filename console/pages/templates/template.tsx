@@ -46,7 +46,7 @@ const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null }
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
 
-/** Another name is none of a template. */
+/** No template has another name. */
 const templateOf = async ({ services: { policy } }: Visit, name: string): Promise<TemplateFile | null> =>
   name.endsWith('.rego') ? policy.template(name) : null;
 

@@ -50,7 +50,7 @@ async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
               , or at a command line by <code>gate login</code>
             </>
           )}
-          . What you do not know, end.
+          . End any session that you do not recognise.
         </p>
         <Sessions of={open} visit={visit} />
         {chats && (

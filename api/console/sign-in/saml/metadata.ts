@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { isLoopback } from '../../../../domain/outbound/loopback.js';
 import { attributeOf, childrenOf, instantOf, isNamed, onlyChild, readXml, textOf } from './xml.js';
+import { PROTOCOL } from './shape.js';
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
-const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 const LEAST_BITS = 2_048;
 
