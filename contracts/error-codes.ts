@@ -658,6 +658,12 @@ export const ERROR_CODES = {
     meaning: 'The request asks for extensions or attributes; what a certificate says is decided by Gate alone.',
   },
   ttl_seconds_too_large: { status: 400, retry: 'no', meaning: 'A certificate counts for 3,600 s at most.' },
+  agent_name_reserved: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'Gate writes rows of its own under this name (`gate-proxy`, `gate-ledger` and others): give the agent another.',
+  },
   unregistered_agent: { status: 403, retry: 'no', meaning: 'Nobody enrolled this agent.' },
   issuance_authority_denied: {
     status: 403,

@@ -69,6 +69,8 @@ export const hunt = z.object({
       hit_count: count,
       deny_count: count,
       worst_signal: z.string().nullable(),
+      /** An agent, or what of Gate itself wrote such rows, told by all rows of the window. */
+      principal: z.enum(['agent', 'service', 'tenant']),
       latest_hit_ts: z.string(),
       latest_correlation_id: z.string().nullable(),
       methods: z.array(z.string()),

@@ -186,6 +186,15 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect(await svids()).toEqual([expect.objectContaining({ cert_pem: svid.cert_pem, revoked_ms: null })]);
     });
 
+    it.each(['gate-proxy', 'gate-ledger', 'Gate-Operator', 'gate-policy-engine', 'gate-identity'])(
+      'is for no agent that is called as Gate itself is: %s',
+      async (agent) => {
+        const reply = await ask('POST', '/enrollments', { tenant: 'acme', agent_name: agent }, ADMIN);
+        isRefused(reply, 422, 'agent_name_reserved');
+        expect(await place.sql('select * from identity_agents')).toEqual([]);
+      },
+    );
+
     it('is not what the request wishes: a subject counts for nothing, an extension is refused', async () => {
       const { token } = await enroll();
       const wish = new SubjectAlternativeNameExtension([{ type: 'url', value: 'spiffe://gate.local/service/console' }]);

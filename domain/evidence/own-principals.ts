@@ -1,29 +1,90 @@
-/** As whom Gate's services write rows of their own: alarms, changes of policies and of classes of tools, what the ledger did. */
-const SERVICES: ReadonlySet<string> = new Set(['gate-proxy', 'gate-ledger', 'gate-policy-engine', 'gate-operator']);
+import type { EventKind } from '../../contracts/event-kinds.js';
+import { POLICY_ENGINE_AGENT } from '../../contracts/policy-library.js';
+import { IDENTITY_AGENT } from '../identity/identity-rows.js';
+
+/**
+ * As whom Gate's services write rows of their own: alarms, changes of policies and of classes of tools, certificates, what the ledger did. No
+ * agent is enrolled under such a name; one that has its certificate from elsewhere may have it.
+ */
+const SERVICES: ReadonlySet<string> = new Set([
+  'gate-proxy',
+  'gate-ledger',
+  POLICY_ENGINE_AGENT,
+  'gate-operator',
+  IDENTITY_AGENT,
+]);
 /** Where a tenant's coming and leaving stands. */
 const TENANT = 'tenant:';
 
-/** Rows of a call, and of who made it. Only an agent has them. */
-const OF_AGENTS: readonly string[] = [
-  'proxy.',
-  'brain.',
-  'policy.evaluated',
-  'hil.',
-  'upstream.',
-  'execution.',
-  'response.',
-  'identity.',
-  'agent_',
-  'active_agent.',
-  'behavior_',
-];
+/** Who the rows of a kind name: an agent, or what of Gate itself wrote them. */
+const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
+  'proxy.verdict': 'agent',
+  'proxy.control': 'agent',
+  'brain.inspection': 'agent',
+  'policy.evaluated': 'agent',
+  'hil.created': 'agent',
+  'hil.approved': 'agent',
+  'hil.denied': 'agent',
+  'hil.expired': 'agent',
+  'hil.modified': 'agent',
+  'hil.vote': 'agent',
+  'hil.escalated': 'agent',
+  'hil.assigned': 'agent',
+  'upstream.outcome': 'agent',
+  'execution.completed': 'agent',
+  'response.inspected': 'agent',
+  'call.aborted': 'agent',
+  'call.abandoned': 'agent',
+  'callback.delivered': 'gate',
+  'alarm.forged_decision': 'gate',
+  'alarm.row_conflict': 'gate',
+  'alarm.reconciled': 'gate',
+  'alarm.row_refused': 'gate',
+  'alarm.call_stuck': 'gate',
+  'alarm.record_tampered': 'gate',
+  'alarm.review_tampered': 'gate',
+  'alarm.tool_classes_outdated': 'gate',
+  'tool_definition.drifted': 'agent',
+  'tool_definition.accepted': 'agent',
+  'tool_class.set': 'gate',
+  'tool_class.forgotten': 'gate',
+  'tool_class.withdrawn': 'gate',
+  'policy.created': 'gate',
+  'policy.updated': 'gate',
+  'policy.activated': 'gate',
+  'policy.deactivated': 'gate',
+  'policy.deleted': 'gate',
+  'policy.installed_from_template': 'gate',
+  'identity.svid_issued': 'gate',
+  'identity.svid_renewed': 'gate',
+  'svid.revoked': 'gate',
+  'agent.svid_recovery_opened': 'gate',
+  'identity.grant_issued': 'agent',
+  'tenant.provisioned': 'gate',
+  'tenant.final_export': 'gate',
+  'tenant.tombstoned': 'gate',
+  'namespace.cleaned_up': 'gate',
+  'regulatory.exported': 'gate',
+  'chain.root_anchored': 'gate',
+  'active_agent.adjusted': 'gate',
+  agent_silent: 'agent',
+  behavior_drifted: 'agent',
+};
+const isOfGate = (method: string): boolean => Object.hasOwn(NAMES, method) && NAMES[method as EventKind] === 'gate';
+
+export type Principal = 'agent' | 'service' | 'tenant';
+
+const reserved = (name: string): Exclude<Principal, 'agent'> | null =>
+  SERVICES.has(name) ? 'service' : name.startsWith(TENANT) ? 'tenant' : null;
+
+/** Whether a name, in either case, is one under which Gate writes rows of its own: no agent is enrolled under it. */
+export const isReservedPrincipal = (name: string): boolean => reserved(name.toLowerCase()) !== null;
 
 /**
- * What of Gate itself is behind rows, where no agent is. An agent may have any name, so it is told by the kinds of all its rows too: whoever is
- * called `gate-proxy` and calls something is an agent.
+ * Who is behind rows, told by the name and the kinds of all of them that are known: an agent may have any name, so whoever is called
+ * `gate-proxy` and has one row that names an agent is one.
  */
-export function ownPrincipal(agentId: string, methods: readonly string[]): 'service' | 'tenant' | null {
-  if (methods.some((method) => OF_AGENTS.some((kind) => method.startsWith(kind)))) return null;
-  if (SERVICES.has(agentId)) return 'service';
-  return agentId.startsWith(TENANT) ? 'tenant' : null;
-}
+export const principalOf = (agentId: string, methods: Iterable<string>): Principal => {
+  const own = reserved(agentId);
+  return own !== null && [...methods].every(isOfGate) ? own : 'agent';
+};

@@ -111,6 +111,7 @@ export function hostileLedger(words: string, correlationId: string): (path: stri
         hit_count: 1,
         deny_count: 1,
         worst_signal: words,
+        principal: 'agent',
         latest_hit_ts: AT,
         latest_correlation_id: correlationId,
         methods: [words],

@@ -170,6 +170,7 @@ describe('reports over the rows of a ledger', () => {
         hit_count: 2,
         deny_count: 1,
         worst_signal: 'decoy_tripped',
+        principal: 'agent',
         latest_hit_ts: '2026-03-07T12:30:00.000Z',
         latest_correlation_id: '55555555-5555-4555-8555-555555555555',
         methods: ['proxy.verdict'],

@@ -161,7 +161,9 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
 
   return {
     narrative: narrativeOver(db, clock),
-    hunt: (filter, limit) => reading(async () => huntAgents(await huntSums(filter), { ...filter, limit })),
+    // Of all rows of the window: those that do not fit tell too who is behind a name.
+    hunt: ({ tenant, demoPrefix, from, to, ...wanted }, limit) =>
+      reading(async () => huntAgents(await huntSums({ tenant, demoPrefix, from, to }), { ...wanted, from, to, limit })),
     replayCorpus: (filter, query) =>
       reading(async () => {
         const chosen = await chooseCorpus(

@@ -9,6 +9,7 @@ import {
   svidRequest,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
+import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
 import type { CertificateRequest, IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
 import { parseSpiffe } from '../../../domain/identity/spiffe.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
@@ -64,6 +65,7 @@ export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
       const { tenant, agent_name: agent, ttl_seconds: ttlSeconds } = request.body;
       const administrator = administratorOf(request);
       assertTenant(administrator, tenant);
+      if (isReservedPrincipal(agent)) throw new GateError('agent_name_reserved', `Gate itself is called ${agent}`);
       const { agentId, token, expiresMs } = await issuing.enroll({ tenant, agent, ttlSeconds, by: administrator.sub });
       return reply
         .status(201)

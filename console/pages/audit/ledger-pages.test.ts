@@ -212,6 +212,26 @@ describe('the audit page', () => {
     expect(rowFor('pay-bot')).toEqual([null, true]);
   });
 
+  it.each([
+    ['signal=tool_definition_injection', 'tool_definition.drifted'],
+    ['methods=call.aborted', 'call.aborted'],
+    ['methods=callback.delivered', 'callback.delivered'],
+  ])('takes an agent that is called as a service is for one, whichever rows fit: %s', async (asked, kind) => {
+    await append(
+      ...['gate-proxy', 'gate-ledger'].map((agent_id) => ({
+        agent_id,
+        method: kind,
+        event_kind: kind as never,
+        signal: 'tool_definition_injection',
+      })),
+      { agent_id: 'gate-proxy' },
+      { agent_id: 'gate-ledger' },
+    );
+    const { text: found } = await page.get(`/audit/hunt?${asked}`);
+    expect(found).not.toContain('service of Gate');
+    expect(found.match(/type="checkbox"/g)).toHaveLength(2);
+  });
+
   it('hunts for the agents behind rows, and says so where there are none', async () => {
     expect(await told('/audit/hunt?methods=proxy.verdict')).toMatch(/pay-bot.*1.*pay-bot-2/);
     expect(await told('/audit/hunt?signal=decoy_tripped')).toContain('Nobody.');

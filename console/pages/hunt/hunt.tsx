@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
-import { ownPrincipal } from '../../../domain/evidence/own-principals.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
@@ -96,7 +95,7 @@ export const HUNT: Page = {
                         <tr key={agent.agent_id}>
                           {maySelect && (
                             <td>
-                              {ownOf(agent) === null && (
+                              {agent.principal === 'agent' && (
                                 <label class="pick">
                                   <input type="checkbox" name="ticked" value={escapedInPath(agent.agent_id)} />
                                   <span class="vh">
@@ -158,13 +157,10 @@ export const HUNT: Page = {
 };
 
 type Found = Hunt['agents'][number];
-const ownOf = ({ agent_id: id, methods }: Found) => ownPrincipal(id, methods);
 
 /** What is no agent says so, and goes into no case. */
-const Own = ({ of }: { readonly of: Found }) => {
-  const own = ownOf(of);
-  return own === null ? null : <span class="tag none">{own === 'service' ? 'service of Gate' : 'tenant'}</span>;
-};
+const Own = ({ of: { principal } }: { readonly of: Found }) =>
+  principal === 'agent' ? null : <span class="tag none">{principal === 'service' ? 'service of Gate' : 'tenant'}</span>;
 
 /** What was found, to be ticked for a case by who may open one. */
 const Selection = ({

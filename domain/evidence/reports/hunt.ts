@@ -1,4 +1,5 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
+import { isReservedPrincipal, principalOf } from '../own-principals.js';
 import { type ReportRow } from './report-rows.js';
 
 /**
@@ -149,7 +150,11 @@ export interface HuntQuery {
 /** The agents behind the matching rows of a sum: gravest signal first, then most hits. */
 export function huntAgents({ alike }: HuntSum, { methods, signal, authorized, limit, from, to }: HuntQuery): Hunt {
   const agents = new Map<string, Hits>();
+  /** The kinds of all rows under a name of Gate's own, whichever fit. */
+  const ofOwnNames = new Map<string, Set<string>>();
   for (const rows of alike.values()) {
+    if (isReservedPrincipal(rows.agentId))
+      ofOwnNames.set(rows.agentId, (ofOwnNames.get(rows.agentId) ?? new Set<string>()).add(rows.method));
     if (methods !== undefined && !methods.includes(rows.method)) continue;
     if (signal !== undefined && rows.signal !== signal) continue;
     if (authorized !== undefined && rows.authorized !== authorized) continue;
@@ -173,6 +178,7 @@ export function huntAgents({ alike }: HuntSum, { methods, signal, authorized, li
     .map((hits) => ({
       agent_id: hits.agentId,
       agent_name: hits.named?.agentName ?? null,
+      principal: principalOf(hits.agentId, ofOwnNames.get(hits.agentId) ?? []),
       hit_count: hits.count,
       deny_count: hits.denied,
       worst_signal: hits.worst,
