@@ -4,7 +4,6 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { ROLES } from '../../console/roles.js';
 import type { NewReview, PendingRequest } from '../../contracts/review.js';
-import type { SandboxReport } from '../../contracts/sandbox.js';
 import { createLinkCodes } from '../../domain/review/link-code.js';
 import {
   CONSOLE_OPERATORS,
@@ -17,6 +16,8 @@ import { hostileEntry, hostileLedger, hostilePolicies } from '../../test/support
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
+import { OF_GATE_ITSELF } from '../../test/support/pages-of-gate.js';
+import { reportOf } from '../../test/support/sandbox-report.js';
 import { pairsOf } from '../../test/support/some-of.js';
 
 let fixture: ConsoleFixture;
@@ -741,17 +742,8 @@ describe('every page', () => {
   /** Pages that are nothing without the review service; every other one shows what is known elsewhere. */
   const OF_REVIEWS_ALONE: readonly string[] = ['/hil/:id/modify', '/hil/:id/note', '/decide/redeem'];
   const whileAway = (path: string): number => (OF_REVIEWS_ALONE.includes(path) ? 503 : 200);
-  /** Pages of Gate itself, and of the person: nothing stands there that an agent or a policy says. */
-  const OF_NOBODY: readonly string[] = [
-    '/decide/redeem',
-    '/policies/new',
-    '/compliance',
-    '/tenants',
-    '/health-of-services',
-    '/settings',
-    '/me',
-    '/device',
-  ];
+  /** Where nothing stands that an agent or a policy says. */
+  const OF_NOBODY: readonly string[] = [...OF_GATE_ITSELF, '/decide/redeem'];
 
   describe('without a session', () => {
     whereOneWaits();
@@ -1185,22 +1177,8 @@ describe('the list', () => {
   });
 
   it('says what each call is predicted to do, and finds it by that', async () => {
-    const report = (summary: string): SandboxReport => ({
-      contract: 'gate.sandbox-report/v1',
-      analyzer_version: '1',
-      analyzed: true,
-      operation_class: 'write',
-      severity: 'risky',
-      reversible: 'unknown',
-      summary,
-      reasons: [],
-      targets: [],
-      predicted_changes: [],
-      scope: { targets: 1, wildcards: false, recursive: false },
-      money: null,
-    });
-    const one = await fixture.hil.park(1, { sandbox_report: report('move 5 to `vendor`') });
-    await fixture.hil.park(2, { sandbox_report: report('move 6 to `other`') });
+    const one = await fixture.hil.park(1, { sandbox_report: reportOf('move 5 to `vendor`') });
+    await fixture.hil.park(2, { sandbox_report: reportOf('move 6 to `other`') });
     const { text } = await (await fixture.browser()).get('/hil?q=TO%20%60vendor');
     expect(listOf(text)).toEqual([one.id]);
     expect(text).toMatch(/<span class="dim why" title="move 5 to `vendor`[^"]*: money movement">/);

@@ -12,6 +12,7 @@ import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js
 import { hostileLedger, hostilePolicies } from '../support/hostile-services.js';
 import { WITH_MODELS } from '../support/model-snapshot.js';
 import { needs } from '../support/needs.js';
+import { OF_GATE_ITSELF } from '../support/pages-of-gate.js';
 import { reportOf } from '../support/sandbox-report.js';
 import { watchedPage } from '../support/watched-page.js';
 import { labelOf } from '../../api/console/form.js';
@@ -53,16 +54,6 @@ const HOSTILE: Readonly<Record<string, readonly [words: string, shown: string]>>
 function same(words: string): readonly [string, string] {
   return [words, words];
 }
-/** Pages of Gate itself, and of the person: nothing stands there that an agent or a policy says. */
-const OF_NOBODY: readonly string[] = [
-  '/policies/new',
-  '/compliance',
-  '/tenants',
-  '/health-of-services',
-  '/settings',
-  '/me',
-  '/device',
-];
 const NOT_STORED: readonly string[] = ['a null byte', 'a lone surrogate'];
 const OF_CALLS: readonly string[] = ['/', '/hil', '/hil/:id', '/hil/:id/modify', '/hil/:id/note', '/decide/redeem'];
 /** Attributes that the script of the pages gives to what stands there. */
@@ -527,7 +518,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         expect(looked.flatMap(([path, one]) => differs(one).map((what) => `${path}: ${what}`))).toEqual([]);
         expect(looked.filter(([, { text }]) => !text.includes(shown)).map(([path]) => path)).toEqual(
           PAGES.map(({ path }) => path).filter(
-            (path) => OF_NOBODY.includes(path) || (NOT_STORED.includes(name) && OF_CALLS.includes(path)),
+            (path) => OF_GATE_ITSELF.includes(path) || (NOT_STORED.includes(name) && OF_CALLS.includes(path)),
           ),
         );
       },
