@@ -36,7 +36,7 @@ const IS_COOKIE = /cookie$/i;
 const COOKIES = /^[\w.-]{1,64}=[^\s;"'`\\|<>]{0,4096}(?:;[ \t]{0,8}[\w.-]{1,64}=[^\s;"'`\\|<>]{0,4096}){0,64}/;
 /** What Gate itself writes where something was taken out. */
 const SENTINEL =
-  /^\[(?:SECRET|MASKED|CREDIT_CARD|CC|SSN|EMAIL|API_TOKEN|PRIVATE_KEY|PEM_PRIVATE_KEY|DB_URI|AWS_ACCESS_KEY|AWS_ACCESS_KEY_ID|JWT|TOKEN|IPV4)\]/;
+  /^\[(?:SECRET|MASKED|CREDIT_CARD|CC|SSN|EMAIL|API_TOKEN|PRIVATE_KEY|PEM_PRIVATE_KEY|DB_URI|AWS_ACCESS_KEY|AWS_ACCESS_KEY_ID|JWT|TOKEN|IPV4|IBAN)\]/;
 /** A type of a language, where one may stand behind a name. */
 const TYPE =
   /^(?:str|string|String|&str|bytes|bytearray|char|text|varchar|any|unknown|object|number|int|integer|float|bool|boolean|null|None|nil|undefined|true|false|True|False|Secret|SecretStr|SecretString|(?:Optional|Option|Annotated|Secret|List|list|Array|Vec|Set|set)[[<][\w<>[\]., |&]{0,64})$/;

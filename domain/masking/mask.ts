@@ -60,21 +60,21 @@ export function mask(value: Json): Json {
 function namesOf(object: JsonObject): (name: string) => string {
   const taken = new Set<string>();
   const counts = new Map<string, number>();
+  const isTaken = (name: string): boolean => taken.has(name) || Object.hasOwn(object, name);
   return (name) => {
     const masked = maskText(name);
     if (masked === name) return name;
-    let free = masked;
-    for (let count = counts.get(masked) ?? 1; isTaken(free); counts.set(masked, count)) {
-      count += 1;
-      free = `${masked} (${count})`;
+    let [base, free] = [masked, masked];
+    while (isTaken(free)) {
+      const count = (counts.get(base) ?? 1) + 1;
+      counts.set(base, count);
+      free = `${base} (${count})`;
+      // Behind what awaits a value (`password:'`), and where it ends a number, what is put there is masked itself.
+      if (maskText(free) !== free) base = free = MASKED;
     }
     taken.add(free);
     return free;
   };
-  function isTaken(name: string): boolean {
-    // What is put behind may end a number that begins before.
-    return taken.has(name) || Object.hasOwn(object, name) || (name.endsWith(')') && maskText(name) !== name);
-  }
 }
 
 type Shapes = ReadonlyMap<ResponseEntity, string>;
@@ -95,18 +95,18 @@ const CARD = /(?<!\d\.)\b\d(?:[ -]?\d){12,18}\b/g;
 const MOST_READ = 3;
 function maskText(text: string, read = 1): string {
   const secrets = withoutTokens(replaced(byShape(text, SECRET_SHAPES), SECRETS));
+  // Account numbers before secrets that are assigned, which end at a blank, and before cards: one in twenty has a part that passes for one.
+  const accounts = without(ibansIn, '[IBAN]', secrets);
   const assigned = spliced(
-    secrets,
-    [...assignedSecrets(secrets)].map((place) => ({ ...place, instead: '[SECRET]' })),
+    accounts,
+    [...assignedSecrets(accounts)].map((place) => ({ ...place, instead: '[SECRET]' })),
   );
-  // Account numbers before cards: one in twenty has a part that passes for one.
   const personal = replaced(assigned, PERSONAL);
-  const accounts = without(ibansIn, '[IBAN]', personal);
-  const cards = without(writtenCardsIn, '[CC]', accounts).replace(CARD, (card, at: number, whole: string) =>
+  const cards = without(writtenCardsIn, '[CC]', personal).replace(CARD, (card, at: number, whole: string) =>
     isIssued(card.replaceAll(/\D/g, '')) && !touchesUuid(whole, at, at + card.length) ? '[CC]' : card,
   );
   const masked = byShape(cards, NUMBER_SHAPES);
-  return masked === personal || read === MOST_READ ? masked : maskText(masked, read + 1);
+  return (accounts === secrets && masked === personal) || read === MOST_READ ? masked : maskText(masked, read + 1);
 }
 
 const replaced = (text: string, patterns: Patterns): string =>
