@@ -241,4 +241,16 @@ describe('a question to a neighbour', () => {
       message: 'the review service cannot be reached: it did not start',
     });
   });
+
+  it('is refused in time by one that sends how it refuses and then nothing', async () => {
+    const limits = { readMs: 50 };
+    const refused = neighbourOf('hil', over(ok), { ...acme, limits }).refusal({
+      status: 503,
+      text: () => new Promise(() => undefined),
+    });
+    expect(await refused).toMatchObject({
+      code: 'console_neighbour_away',
+      message: expect.stringContaining('the review service answered 503'),
+    });
+  });
 });

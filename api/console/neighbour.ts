@@ -145,7 +145,12 @@ export function neighbourOf(
       }
     },
     async refusal({ status, text: read }) {
-      const text = await read();
+      // It may send how it refuses, and then nothing.
+      const text = await within(
+        limits.readMs,
+        read(),
+        () => new Error(`${name} answered ${status} and said no more`),
+      ).catch((error: unknown) => errorText(error));
       return refusedBy({ status, text }) ?? away(`${name} answered ${status}: ${text.slice(0, 200)}`);
     },
   };
