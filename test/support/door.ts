@@ -1,23 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A way to a port of this machine. */
+/** A way to a port of this machine that can be shut and opened. */
 export interface Door {
   readonly port: number;
   open(): Promise<void>;
   /** Ends what goes through it, and lets nothing in. */
   shut(): Promise<void>;
-  /** Nothing goes through it any more, and nobody on either side is told, as on a network that is gone. */
-  hold(): void;
 }
 
-/** A way to a port of this machine that can be shut and opened. */
 export async function openDoor(to: number): Promise<Door> {
   const open = new Set<Socket>();
-  let isHeld = false;
   let server: Server;
   const listen = async (port: number) => {
-    isHeld = false;
     server = createServer((from) => {
       const onward = connect(to, '127.0.0.1');
       for (const [one, other] of [
@@ -30,8 +25,7 @@ export async function openDoor(to: number): Promise<Door> {
           open.delete(one);
           other.destroy();
         });
-        one.on('data', (bytes) => void (isHeld || other.write(bytes)));
-        one.on('end', () => void (isHeld || other.end()));
+        one.pipe(other);
       }
     }).listen(port, '127.0.0.1');
     await once(server, 'listening');
@@ -47,6 +41,5 @@ export async function openDoor(to: number): Promise<Door> {
       for (const socket of open) socket.destroy();
       await closed;
     },
-    hold: () => void (isHeld = true),
   };
 }

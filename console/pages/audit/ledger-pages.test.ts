@@ -112,8 +112,8 @@ describe('the audit page', () => {
       expect(rowsIn(await text(`/audit?before=${place}`))).toEqual([3, 2, 1]);
       expect((await page.get(`/audit/export?before=${place}`)).status).toBe(400);
     }
-    expect(await told('/audit?before=2')).not.toContain('The place in this address');
-    expect(await told('/audit?before=')).not.toContain('The place in this address');
+    expect(await told('/audit?before=2')).not.toContain('no such place as this address names');
+    expect(await told('/audit?before=')).not.toContain('no such place as this address names');
   });
 
   it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])(
