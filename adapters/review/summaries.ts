@@ -2,6 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { mask } from '../../domain/masking/mask.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
 import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
@@ -103,7 +104,7 @@ export function reviewSummaries({ ask, keys, clock, check, reportOf }: Summaries
     async function predictedSo(rows: readonly Place[]): Promise<ReadonlySet<string>> {
       const text = q?.toLowerCase() ?? '';
       const sealed = await check.reportsOf(rows.map(({ id }) => id));
-      return new Set(sealed.flatMap((row) => (predictionIn(row).toLowerCase().includes(text) ? [row.id] : [])));
+      return new Set(sealed.flatMap((row) => (says(predictionIn(row), text, query.isMasked) ? [row.id] : [])));
     }
 
     /** As the list shows it. */
@@ -145,8 +146,14 @@ interface Filter {
   readonly verdictOn: (row: Searched) => Verdict;
 }
 
+/**
+ * Whether a text is in what is shown of a field. Who sees it masked must not learn by a search, nor by how far one came, what stands there in clear.
+ */
+const says = (field: string, text: string, isMasked = false): boolean =>
+  field.toLowerCase().includes(text) && (!isMasked || String(mask(field)).toLowerCase().includes(text));
+
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
-function filterOf({ status, q, risk_tier }: SummariesQuery, now: number): Filter {
+function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
   const text = q?.toLowerCase();
   const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
   const isOfStatus = (row: Placed): boolean =>
@@ -160,7 +167,8 @@ function filterOf({ status, q, risk_tier }: SummariesQuery, now: number): Filter
       verdictOn: (row) => {
         if (!isOfStatus(row) || !isOfTier(row)) return false;
         const found =
-          [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
+          [row.agent_id, row.method].some((field) => says(field, text)) ||
+          says(row.risk_summary, text, isMasked) ||
           isOfTool(row, text) ||
           (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
         return found || (tierOf(row) !== 'unscored' && 'by its prediction');

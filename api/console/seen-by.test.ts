@@ -102,6 +102,15 @@ describe('what a list says of a call under review', () => {
       expect([shown, await found(shown)]).toEqual([shown, [true, true]]);
   });
 
+  it('tells a viewer by no cursor, and by nothing else of a page, whether somebody guessed right', async () => {
+    for (const n of [1, 2, 3]) await park(n);
+    const authorization = `Bearer ${await fixture.token({ role: 'viewer' })}`;
+    const page = async (q: string) =>
+      (await fixture.stranger().get(`/command-line/hil/pending/summaries?limit=1&q=${q}`, { authorization })).text;
+    expect(await page(encodeURIComponent(TO))).toBe(await page('bob%40elsewhere'));
+    expect(JSON.parse(await page('wire_'))).toMatchObject({ items: [{}], next_cursor: expect.any(String) });
+  });
+
   it.each(ROLES)('is told to a %s by both streams with secrets: %s', async (role, isWhole) => {
     const at = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
     const { cookie } = await fixture.browser({ role });

@@ -188,8 +188,11 @@ export function servicesFor(
   return {
     hil: {
       async summaries({ riskTier, ...query }) {
-        const page = await askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier }));
-        return isWhole ? page : { ...page, items: maskedList(page.items, query.q) };
+        const page = await askHil(
+          queuePage,
+          get('/pending/summaries', { ...query, risk_tier: riskTier, ...(!isWhole && { masked: 'true' }) }),
+        );
+        return isWhole ? page : { ...page, items: maskedList(page.items) };
       },
       row: (id) => unlessUnknown(askRow(get(`/pending/${encodeURIComponent(id)}`))),
       byCorrelation: (id) => unlessUnknown(askRow(get(`/pending/by-correlation/${encodeURIComponent(id)}`))),

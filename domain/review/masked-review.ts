@@ -96,32 +96,24 @@ const summaryMasked = maskedBy(SUMMARY);
 
 export const maskedRow = (row: PendingRequest): PendingRequest => rowMasked(row) as PendingRequest;
 
-/** Rows of a list. Whoever looks for a text finds no row by what is masked for him: else he could guess at it. */
-export const maskedList = (rows: readonly object[], q = ''): PendingSummary[] =>
-  rows.map((row) => summaryMasked(row) as PendingSummary).filter((row) => says(row, q.toLowerCase()));
-
-function says({ id, correlation_id, agent_id, method, tool, risk_summary, predicted }: PendingSummary, text: string) {
-  const said = [agent_id, method, tool, risk_summary, predicted ?? ''];
-  return (
-    said.some((one) => one.toLowerCase().includes(text)) ||
-    [id, correlation_id].some((one) => one.startsWith(text.trim()))
-  );
-}
+/** Rows of a list. A search for who sees them so is one of the review service (`masked`): else he could guess at what is masked. */
+export const maskedList = (rows: readonly object[]): PendingSummary[] =>
+  rows.map((row) => summaryMasked(row) as PendingSummary);
 
 /** What the review service answers: a row, rows, a page of them in short, an event about one, or numbers in which no call is. */
 export type ReviewAnswer = 'row' | 'rows' | 'summaries' | 'event' | 'counts';
 
 /** An answer of the review service as text, masked as what it is. Throws `console_neighbour_away` for one that is something else. */
-export function maskedAnswer(is: ReviewAnswer, text: string, q?: string): string {
-  return JSON.stringify(MASKED[is](parsed(text), q));
+export function maskedAnswer(is: ReviewAnswer, text: string): string {
+  return JSON.stringify(MASKED[is](parsed(text)));
 }
 
-const MASKED: Readonly<Record<ReviewAnswer, (answer: Json, q?: string) => Json>> = {
+const MASKED: Readonly<Record<ReviewAnswer, (answer: Json) => Json>> = {
   row: (answer) => rowMasked(objectIn(answer)),
   rows: (answer) => listIn(answer).map((row) => rowMasked(objectIn(row))),
-  summaries(answer, q) {
+  summaries(answer) {
     const { items, ...page } = objectIn(answer);
-    const rows = maskedList(listIn(items ?? null).map(objectIn), q);
+    const rows = maskedList(listIn(items ?? null).map(objectIn));
     return { items: rows as unknown as Json[], ...maskedBy(PAGE)(page) };
   },
   event(answer) {

@@ -153,6 +153,8 @@ export interface SummariesQuery {
   readonly sort: ReviewOrder;
   /** A part of the agent's name, the method or the summary of the risk, in any case. */
   readonly q?: string | undefined;
+  /** Only what is left of them when secrets and personal data are masked is searched. */
+  readonly isMasked?: boolean;
   readonly risk_tier?: RiskTier | undefined;
   /** `next_cursor` of an earlier page of the same list. */
   readonly cursor?: string | undefined;

@@ -76,21 +76,21 @@ export function relayCommandLine(
           route.service === 'hil'
             ? neighbourOf('hil', hil, { tenant, proof, limits })
             : neighbourOf('ledger', ledger, { tenant, limits });
-        const { status, text } = await service.pass(questionOf(route, request), limits[route.limit]);
+        const isMasked = route.service === 'hil' && !isAtLeast(person.role, 'approver');
+        const question = questionOf(route, request);
+        const searched = isMasked && route.answers === 'summaries' ? { masked: 'true' } : {};
+        const { status, text } = await service.pass(
+          { ...question, query: { ...question.query, ...searched } },
+          limits[route.limit],
+        );
         // A refusal tells of no call.
-        const isMasked = route.service === 'hil' && status < 400 && !isAtLeast(person.role, 'approver');
         return reply
           .code(status)
           .type('application/json')
-          .send(isMasked ? maskedAnswer(route.answers, text, soughtIn(request)) : text);
+          .send(isMasked && status < 400 ? maskedAnswer(route.answers, text) : text);
       },
     });
 }
-
-const soughtIn = ({ query }: FastifyRequest): string | undefined => {
-  const { q } = query as { readonly q?: unknown };
-  return typeof q === 'string' ? q : undefined;
-};
 
 /** What the service is asked. */
 function questionOf({ path, query, method }: RelayedRoute, request: FastifyRequest): NeighbourQuestion {

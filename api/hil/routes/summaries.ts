@@ -12,6 +12,8 @@ const SummariesQuery = z.strictObject({
   cursor: z.string().max(512).optional(),
   q: z.string().min(1).max(256).optional(),
   risk_tier: riskTier.optional(),
+  /** For somebody who sees secrets and personal data masked: by what is masked for him no row is found. */
+  masked: z.literal('true').optional(),
   sort: reviewOrder.default('newest'),
 });
 
@@ -36,6 +38,9 @@ export function summaryRoutes(app: ServiceApp, { reviews, scopeOf }: SummaryRout
       onRequest: scopeFirst(scopeOf),
       ...answersAsMade,
     },
-    (request) => reviews.lists.summaries({ tenants: scopeOf(request).tenants, ...request.query }),
+    (request) => {
+      const { masked, ...query } = request.query;
+      return reviews.lists.summaries({ tenants: scopeOf(request).tenants, ...query, isMasked: masked === 'true' });
+    },
   );
 }
