@@ -2,10 +2,10 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type KeyUse, openKey, sealKey } from '../adapters/identity/sealed-key.js';
+import { isSealedKey, type KeyUse, openKey, sealKey } from '../adapters/identity/sealed-key.js';
 import { PRIVATE_FILE, replaceFile } from '../adapters/store/durable-file.js';
-import { readConfig, setting } from '../config/env.js';
-import { keyRingText } from '../config/shared.js';
+import { readConfig } from '../config/env.js';
+import { IDENTITY_SETTINGS } from '../config/identity.js';
 import { errorText } from '../domain/errors.js';
 import { CliError } from './errors.js';
 
@@ -14,14 +14,7 @@ interface SealFlags {
   readonly out: string;
 }
 
-const KEYS = {
-  keys: setting(
-    'GATE_IDENTITY_KEYS',
-    keyRingText,
-    'Keys that encrypt the private keys of identity: id:64hex[,id:64hex…]; the first seals, all open.',
-    { secret: true },
-  ),
-} as const;
+const KEYS = { keys: IDENTITY_SETTINGS.keys } as const;
 
 const FITS: Readonly<Record<KeyUse, { readonly is: (pem: string) => boolean; readonly what: string }>> = {
   certificates: {
@@ -50,7 +43,7 @@ export function registerIdentity(program: Command): void {
       const from = resolve(file);
       const to = resolve(out);
       const text = read(from);
-      const isSealed = text.startsWith('gate.sealed-key/');
+      const isSealed = isSealedKey(text);
       // What was in clear text may be wanted elsewhere, and is the operator's to remove.
       if (!isSealed && from === to) throw new CliError('--out must be another file than the key in clear text', 2);
       const pem = isSealed ? opened(() => openKey(keys, use, text), from) : text;

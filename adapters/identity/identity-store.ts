@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
+import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
@@ -65,7 +66,7 @@ const RENEWALS_PER_HOUR = 60;
 const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Of a certificate of an agent. */
-const LONGEST_LIFE_MS = HOUR_MS;
+const LONGEST_LIFE_MS = SVID_TTL_SECONDS.max * 1_000;
 /** Rows that are read together where all are looked at. */
 const AT_ONCE = 1_000;
 const TAMPERED_NAMED = 3;
@@ -315,13 +316,14 @@ export async function openIdentityStore(
       .where('id', '=', 1)
       .returningAll()
       .executeTakeFirstOrThrow();
-    return checkedState(state);
+    return state;
   };
-  /** As the migration makes it, it has no mark, and no number. */
-  const checkedState = (state: Row<'identity_state'>): Row<'identity_state'> => {
-    const isNew = state.mac === '' && Number(state.revocation_generation) === 0 && Number(state.bundle_sequence) === 0;
-    return isNew ? { ...state, mac: '' } : intact('identity_state', state);
-  };
+  /** As the migration makes it, it has no mark, no number, and no agent beside it. The first start marks it, before anybody is answered. */
+  const isNew = async (within: Database, state: Row<'identity_state'>): Promise<boolean> =>
+    state.mac === '' &&
+    Number(state.revocation_generation) === 0 &&
+    Number(state.bundle_sequence) === 0 &&
+    (await within.selectFrom('identity_agents').select('id').limit(1).executeTakeFirst()) === undefined;
   async function changeState(
     within: Database,
     was: Row<'identity_state'>,
@@ -356,7 +358,7 @@ export async function openIdentityStore(
     changes: Partial<Row<'identity_svids'>>,
     agent: Row<'identity_agents'> | null = null,
   ): Promise<boolean> {
-    const state = await lockedState(within);
+    const state = intact('identity_state', await lockedState(within));
     let generation = Number(state.revocation_generation);
     let history = await historyUpTo(within, generation);
     const why = changes.revoked_ms === undefined ? 'superseded' : 'revoked';
@@ -427,11 +429,12 @@ export async function openIdentityStore(
       }),
 
     assertKnown: (authority, nowMs) =>
-      inTransaction(async (within) => {
-        if (authority.kind !== 'token') return;
-        // For no request: one that gave its certificate is known too.
-        await byToken(within, authority.token, null, nowMs);
-      }),
+      authority.kind !== 'token'
+        ? Promise.resolve()
+        : asked(async () => {
+            // For no request: one that gave its certificate is known too.
+            await byToken(db, authority.token, null, nowMs);
+          }),
 
     begin: (request, authority, nowMs) =>
       inTransaction(async (within) => {
@@ -612,20 +615,37 @@ export async function openIdentityStore(
     (asserting ??= asked(() => assertAll(nowMs)).finally(() => (asserting = null)));
   let asserting: Promise<void> | null = null;
 
+  /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
   async function assertAll(nowMs: number): Promise<void> {
-    for (let behind = ''; ; ) {
+    for (let [endMs, id] = [nowMs + 1, '']; ; ) {
       const rows = await db
         .selectFrom('identity_svids')
         .selectAll()
-        .where('not_after_ms', '>', nowMs)
-        .where('id', '>', behind)
+        .where(({ eb, refTuple, tuple }) => eb(refTuple('not_after_ms', 'id'), '>', tuple(endMs, id)))
+        .orderBy('not_after_ms')
         .orderBy('id')
         .limit(AT_ONCE)
         .execute();
       for (const row of rows) intact('identity_svids', row);
-      if (rows.length < AT_ONCE) return;
-      behind = rows.at(-1)?.id ?? '';
+      const last = rows.at(-1);
+      if (!last || rows.length < AT_ONCE) return;
+      [endMs, id] = [Number(last.not_after_ms), last.id];
     }
+  }
+
+  const latestNow = (): Promise<number> =>
+    asked(async () => {
+      const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();
+      return Number(intact('identity_state', state).revocation_generation);
+    });
+  /** The number before the first that tells of a certificate which has not ended: what came before that tells nobody anything. */
+  async function beforeFirstLive(within: Database, nowMs: number): Promise<number> {
+    const { first } = await within
+      .selectFrom('identity_svids')
+      .select(({ fn }) => fn.min('listed_generation').as('first'))
+      .where('not_after_ms', '>', nowMs)
+      .executeTakeFirstOrThrow();
+    return first === null ? 0 : Number(first) - 1;
   }
 
   const revocation: RevocationStore = {
@@ -685,7 +705,8 @@ export async function openIdentityStore(
       }),
     async revocations(nowMs, after) {
       // Whoever knows nothing yet is told of each that somebody took off the list too.
-      if (after === 0) await assertAllOnce(nowMs);
+      // From a list that nothing ever came onto, nothing can have been taken.
+      if (after === 0 && (await latestNow()) > 0) await assertAllOnce(nowMs);
       return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
@@ -693,8 +714,11 @@ export async function openIdentityStore(
           .selectAll()
           .where('id', '=', 1)
           .executeTakeFirstOrThrow();
-        const latest = Number(checkedState(state).revocation_generation);
+        const latest = Number(intact('identity_state', state).revocation_generation);
         const afterHistory = after > latest ? null : await historyUpTo(within, after);
+        // What most questions bring: nothing.
+        if (after === latest && afterHistory !== null)
+          return { generation: latest, latest, history: afterHistory, afterHistory, agents: [], svids: [] };
         const whole = await within
           .selectFrom('identity_listings')
           .selectAll()
@@ -722,15 +746,14 @@ export async function openIdentityStore(
             })),
           svids: svids.map(listedOf),
         });
-        const listed = within
+        const rows = await within
           .selectFrom('identity_svids')
           .selectAll()
           .where('not_after_ms', '>', nowMs)
-          .orderBy('listed_generation')
-          .orderBy('id');
-        const rows = await listed
-          .where('listed_generation', '>', after)
+          .where('listed_generation', '>', after > 0 ? after : await beforeFirstLive(within, nowMs))
           .where('listed_generation', '<=', end)
+          .orderBy('listed_generation')
+          .orderBy('id')
           .limit(mostListed + 1)
           .execute();
         for (const row of rows) intact('identity_svids', row);
@@ -738,11 +761,10 @@ export async function openIdentityStore(
         if (!beyond) return upTo(end, rows);
         // Each number whole, or not at all.
         const next = Number(beyond.listed_generation);
-        const before = rows.filter((row) => Number(row.listed_generation) < next);
-        if (before.length > 0) return upTo(next - 1, before);
-        const all = await listed.where('listed_generation', '=', next).execute();
-        for (const row of all) intact('identity_svids', row);
-        return upTo(next, all);
+        return upTo(
+          next - 1,
+          rows.filter((row) => Number(row.listed_generation) < next),
+        );
       });
     },
   };
@@ -777,6 +799,7 @@ export async function openIdentityStore(
     bundleSequence: (bundleSha256) =>
       inTransaction(async (within) => {
         const state = await lockedState(within);
+        if (!(await isNew(within, state))) intact('identity_state', state);
         if (state.bundle_sha256 === bundleSha256) return Number(state.bundle_sequence);
         const sequence = Number(state.bundle_sequence) + 1;
         await changeState(within, state, { bundle_sequence: sequence, bundle_sha256: bundleSha256 });

@@ -3,6 +3,9 @@ import { errorText } from '../../domain/errors.js';
 
 const FORM = 'gate.sealed-key/1';
 
+/** Whether a text says that it is a sealed key, of this form or another. */
+export const isSealedKey = (text: string): boolean => text.startsWith('gate.sealed-key/');
+
 /** What a sealed key signs: the one cannot be put in the place of the other. */
 export type KeyUse = 'certificates' | 'tokens';
 

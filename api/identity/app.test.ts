@@ -120,6 +120,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     await place.sql(
       "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
     );
+    await store.bundleSequence('first');
     serve();
   });
   afterEach(() => service.close());
@@ -559,6 +560,14 @@ describe.each(STORES)('identity on %s', (kind) => {
       ['gives the list another history', "update identity_listings set history = 'f'", listing],
       ['names another agent as revoked', "update identity_listings set tenant = 'x', agent_name = 'y'", listing],
       ['takes its mark away', "update identity_svids set mac = ''", listing],
+      [
+        'makes the numbers those of a new store',
+        "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
+        async () => {
+          await expect(store.bundleSequence('another')).rejects.toMatchObject({ code: 'identity_tampered' });
+          return listing();
+        },
+      ],
       ['takes the mark of the numbers away', "update identity_state set mac = ''", listing],
       [
         'lets an agent in anew',
@@ -1050,10 +1059,10 @@ describe.each(STORES)('identity on %s', (kind) => {
     it('have a number that grows with every other bundle, and with no restart', async () => {
       const keys = bundleKeys(certificatesOf(ca.cert), []);
       const more = bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]);
-      expect(await store.bundleSequence(bundleDigest(keys))).toBe(1);
-      expect(await store.bundleSequence(bundleDigest(keys))).toBe(1);
-      expect(await store.bundleSequence(bundleDigest(more))).toBe(2);
-      expect(await store.bundleSequence(bundleDigest(keys))).toBe(3);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(2);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(2);
+      expect(await store.bundleSequence(bundleDigest(more))).toBe(3);
+      expect(await store.bundleSequence(bundleDigest(keys))).toBe(4);
     });
   });
 

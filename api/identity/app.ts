@@ -45,7 +45,15 @@ const BODY_LIMIT = 262_144;
 /** Identity: the certificates of agents, what they are verified with, and which count no more. */
 export function createIdentityService(options: IdentityServiceOptions): Service {
   const { store, signer, bundle, tokenKeys, administratorOf, trustDomain, clock = Date.now } = options;
-  let outboxReady: () => string | undefined = () => undefined;
+  const outbox = createLedgerOutbox({
+    store,
+    ledger: options.ledger,
+    what: 'rows of certificates',
+    onFault: (reason) =>
+      reason === null
+        ? options.logger.info({ event: 'ledger_rows_delivered' }, 'the ledger has every row of a certificate')
+        : options.logger.error({ event: 'ledger_rows_wait', reason }, 'rows of certificates wait for the ledger'),
+  });
   const service = createService({
     name: 'identity',
     governed: 'identity',
@@ -58,7 +66,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
       ca: () => {
         if (signer.notAfterMs <= clock()) throw new Error('the certificate of the CA has ended');
       },
-      outbox_worker: () => outboxReady(),
+      outbox_worker: outbox.ready,
       ...options.readiness,
     },
     // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
@@ -67,16 +75,6 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const issuing = createIssuing({ store, signer, trustDomain, clock });
   const metrics = identityMetrics(options.registry);
-  const outbox = createLedgerOutbox({
-    store,
-    ledger: options.ledger,
-    what: 'rows of certificates',
-    onFault: (reason) =>
-      reason === null
-        ? options.logger.info({ event: 'ledger_rows_delivered' }, 'the ledger has every row of a certificate')
-        : options.logger.error({ event: 'ledger_rows_wait', reason }, 'rows of certificates wait for the ledger'),
-  });
-  outboxReady = outbox.ready;
   service.app.addHook('onReady', async () => outbox.begin());
   service.app.addHook('onClose', () => outbox.close());
   // Nobody waits for it: what is stored is sent, now or later.

@@ -598,7 +598,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
       expect([used?.status, used?.body['error']]).toEqual([409, 'issuance_replay']);
     }, 90_000);
 
-    it('is one or none where identity is killed meanwhile, which the same request asked again tells', async () => {
+    it('is one or none where identity was killed before it answered, which the same request asked again tells', async () => {
       const { clients } = await enrolled('killed-bot');
       const [client] = clients as [AgentClient];
       const { pem } = await certificateRequest();

@@ -1,4 +1,5 @@
 import type { SilentAgents } from '../../../contracts/ledger-reports.js';
+import { isReservedPrincipal } from '../own-principals.js';
 import type { ReportRow } from './report-rows.js';
 
 const HOUR_MS = 3_600_000;
@@ -35,7 +36,7 @@ export function rosterOf(rows: Iterable<RosterRow>): Roster {
   const roster = new Map<string, Known>();
   for (const { kind, agentId, agentName, tenant, at } of rows) {
     const name = kind === 'proxy.verdict' ? agentId : (agentName ?? agentId);
-    if (name.startsWith('gate-')) continue;
+    if (isReservedPrincipal(name)) continue;
     enter(roster, JSON.stringify([tenant, name]), {
       name,
       tenant,
