@@ -134,10 +134,7 @@ export async function runConsoleBench({
       'cpu_ms: CPU of that process for one page, its threads included, which says more than the time on a shared machine.',
       'held: heap and buffers after a collection, before the first and after the last page; most: at any time between (also what was not yet collected).',
       'The ledger’s rows were loaded past the chain, so the pages say that it does not hold; the walk, which happens once in five minutes, is not in these figures (`npm run bench -- ledger`).',
-      `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on to the last and back, each for three minutes at most, in a headless browser without a graphics card.`,
-      'plain page: as many rows of the same height and text in a list of the same size, without a script and without anything that skips what nobody sees, scrolled in the same way in the same browser.',
-      `late_frames: ${TRACED_MS / 1_000} s of scrolling with the browser’s tracing on (slower than without): what each of its threads did on a core in frames that came late, in ms for one of them, and what the main thread did most. idle: of this machine’s cores, that this page did not use.`,
-      'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction: from the key or press to the frame after the one that shows what it did; where it leads to a page, to the first paint of that.',
+      ...(browser === null ? [] : ofTheBrowser()),
     ],
     tables: {
       pages,
@@ -149,6 +146,14 @@ export async function runConsoleBench({
     },
   });
 }
+
+const ofTheBrowser = (): readonly string[] => [
+  `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on to the last and back, each for three minutes at most, in a headless browser without a graphics card.`,
+  'plain page: as many rows of the same height and text in a list of the same size, without a script and without anything that skips what nobody sees, scrolled in the same way in the same browser.',
+  `late_frames: ${TRACED_MS / 1_000} s of scrolling with the browser’s tracing on (slower than without): what each of its threads did on a core in frames that came late, in ms for one of them, and what the main thread did most. idle: of this machine’s cores, that this page did not use.`,
+  'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction: from the key or press to the frame after the one that shows what it did; where it leads to a page, to the first paint of that.',
+];
+
 interface PageFigure {
   readonly page: string;
   readonly what: string;

@@ -182,7 +182,7 @@ type Own = Pick<ConsoleConfig, 'host' | 'url' | 'operators'>;
 export const isForOthers = ({ host, url }: Pick<ConsoleConfig, 'host' | 'url'>): boolean =>
   !isLoopback(host) || (url !== undefined && !isLoopback(new URL(url).hostname));
 
-/** A token of the settings, without a second factor, is what development has: nobody gets it for others by leaving a setting out. */
+/** A token of the settings, without a second factor, is what development has: a console that others open does not start without a word of how they sign in (docker-compose.yml says one). */
 const modeFault = (config: SignInConfig, own: Own): string | null =>
   config.mode === undefined && isForOthers(own)
     ? `GATE_CONSOLE_AUTH: is not set, and others open this console (${isLoopback(own.host) ? `GATE_CONSOLE_URL=${own.url}` : `GATE_CONSOLE_HOST=${own.host}`}): say how people sign in, ${SIGN_IN_MODES.slice(1).join(', ')}, or operator-token where a token of GATE_HIL_OPERATORS is enough to decide everything`
