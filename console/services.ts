@@ -78,6 +78,7 @@ export interface RowsQuery {
   readonly verdict?: string | undefined;
   readonly methods?: string | undefined;
   readonly tool?: string | undefined;
+  readonly signal?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }

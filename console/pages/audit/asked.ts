@@ -55,15 +55,18 @@ export function placeAsked(address: Readonly<Record<string, unknown>>): { readon
   return typeof before === 'string' && /^\d{1,15}$/.test(before) ? { before: Number(before) } : null;
 }
 
-/** What an address asks of the ledger. */
+/** What an address asks of the ledger. Throws for what only a hunt is asked: all rows would be taken for those. */
 export function rowsAsked(address: Readonly<Record<string, unknown>>, nowMs: number): Omit<RowsQuery, 'limit'> {
   const said = asked(address);
-  const { agent = '*', verdict, methods, tool } = said;
+  const { agent = '*', verdict, methods, tool, signal } = said;
+  if (said.authorized !== undefined)
+    throw new GateError('invalid_request', 'authorized: is asked of a hunt alone; rows are found by their verdict');
   return {
     agent,
     ...(verdict && { verdict }),
     ...(methods && { methods }),
     ...(tool && { tool }),
+    ...(signal && { signal }),
     ...windowAsked(said, nowMs),
     ...placeAsked(address),
   };

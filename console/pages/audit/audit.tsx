@@ -7,7 +7,7 @@ import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
 import { addressOf, asked, placeAsked, rowsAsked } from './asked.js';
-import { Choice, Kinds, Window } from './fields.js';
+import { Choice, Kinds, Signal, Window } from './fields.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
 
@@ -65,11 +65,19 @@ export const AUDIT: Page = {
             <label>
               Tool <input name="tool" value={said.tool ?? ''} size={16} />
             </label>
+            <Signal value={said.signal} />
             <Window asked={said} />
             <button type="submit">Show</button> <a href="/audit">Clear</a>
           </form>
           <p>
-            <a href={addressOf('/audit/hunt', { window: said.window, from: said.from, to: said.to })}>
+            <a
+              href={addressOf('/audit/hunt', {
+                signal: said.signal,
+                window: said.window,
+                from: said.from,
+                to: said.to,
+              })}
+            >
               Hunt: who is behind it
             </a>
             ,{' '}

@@ -1,4 +1,5 @@
 import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
+import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { WINDOWS } from '../../ui/windows.js';
 import type { Asked } from './asked.js';
 
@@ -37,6 +38,19 @@ export const Choice = ({
 
 export const Kinds = ({ name, value }: { readonly name: string; readonly value: string | undefined }) => (
   <Choice label="Event" name={name} value={value} any="any" of={EVENT_KINDS.map((kind) => [kind, kind])} />
+);
+
+export const Signal = ({ value }: { readonly value: string | undefined }) => (
+  <>
+    <label>
+      Signal <input name="signal" value={value ?? ''} list="signals" size={16} data-search />
+    </label>
+    <datalist id="signals">
+      {KNOWN_SIGNALS.filter((name) => !name.endsWith('_')).map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
+  </>
 );
 
 /** A window: a relative one, or its exact ends. */

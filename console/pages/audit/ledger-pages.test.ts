@@ -163,7 +163,18 @@ describe('the audit page', () => {
     expect(rowsIn(await text('/audit?agent=many&window=24h&before=4'))).toEqual([]);
   });
 
+  it('finds rows by a signal, and does not take all of them for those', async () => {
+    expect(rowsIn(await text('/audit'))).not.toEqual([]);
+    const found = await text('/audit?signal=decoy_tripped');
+    expect(rowsIn(found)).toEqual([]);
+    expect(found).toContain('value="decoy_tripped"');
+    expect((await page.get('/audit/export?signal=decoy_tripped')).text).toBe('');
+  });
+
   it('says why a window is none, with the code, and keeps what was typed', async () => {
+    const both = await page.get('/audit?authorized=false');
+    expect([both.status, both.text.includes('authorized: is asked of a hunt alone')]).toEqual([400, true]);
+    expect((await page.get('/audit/export?authorized=false')).status).toBe(400);
     const found = await page.get('/audit?from=yesterday');
     expect(found.status).toBe(400);
     expect(found.text).toContain('invalid_window');

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
-import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import { isAtLeast } from '../../roles.js';
 import type { Page, Visit } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
-import { Choice, Kinds, Window } from '../audit/fields.js';
+import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
 
 const AGENTS = 100;
 
@@ -48,14 +47,7 @@ export const HUNT: Page = {
           </p>
           <form class="filter" method="get" action="/audit/hunt" role="search">
             <Kinds name="methods" value={methods} />
-            <label>
-              Signal <input name="signal" value={signal ?? ''} list="signals" data-search />
-            </label>
-            <datalist id="signals">
-              {KNOWN_SIGNALS.filter((name) => !name.endsWith('_')).map((name) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
+            <Signal value={signal} />
             <Choice
               label="Authorized"
               name="authorized"
@@ -110,7 +102,8 @@ export const HUNT: Page = {
                               href={addressOf('/audit', {
                                 agent: agent.agent_id,
                                 methods,
-                                window: said.window,
+                                signal: said.signal,
+                                window: said.window ?? (said.from || said.to ? undefined : '24h'),
                                 from: said.from,
                                 to: said.to,
                               })}
