@@ -168,7 +168,7 @@ describe('the audit page', () => {
     const found = await text('/audit?signal=decoy_tripped');
     expect(rowsIn(found)).toEqual([]);
     expect(found).toContain('value="decoy_tripped"');
-    expect((await page.get('/audit/export?signal=decoy_tripped')).text).toBe('');
+    expect((await page.get('/audit/export?signal=decoy_tripped')).text).toBe('{"export":"complete","rows":0}\n');
   });
 
   it('says why a window is none, with the code, and keeps what was typed', async () => {
