@@ -199,8 +199,9 @@ async function feltAcross(page: Page, does: Act['does']): Promise<number> {
   return painted + (await page.evaluate<number>(`performance.timeOrigin - Number(sessionStorage.getItem('felt'))`));
 }
 
-/** In the page: rows of its lists of 100, also of those that are taken out where nobody looks. */
-export const LISTED = `document.querySelectorAll('[data-rows] > .rows').length * 100`;
+/** In the page: its rows, also those of the lists of 100 that are taken out where nobody looks. */
+export const LISTED = `([...document.querySelectorAll('[data-rows] > .rows')].reduce((sum, list) =>
+  sum + (list.ariaBusy ? 100 : list.querySelectorAll('[data-row]').length), 0) || document.querySelectorAll('[data-row]').length)`;
 const rowsIn = (page: Page): Promise<number> => page.evaluate(LISTED);
 
 /** Clicks into a row so many after the chosen one that is in sight. */
