@@ -150,7 +150,7 @@ interface Filter {
  * Whether a text is in what is shown of a field. Who sees it masked must not learn by a search, nor by how far one came, what stands there in clear.
  */
 const says = (field: string, text: string, isMasked = false): boolean =>
-  field.toLowerCase().includes(text) && (!isMasked || String(mask(field)).toLowerCase().includes(text));
+  field.toLowerCase().includes(text) && (!isMasked || (mask(field) as string).toLowerCase().includes(text));
 
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
 function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
