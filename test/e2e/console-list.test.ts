@@ -62,6 +62,14 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.evaluate("document.querySelector('.list').scrollBy(0, 2000)");
       return seen.size === PARKED;
     });
+    // A list that was never drawn has the height of a whole one, and the last is shorter.
+    await eventually('the last row is drawn', () =>
+      page.evaluate<boolean>(`(() => {
+        const list = document.querySelector('.list');
+        list.scrollTop = list.scrollHeight;
+        return [...document.querySelectorAll('[data-row]')].at(-1).checkVisibility({ contentVisibilityAuto: true });
+      })()`),
+    );
     return [...seen];
   };
   const scrolledTo = async (page: Page, share: number, id: string | undefined) => {
