@@ -33,17 +33,23 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** Complete lines, each with the place in the stream behind it; text after the last line break is dropped when the stream ends. */
+/**
+ * Complete lines, each with the place in the stream behind it; text after the last line break is dropped when the stream ends. Throws where more
+ * than `mostBytes` come without a line break.
+ */
 export async function* linesIn(
   chunks: AsyncIterable<Uint8Array>,
+  mostBytes = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<{ readonly line: string; readonly end: number }> {
   let begun: Uint8Array[] = [];
   let afterCr = false;
   let first = true;
   let before = 0;
+  let begunBytes = 0;
   const line = (end: Uint8Array): string => {
     const text = Buffer.concat([...begun, end]).toString('utf8');
     begun = [];
+    begunBytes = 0;
     const whole = first && text.startsWith('\ufeff') ? text.slice(1) : text;
     first = false;
     return whole;
@@ -60,6 +66,8 @@ export async function* linesIn(
       afterCr = byte === CR;
     }
     if (from < chunk.length) begun.push(chunk.subarray(from));
+    begunBytes += chunk.length - from;
+    if (begunBytes > mostBytes) throw new Error(`a line has more than ${mostBytes} bytes`);
     before += chunk.length;
   }
 }

@@ -45,6 +45,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     stands: options.stands,
     limits: options.limits,
     from: ledgerEvents(options.ledger, options.limits),
+    isForPages: true,
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */

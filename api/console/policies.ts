@@ -118,6 +118,9 @@ interface Study<Line> {
   readonly until: AbortSignal;
 }
 
+/** What one line may have, bytes: more than any finding of a study. */
+const LINE_BYTES = 16 * 1_048_576;
+
 /** The lines of what takes long, as they come. Ends it where its reader leaves, at `until`, and where nothing comes. */
 async function* studied<Line>(
   { engine, path, type, asked, until }: Study<Line>,
@@ -129,7 +132,8 @@ async function* studied<Line>(
     const how = { signal: AbortSignal.any([until, ended.signal]), answerMs: changeMs };
     const answer = await engine.stream({ method: 'POST', path, body: asked }, how);
     if (answer.status !== 200) throw await engine.refusal(answer);
-    for await (const { line } of linesIn(unlessQuiet(answer.body, quietMs))) yield type.parse(JSON.parse(line));
+    for await (const { line } of linesIn(unlessQuiet(answer.body, quietMs), LINE_BYTES))
+      yield type.parse(JSON.parse(line));
   } catch (error) {
     throw error instanceof GateError
       ? error

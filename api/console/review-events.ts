@@ -30,6 +30,8 @@ export interface RelayOptions {
   };
   /** What a role sees of its stream; without it all. */
   readonly seenBy?: (role: Role, body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+  /** Whether a page of a browser reads it: that is told of events alone, and has to know that its connection still carries something. */
+  readonly isForPages?: boolean;
 }
 
 /** Why a stream ends whose place a newer one has. */
@@ -55,6 +57,7 @@ export const relayReviewEvents = (
     limits,
     from: reviewEvents(hil, limits),
     seenBy: reviewsSeenBy,
+    isForPages: true,
   });
 
 /** The review service's stream for a person, whom it has to know. */
@@ -75,6 +78,8 @@ export const ledgerEvents =
   });
 
 const DATA = 'data:';
+/** What one event may have, bytes. A call under review is told by its summary, which has far less. */
+const EVENT_BYTES = 4 * 1_048_576;
 
 /** The review service's events as a role may see them: of who looks on each is masked, as soon as it is whole. */
 export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -82,8 +87,9 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
   const seen = (line: string) =>
     line.startsWith(DATA) ? `${DATA} ${maskedAnswer('event', line.slice(DATA.length))}` : line;
   let event = '';
-  for await (const { line } of linesIn(body)) {
+  for await (const { line } of linesIn(body, EVENT_BYTES)) {
     event += `${seen(line)}\n`;
+    if (event.length > EVENT_BYTES) throw new Error(`an event has more than ${EVENT_BYTES} bytes`);
     if (line !== '') continue;
     yield Buffer.from(event);
     event = '';
@@ -99,7 +105,7 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, from, seenBy = (_role, body) => body, limits = ASK_LIMITS }: RelayOptions,
+  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits = ASK_LIMITS }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();
@@ -148,7 +154,10 @@ export function relay(
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
         .send(
-          Readable.from(untilEnded(seenBy(who.person.role, answer.body), ended, limits.quietMs), { objectMode: false }),
+          Readable.from(
+            untilEnded(seenBy(who.person.role, answer.body), ended, { quietMs: limits.quietMs, isForPages }),
+            { objectMode: false },
+          ),
         );
     } catch (error) {
       // Whoever asked has gone, or may ask no more: nobody hears why.
@@ -160,18 +169,22 @@ export function relay(
 }
 
 const LINE_END = 10;
+/** How a comment begins: what a service sends where nothing came. */
+const COMMENT = 58;
+const ALIVE = Buffer.from('event: alive\ndata: {}\n\n');
 
 /** An end of the other side, or its silence, is an end of this one; the browser comes back with the number it has. */
 async function* untilEnded(
   body: AsyncIterable<Uint8Array>,
   ended: AbortController,
-  quietMs: number,
+  { quietMs, isForPages }: { readonly quietMs: number; readonly isForPages: boolean },
 ): AsyncGenerator<Uint8Array> {
   let isBetweenEvents = false;
   try {
     for await (const part of unlessQuiet(body, quietMs)) {
       isBetweenEvents = part.at(-1) === LINE_END && part.at(-2) === LINE_END;
       yield part;
+      if (isForPages && part[0] === COMMENT && isBetweenEvents) yield ALIVE;
     }
   } catch {
     // The session ended, or the other service, or another page has the place.

@@ -137,6 +137,24 @@ describe('what a list says of a call under review', () => {
     ended.abort();
   });
 
+  it('says that its connection carries something to a page, which hears no comments, and to nobody else', async () => {
+    const at = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
+    fixture.streamed = () => {
+      const body = async function* () {
+        yield Buffer.from(': keep-alive\n\n');
+      };
+      return Promise.resolve({ status: 200, body: body() });
+    };
+    const read = async (path: string, headers: Record<string, string>) =>
+      (await fetch(at + path, { headers: { host: CONSOLE_HOST, ...headers } })).text();
+    const { cookie } = await fixture.browser();
+    const page = { cookie: `gate_console_session=${cookie}` };
+    for (const path of ['/stream/hil', '/stream/audit'])
+      expect([path, await read(path, page)]).toEqual([path, ': keep-alive\n\nevent: alive\ndata: {}\n\n']);
+    const line = { authorization: `Bearer ${await fixture.token()}` };
+    expect(await read('/command-line/hil/pending/stream', line)).toBe(': keep-alive\n\n');
+  });
+
   it('is masked however the stream comes in pieces, and all of it comes', async () => {
     const event = `id: 7\nevent: created\ndata: ${JSON.stringify({ type: 'created', pending: { id: 'é', risk_summary: 'x', predicted: `to ${TO}` } })}\n\n`;
     const reset = 'id: 8\nevent: reset\ndata: {}\n\n: keep-alive\n\n';
@@ -149,5 +167,20 @@ describe('what a list says of a call under review', () => {
       for await (const part of reviewsSeenBy('viewer', pieces())) told.push(part);
       expect(Buffer.concat(told).toString()).toBe(event.replace(TO, '[EMAIL]') + reset);
     }
+  });
+
+  it.each([
+    ['one line', 'x'.repeat(65_536)],
+    ['many lines', `:${'x'.repeat(65_534)}\n`],
+  ])('is ended where an event of %s goes on and on, before it fills the memory', async (_case, piece) => {
+    let sent = 0;
+    async function* endless() {
+      for (; sent < 1_000; sent += 1) yield Buffer.from(piece);
+    }
+    const read = async () => {
+      for await (const _part of reviewsSeenBy('viewer', endless())) throw new Error('no event was whole');
+    };
+    await expect(read()).rejects.toThrow('has more than 4194304 bytes');
+    expect(sent).toBe(64);
   });
 });

@@ -1,6 +1,13 @@
 const LONGEST_WAIT_MS = 15_000;
 /** Longer than a page waits for a service that says nothing (docs/architecture/console.md#pages-and-forms). */
 const ASKED_WITHIN_MS = 20_000;
+/**
+ * How long a stream may say nothing: three times as long as Gate's leave between two signs of life. A network that went away without a word, or a
+ * machine that slept, ends no connection by itself.
+ */
+const SILENT_MS = 45_000;
+/** What a stream says where nothing else came (docs/architecture/console.md#pages-and-forms). */
+const ALIVE = 'alive';
 const NOT_LIVE = 'Not live: the connection was lost. Trying again; what is shown may be old.';
 
 /** How long to wait after so many failures. */
@@ -102,24 +109,45 @@ export function follow({
       if (ended.aborted) return done();
       let stream: EventSource | null = null;
       let comeBack: number | undefined;
+      let silent: number | undefined;
       // The page was just made; and nothing was missed before anybody listened.
       let isFresh = isFirst;
       const end = (): void => {
         stream?.close();
         clearTimeout(comeBack);
+        clearTimeout(silent);
         done();
+      };
+      const heard = (): void => {
+        clearTimeout(silent);
+        silent = window.setTimeout(() => {
+          isFresh = false;
+          stream?.close();
+          tell('lost');
+          open();
+        }, SILENT_MS);
       };
       const open = (): void => {
         const opened = new EventSource(address);
         stream = opened;
-        for (const event of events) opened.addEventListener(event, () => tell('came'));
+        heard();
+        opened.addEventListener(ALIVE, heard);
+        for (const event of events)
+          opened.addEventListener(event, () => {
+            heard();
+            tell('came');
+          });
         opened.addEventListener('open', () => {
+          heard();
           if (!isFresh) tell('opened');
           isFresh = false;
         });
         opened.addEventListener('error', () => {
           isFresh = false;
+          // It comes back by itself, or below.
+          heard();
           if (opened.readyState !== EventSource.CLOSED) return tell('lost');
+          clearTimeout(silent);
           tell('refused');
           void now().then((came) => {
             // Whoever signs in again does so in some window, which then listens.

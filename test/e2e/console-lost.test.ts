@@ -27,6 +27,15 @@ interface Noted {
   readonly says: string;
   readonly rows: readonly string[];
 }
+/** Counts the signs of life that the page heard. */
+const COUNT_SIGNS_OF_LIFE = `(() => {
+  globalThis.signs = 0;
+  const { addEventListener } = EventSource.prototype;
+  EventSource.prototype.addEventListener = function (type, listener) {
+    addEventListener.call(this, type, listener);
+    if (type === 'alive') addEventListener.call(this, type, () => void (globalThis.signs += 1));
+  };
+})()`;
 const NOT_LIVE = /^Not live/;
 /** The page of the list, as the script asks for it again; the chosen call stands in its address. */
 const isList = ({ pathname, searchParams }: URL) => pathname.startsWith('/hil') && !searchParams.has('part');
@@ -66,6 +75,7 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     const { cookie } = await fixture.browser();
     await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: at }]);
     await page.clock.install({ time: fixture.hil.now });
+    await page.addInitScript(COUNT_SIGNS_OF_LIFE);
     const follows = page.waitForResponse((answer) => answer.url().endsWith('/stream/hil'));
     await page.goto(`${at}${path}?q=${agent}`);
     await follows;
@@ -102,6 +112,44 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     const isOld = ({ rows }: Noted) => rows.includes(goes.id) || !rows.includes(comes.id);
     expect(noted.filter((one) => isOld(one) && !NOT_LIVE.test(one.says))).toEqual([]);
     expect(noted.filter(({ rows }) => rows.includes(passes.id))).toEqual([]);
+  }, 60_000);
+
+  it('says so where nothing comes any more and nobody says why, and listens anew', async () => {
+    const [goes, stays] = [await parked('silent'), await parked('silent')];
+    const { page, door } = await opened('silent');
+    door.forget();
+    await fixture.hil.settle(goes, { status: 'denied' });
+    await page.evaluate(NOTE_WHAT_IS_SHOWN);
+    const isDone = async () => (await rowsOf(page)).join() === stays.id && !NOT_LIVE.test(await says(page));
+    await eventually('it listens again', async () => (await page.clock.runFor(5_000), isDone()));
+    const noted = await page.evaluate<Noted[]>('noted');
+    expect(noted.some(({ says, rows }) => NOT_LIVE.test(says) && rows.includes(goes.id))).toBe(true);
+  }, 60_000);
+
+  it('stays live where nothing happens, as long as its stream says that it is', async () => {
+    const stays = await parked('quiet');
+    let say: () => void = () => undefined;
+    fixture.streamed = () => {
+      const body = async function* () {
+        yield Buffer.from('retry: 3000\nid: 0\n\n');
+        for (;;) {
+          await new Promise<void>((resolve) => (say = resolve));
+          yield Buffer.from(': keep-alive\n\n');
+        }
+      };
+      return Promise.resolve({ status: 200, body: body() });
+    };
+    const { page } = await opened('quiet');
+    fixture.streamed = () => null;
+    await page.evaluate(NOTE_WHAT_IS_SHOWN);
+    for (let signs = 1; signs <= 4; signs += 1) {
+      await page.clock.runFor(30_000);
+      say();
+      await eventually('the page heard it', async () => (await page.evaluate<number>('signs')) === signs);
+    }
+    expect(await rowsOf(page)).toEqual([stays.id]);
+    const noted = await page.evaluate<Noted[]>('noted');
+    expect(noted.filter(({ says }) => NOT_LIVE.test(says))).toEqual([]);
   }, 60_000);
 
   it('says so until the list came, where the stream is back and the list is not', async () => {

@@ -7,6 +7,8 @@ export interface Door {
   open(): Promise<void>;
   /** Ends what goes through it, and lets nothing in. */
   shut(): Promise<void>;
+  /** What is open now carries nothing any more, and is told nothing of it, as where a router forgot it; new ones are carried. */
+  forget(): void;
 }
 
 export async function openDoor(to: number): Promise<Door> {
@@ -35,6 +37,9 @@ export async function openDoor(to: number): Promise<Door> {
   return {
     port,
     open: async () => void (await listen(port)),
+    forget() {
+      for (const socket of open) socket.unpipe().pause();
+    },
     async shut() {
       const closed = once(server, 'close');
       server.close();
