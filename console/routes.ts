@@ -46,6 +46,7 @@ import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/
 import { TEMPLATES } from './pages/templates/templates.js';
 import { TENANTS } from './pages/tenants/tenants.js';
 import { END_SESSION, LINK_CHAT, UNLINK_CHAT, UNLINK_CHAT_OF, YOU } from './pages/you/you.js';
+import { isAtLeast, type Role } from './roles.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
@@ -130,3 +131,10 @@ export const ACTIONS: readonly Action[] = [
   UNLINK_CHAT,
   UNLINK_CHAT_OF,
 ];
+
+/** Whether somebody of a role may send the form at a path, of those that this Gate has. */
+export function mayPost(had: readonly Action[], path: Action['path'], role: Role): boolean {
+  const action = ACTIONS.find((one) => one.path === path);
+  if (action === undefined) throw new Error(`there is no form at ${path}`);
+  return had.includes(action) && isAtLeast(role, action.role);
+}

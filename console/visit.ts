@@ -90,6 +90,8 @@ export interface Visit {
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
   readonly stands: () => Promise<boolean>;
   readonly about: AboutConsole;
+  /** Whether this Gate has the form at that path of `console/routes.ts`, and takes it from this person. */
+  readonly mayPost: (path: Action['path']) => boolean;
   /** What each role may do beyond looking, of every form. */
   readonly may: readonly Pick<Action, 'role' | 'does'>[];
   /** The services, asked as this person. */

@@ -3,7 +3,7 @@ import forms from '@fastify/formbody';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { ACTIONS, PAGES } from '../../console/routes.js';
+import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
@@ -256,6 +256,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       sessions: sessionsOf(entered.session, request),
       stands: () => standsFor(request),
       about: options.about,
+      mayPost: (path) => mayPost(actions, path, entered.person.role),
       may: actions,
     };
   };

@@ -28,7 +28,7 @@ export function Time({ iso, nowMs }: { readonly iso: string; readonly nowMs: num
 
 /** An id, whole on hover; a click selects it, and copies it where scripts run. */
 export const Id = ({ id, short = false }: { readonly id: string; readonly short?: boolean }) => (
-  <code class="id" title={id} data-copy={id}>
+  <code class="id" title={oneLine(id)} data-copy={id}>
     {oneLine(short ? id.slice(0, 8) : id)}
   </code>
 );

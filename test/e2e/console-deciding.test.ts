@@ -64,13 +64,16 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
   }, 60_000);
 
   it('copies an id by click and by keyboard', async () => {
-    const row = await fixture.hil.park(32);
+    const spiffe = 'spiffe://acme.example/agent/payments';
+    const row = await fixture.hil.park(32, { agent_spiffe: spiffe });
     const page = await opened(`/hil/${row.id}`, { permissions: ['clipboard-read', 'clipboard-write'] });
     const id = page.locator(`[data-copy="${row.id}"]`).first();
     const copied = () => page.evaluate('navigator.clipboard.readText()');
     await id.click();
     await page.locator('.copied').waitFor();
     expect(await copied()).toBe(row.id);
+    await page.locator(`[data-copy="${spiffe}"]`).click();
+    await eventually('the agent’s identity is copied', async () => (await copied()) === spiffe);
     for (const key of ['Enter', 'Space']) {
       await page.evaluate("navigator.clipboard.writeText('another text')");
       await id.focus();

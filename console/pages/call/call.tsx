@@ -10,7 +10,6 @@ import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { isAtLeast } from '../../roles.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
@@ -28,7 +27,7 @@ const MOST_CHARACTERS = 100_000;
 export const CALL: Page = {
   path: '/audit/correlation/:cid',
   role: 'viewer',
-  async show({ params, query, services, nowMs, person, csrf, about, has }) {
+  async show({ params, query, services, nowMs, csrf, about, has, mayPost }) {
     const id = params['cid'] ?? '';
     const isId = isUuid(id);
     const [rows, review] = isId
@@ -79,12 +78,12 @@ export const CALL: Page = {
           {!isEmpty && (
             <>
               <OrAway of={review}>
-                {(row) => row && <Review row={row} nowMs={nowMs} mayNote={isAtLeast(person.role, 'approver')} />}
+                {(row) => row && <Review row={row} nowMs={nowMs} mayNote={mayPost('/hil/:id/note')} />}
               </OrAway>
               {request && <Request of={request} rows={all} facts={facts} />}
               {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
               {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
-              {all.length > 0 && has('cases') && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
+              {all.length > 0 && mayPost('/cases') && <IntoCase id={id} csrf={csrf} />}
               {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
             </>
           )}

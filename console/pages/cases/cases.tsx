@@ -12,7 +12,6 @@ import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
-import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
@@ -135,7 +134,7 @@ function decoded(name: string): readonly string[] {
   }
 }
 
-async function casesShown({ services, person, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
+async function casesShown({ services, mayPost, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
   const asked = caseStatus.safeParse(query['status']);
   const status = asked.success ? asked.data : undefined;
   const found = await settled('The ledger', services.ledger.cases(status, LISTED));
@@ -164,7 +163,7 @@ async function casesShown({ services, person, csrf, query, nowMs }: Visit, form?
             )
           }
         </OrAway>
-        {isAtLeast(person.role, 'approver') && (
+        {mayPost('/cases') && (
           <section aria-labelledby="open">
             <h2 id="open">Open a case</h2>
             <form method="post" action="/cases" class="sheet">
@@ -247,7 +246,7 @@ const Subjects = ({ form }: { readonly form: Form | undefined }) => (
 );
 
 async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
-  const { services, person, csrf, nowMs } = visit;
+  const { services, mayPost, csrf, nowMs } = visit;
   const id = idOf(visit);
   const found: Settled<CaseWithEvidence | null> =
     id === null ? { ok: true, value: null } : await settled('The ledger', services.ledger.case(id));
@@ -263,7 +262,7 @@ async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
       ),
     };
   const agents = found.ok ? (found.value?.case.agent_ids ?? []) : [];
-  const mayAct = isAtLeast(person.role, 'approver');
+  const mayAct = mayPost('/cases/:id/note');
   const waiting = await settled(
     'The review service',
     Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING))),

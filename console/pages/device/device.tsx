@@ -1,5 +1,4 @@
 import { GateError } from '../../../domain/errors.js';
-import { isAtLeast } from '../../roles.js';
 import { Csrf, Facts, Foreign, Time } from '../../ui/parts.js';
 import type { AskingDevice } from '../../../contracts/console.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
@@ -60,7 +59,7 @@ const Typing = () => (
 
 const Asking = ({
   of: { code, askedMs, untilMs, askedFrom },
-  visit: { person, csrf, nowMs },
+  visit: { person, csrf, nowMs, mayPost },
 }: {
   readonly of: AskingDevice;
   readonly visit: Visit;
@@ -82,8 +81,8 @@ const Asking = ({
     />
     <p>
       It could list and read the calls that wait and the rows of the ledger of your tenant
-      {isAtLeast(person.role, 'approver') && ', and decide about calls in your name'}, until its time is over or you end
-      it on the page <a href="/me">You</a>.
+      {mayPost('/hil/:id/approve') && ', and decide about calls in your name'}, until its time is over or you end it on
+      the page <a href="/me">You</a>.
     </p>
     <div class="answers">
       <Answer to="/device/allow" code={code} csrf={csrf} label="Let it act as me" look="act" />

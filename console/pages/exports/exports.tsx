@@ -1,6 +1,5 @@
 import type { ExportRecord } from '../../../contracts/ledger-export.js';
 import { GateError } from '../../../domain/errors.js';
-import { isAtLeast } from '../../roles.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
@@ -59,9 +58,9 @@ function windowIn(form: Form): { readonly from: string; readonly to: string } {
   return window;
 }
 
-async function exportsShown({ services, person, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
+async function exportsShown({ services, mayPost, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
   const done = await settled('The ledger', services.ledger.exports());
-  const isAdmin = isAtLeast(person.role, 'admin');
+  const mayExport = mayPost('/exports/run');
   const came = cameTold(query['came'], done);
   return {
     title: 'Exports',
@@ -90,14 +89,14 @@ async function exportsShown({ services, person, csrf, query, nowMs }: Visit, for
             ends before its end, both in UTC. <a href="/compliance">What the log holds by control</a> is a page of its
             own.
           </p>
-          {isAdmin ? <Regulatory csrf={csrf} form={form} /> : <p class="dim">An administrator takes it.</p>}
+          {mayExport ? <Regulatory csrf={csrf} form={form} /> : <p class="dim">An administrator takes it.</p>}
         </section>
         <section aria-labelledby="copies">
           <h2 id="copies">Copies for analytic readers</h2>
           <p class="dim">
             Old rows of the whole chain, of every tenant, as a table of Parquet files; no row leaves the chain by it.
           </p>
-          {isAdmin && (
+          {mayExport && (
             <form method="post" action="/exports/run">
               <Csrf token={csrf} />
               <button type="submit">Copy old rows now</button>
@@ -114,7 +113,7 @@ async function exportsShown({ services, person, csrf, query, nowMs }: Visit, for
                   Nothing was copied yet: rows are copied when they are old enough, to where the ledger's settings say.
                 </Empty>
               ) : (
-                <Copies records={records} showsPlace={isAdmin} nowMs={nowMs} />
+                <Copies records={records} showsPlace={mayExport} nowMs={nowMs} />
               )
             }
           </OrAway>

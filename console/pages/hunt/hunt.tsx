@@ -4,7 +4,6 @@ import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import { isAtLeast } from '../../roles.js';
 import type { Page, Visit } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
@@ -15,8 +14,8 @@ const AGENTS = 100;
 export const HUNT: Page = {
   path: '/audit/hunt',
   role: 'viewer',
-  async show({ query: address, services, nowMs, person, csrf, has }) {
-    const maySelect = has('cases') && isAtLeast(person.role, 'approver');
+  async show({ query: address, services, nowMs, csrf, mayPost }) {
+    const maySelect = mayPost('/cases');
     const said = asked(address);
     const { methods, signal } = said;
     const authorized = said.authorized === 'true' || said.authorized === 'false' ? said.authorized : undefined;

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
 import { oneLine } from '../../../domain/printable.js';
-import { isAtLeast } from '../../roles.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
@@ -21,7 +20,7 @@ export const POLICIES: Page = {
   path: '/policies',
   role: 'viewer',
   nav: { label: 'Policies', key: 'p' },
-  async show({ services, person, has, nowMs }) {
+  async show({ services, has, mayPost, nowMs }) {
     const isKept = has('policy-changes');
     const [list, engine, verdicts] = await Promise.all([
       settled('The policy engine', services.policy.list()),
@@ -38,7 +37,7 @@ export const POLICIES: Page = {
               <a class="button" href="/policies/templates">
                 Templates
               </a>
-              {isAtLeast(person.role, 'admin') && (
+              {mayPost('/policies/new') && (
                 <>
                   <a class="button" href="/policies/suggestions">
                     Suggestions

@@ -5,7 +5,6 @@ import { tierContradicted, tierTold } from '../../../domain/policy/policy-header
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { oneLine } from '../../../domain/printable.js';
-import { isAtLeast } from '../../roles.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
@@ -76,7 +75,7 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
   const versions = isKept ? await settled('The policy engine', services.policy.versions(name)) : null;
   const isCopy = isKept && file.value?.tenant !== null && file.value?.deleted_at === null;
   const behind =
-    isCopy && isAtLeast(person.role, 'admin')
+    isCopy && visit.mayPost('/policies/:name/edit')
       ? await settled('The policy engine', services.policy.behind(name))
       : ({ ok: true, value: null } as const);
   const done =
@@ -173,7 +172,7 @@ const File = ({
       </Edited>
     )}
     {of.rules.length > 0 && <Rules of={of} />}
-    {versions && of.deleted_at === null && isAtLeast(visit.person.role, 'admin') && (
+    {versions && of.deleted_at === null && visit.mayPost('/policies/:name/edit') && (
       <Acts of={of} behind={behind} visit={visit} form={form} isLate={isLate} />
     )}
     {versions && <Versions of={versions} name={of.name} isOwn={of.tenant !== null} nowMs={visit.nowMs} />}

@@ -1,6 +1,5 @@
 import type { KeptVersion, PolicyVersion } from '../../../contracts/policy-library.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
-import { isAtLeast } from '../../roles.js';
 import { settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
@@ -36,7 +35,7 @@ export const ROLLBACK: Action = {
 };
 
 async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
-  const { services, params, person, csrf, nowMs } = visit;
+  const { services, params, mayPost, csrf, nowMs } = visit;
   const name = params['name'] ?? '';
   const number = versionIn(params['version']);
   const [found, now] = await Promise.all([
@@ -93,7 +92,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                   current.deleted_at === null &&
                   !current.protected &&
                   (current.current_body === null || current.current_body_sha256 !== version.body_sha256) &&
-                  isAtLeast(person.role, 'admin') && (
+                  mayPost('/policies/:name/versions/:version/rollback') && (
                     <section aria-labelledby="back">
                       <h2 id="back">Go back to it</h2>
                       <form method="post" action={policyPart(name, `versions/${number}/rollback`)} class="sheet">

@@ -142,8 +142,8 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
       )}
       {!isWhole && (
         <p class="notice bad" role="alert">
-          Too large to be read here: cut, and not approved here. <code>npx gate pending {row.id} --json</code> has it
-          whole.
+          Too large to be read here: cut, and not approved here.{' '}
+          <code data-copy={`npx gate pending ${row.id} --json`}>npx gate pending {row.id} --json</code> has it whole.
         </p>
       )}
       {hasNone(row) ? (

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { isAtLeast } from '../../roles.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { SigningVisit, Visit } from '../../visit.js';
@@ -24,7 +23,7 @@ export function Forms({
   readonly reason: string;
 }) {
   const { person, csrf } = visit;
-  if (!isAtLeast(person.role, 'approver'))
+  if (!visit.mayPost('/hil/:id/approve'))
     return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
   const large = !readable(row).isWhole;

@@ -11,7 +11,6 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
-import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
 import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
@@ -272,7 +271,7 @@ function List({
   readonly selected: PendingRequest | null;
   readonly ticked: readonly string[];
 }) {
-  const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
+  const picks = query.status === 'pending' && visit.mayPost('/hil/bulk');
   const isById = soughtId(query) !== null;
   return (
     <section class="list" aria-label="Calls">
@@ -580,7 +579,7 @@ function Review({
             ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
             ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
-            ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
+            ['Identity', row.agent_spiffe ? <Id id={row.agent_spiffe} /> : 'none'],
             ['Tier of approval', row.approval_tier ?? 'standard'],
             ['Review', <Id id={row.id} />],
             [

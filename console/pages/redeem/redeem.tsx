@@ -1,4 +1,3 @@
-import { isAtLeast } from '../../roles.js';
 import { Empty } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { queueShown } from '../queue/queue.js';
@@ -41,7 +40,7 @@ export const REDEEM: Page = {
         notice: {
           kind: 'good',
           text: `You followed a link to ${action} this call. Nothing is decided yet: ${
-            isAtLeast(visit.person.role, 'approver') ? 'read it, then decide below' : 'an approver decides it'
+            visit.mayPost('/hil/:id/approve') ? 'read it, then decide below' : 'an approver decides it'
           }.`,
         },
       };

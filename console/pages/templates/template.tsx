@@ -4,7 +4,6 @@ import type { PolicyFileShown } from '../../../contracts/policy.js';
 import type { TemplateFile, ValidatePolicy } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { tierTold } from '../../../domain/policy/policy-header.js';
-import { isAtLeast } from '../../roles.js';
 import { type SeenVersion, settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
@@ -196,7 +195,7 @@ interface Asked {
 }
 
 async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> {
-  const { params, person } = visit;
+  const { params, mayPost } = visit;
   const name = params['name'] ?? '';
   const template = await settled('The policy engine', templateOf(visit, name));
   const set =
@@ -241,7 +240,7 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
                     stands below: {one.installed ? 'setting' : 'installing'} it makes the document anew.
                   </p>
                 )}
-                {isAtLeast(person.role, 'admin') ? (
+                {mayPost('/policies/templates/:name/install') ? (
                   <Acts of={one} set={set} overtaken={overtaken} visit={visit} asked={asked} />
                 ) : (
                   <p class="dim">An administrator installs it.</p>

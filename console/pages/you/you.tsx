@@ -1,4 +1,3 @@
-import { isAtLeast } from '../../roles.js';
 import type { ChatLink } from '../../../contracts/chat-link.js';
 import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
@@ -18,7 +17,7 @@ export const YOU: Page = {
 async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
   const { subject, tenant, role, mode } = visit.person;
   const hasOwn = visit.has('passkeys') && (mode === 'operator-token' || mode === 'webauthn');
-  const decides = visit.has('chat-clicks') && isAtLeast(role, 'approver');
+  const decides = visit.mayPost('/me/link-chat');
   const [open, own, signs, chats] = await Promise.all([
     visit.sessions.open(),
     hasOwn ? ownPasskeysOf(visit) : null,
@@ -205,7 +204,7 @@ function Chats({ of, visit: { csrf, nowMs } }: { readonly of: ChatLink | null; r
 }
 
 /** One tenant's administrator: whoever is of all tenants would have to say whose person is meant. */
-const isAdminHere = ({ person }: Visit): boolean => person.tenant !== null && isAtLeast(person.role, 'admin');
+const isAdminHere = ({ person, mayPost }: Visit): boolean => person.tenant !== null && mayPost('/me/unlink-chat-of');
 
 /** For a phone that was lost, or somebody who may not decide in a chat any more. The name is typed, so nobody is unlinked by a slip. */
 const OthersChats = ({ csrf, typed }: { readonly csrf: string; readonly typed: Form | undefined }) => (
