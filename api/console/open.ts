@@ -43,7 +43,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
   const mode = signInMode(signIn);
   if (mode === 'operator-token' && isForOthers(own))
     parts.logger.warn(
-      'GATE_CONSOLE_AUTH is operator-token, and others open this console: whoever has a token of GATE_HIL_OPERATORS may decide and change everything, without a second factor',
+      `GATE_CONSOLE_AUTH is operator-token, and this console ${isLoopback(own.host) ? `is opened at ${own.url}` : `listens at ${own.host}`}: whoever reaches it and has a token of GATE_HIL_OPERATORS may decide and change everything, without a second factor`,
     );
   const way = await needed(
     NEEDED[mode],
