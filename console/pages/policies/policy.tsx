@@ -151,14 +151,9 @@ const File = ({
         ...(of.protected ? ([['As shipped', of.as_shipped ? 'yes' : 'no: changed here']] as const) : []),
         ...(of.updated_at ? ([['Changed', <Time iso={of.updated_at} nowMs={visit.nowMs} />]] as const) : []),
         ['SHA-256', <Id id={of.current_body_sha256} />],
-        ...told('Domain', of.domain),
-        ...told('Severity', of.severity),
-        ...told('Does', of.tier && tierTold(of.tier)),
-        ...told('Frameworks', of.frameworks.join(', ')),
-        ...told('Tags', of.tags.join(', ')),
-        ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
+    <HeaderSays of={of} />
     <Contradicted of={of} />
     <Standing of={of} />
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
@@ -211,6 +206,25 @@ export const State = ({
   if (of.protected) return <span class="tag allow">in force, ships with Gate</span>;
   return of.active ? <span class="tag allow">in force</span> : <span class="tag none">not in force</span>;
 };
+
+/** What a policy says of itself. It judges by its rules, whatever stands there. */
+function HeaderSays({ of }: { readonly of: KeptFile }) {
+  const says = [
+    ...told('Domain', of.domain),
+    ...told('Severity', of.severity),
+    ...told('Does', of.tier && tierTold(of.tier)),
+    ...told('Frameworks', of.frameworks.join(', ')),
+    ...told('Tags', of.tags.join(', ')),
+    ...told('Tools', of.tool_surface.join(', ')),
+  ];
+  if (says.length === 0) return null;
+  return (
+    <section aria-labelledby="header">
+      <h2 id="header">What its header says</h2>
+      <Facts of={says} />
+    </section>
+  );
+}
 
 /** For whom it holds, and what a change of it means. */
 export const Whose = ({ tenant, person }: { readonly tenant: string | null; readonly person: string | null }) => (
