@@ -5,7 +5,7 @@ import { revocationSigner } from '../../adapters/identity/revocation-signature.j
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import type { Config } from '../../config/env.js';
-import type { IDENTITY_SETTINGS } from '../../config/identity.js';
+import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
 import { LEDGER } from '../ledger/service.js';
@@ -16,9 +16,10 @@ import { createIdentityService } from './app.js';
 
 interface Settings {
   readonly own: Config<typeof IDENTITY_SETTINGS>;
+  readonly people: Config<typeof IDENTITY_PEOPLE_SETTINGS>;
 }
 
-export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
   const { signer, signList } = await needed(
     'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
@@ -67,6 +68,8 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           bundle,
           tokenKeys,
           administratorOf,
+          people: { operators: people.operators ?? [], decideToken: people.decideToken },
+          forceHilMs: own.forceHilSecs * 1_000,
         }),
         own,
       ),

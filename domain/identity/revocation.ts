@@ -1,5 +1,6 @@
 import type { RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import type { ToldStanding } from './standing.js';
 
 export interface RevokedBy {
   readonly by: string;
@@ -18,6 +19,8 @@ export interface Revocations {
   readonly afterHistory: string | null;
   /** Agents that were taken back whole, within the longest life of a certificate. */
   readonly agents: readonly { readonly tenant: string; readonly agent: string; readonly revokedMs: number }[];
+  /** Agents whose standing changed. */
+  readonly standings: readonly ToldStanding[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -45,6 +48,7 @@ export const historyWith = (
   generation: number,
   what: readonly ListedChange[],
   agent: { readonly tenant: string; readonly agent: string } | null,
+  standing: ToldStanding | null = null,
 ): string =>
   sha256Hex(
     `gate.revocation-history/1\n${canonicalJson([
@@ -52,6 +56,9 @@ export const historyWith = (
       generation,
       what.map(({ fingerprint, why }) => [fingerprint, why]),
       agent && [agent.tenant, agent.agent],
+      ...(standing
+        ? [[standing.tenant, standing.agent, standing.state, standing.forceHilUntilMs, standing.changedMs]]
+        : []),
     ])}`,
   );
 
