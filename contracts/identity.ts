@@ -119,6 +119,13 @@ export const agentRecord = z.strictObject({
     .nullable(),
 });
 export type AgentRecord = z.infer<typeof agentRecord>;
+/** A release that somebody asked for. */
+export const agentRelease = agentRecord.extend({
+  /** Whether somebody else is known who could confirm it. */
+  somebody_else: z.boolean(),
+});
+/** Answer of `POST /agents/{id}/unsuspend`: asked for, or done. */
+export type AgentReleased = AgentRecord & Partial<z.infer<typeof agentRelease>>;
 
 /** Body of `POST /agents`: an agent that may be stopped by its name, whoever issues what it comes with. */
 export const agentRegistration = z.strictObject({ tenant: label, agent_name: label });
@@ -141,6 +148,7 @@ export const containmentRequest = z.strictObject({
   ttl_seconds: z.number().int().min(60).max(604_800).optional(),
 });
 export const containment = z.strictObject({ force_hil: forceHil.nullable() });
+export type Containment = z.infer<typeof containment>;
 
 /** Query of `GET /revocation/list`: the number up to which the caller knows all. */
 export const revocationQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });

@@ -10,6 +10,7 @@ import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
 import type { EngineClient } from '../../workers/client.js';
+import type { KnownStanding } from './known-standing.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
@@ -151,6 +152,11 @@ export interface SharedParts {
   upstream(): Promise<Upstream>;
   /** Where the process that holds the requests of agents also sends their calls. */
   readonly talks?: CallTalks | undefined;
+  /** What identity took back and whom it stopped, as this process knows it: asked by whoever of the process comes first. */
+  standing(
+    over: () => Promise<Over>,
+    parts: Pick<Opening<unknown>, 'trustDomain' | 'tls' | 'logger' | 'onStop'>,
+  ): KnownStanding;
   /** The upstream's name for tool pins and tool classes. */
   readonly toolsName: string;
 }
