@@ -99,7 +99,10 @@ describe('an approved call, when its agent may not call any more', () => {
       stands = [new GateError(code, 'acme/bot is stopped')];
       expect(await approved()).toEqual({ state: 'not_run', code, error: 'acme/bot is stopped', sent: 0 });
       const row = (await gate.rows(call.correlation_id)).find(({ event_kind }) => event_kind === 'upstream.outcome');
-      expect(row).toMatchObject({ signal: 'review_approved_but_suspended', policy_decision: { stage: 'not_run', code } });
+      expect(row).toMatchObject({
+        signal: 'review_approved_but_suspended',
+        policy_decision: { stage: 'not_run', code },
+      });
     },
   );
 

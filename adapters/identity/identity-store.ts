@@ -18,8 +18,9 @@ import {
   type Revocations,
   type RevocationStore,
   type RevokedBy,
+  type ToldStanding,
 } from '../../domain/identity/revocation.js';
-import type { StandingStore, ToldStanding } from '../../domain/identity/standing.js';
+import type { StandingStore } from '../../domain/identity/standing.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';

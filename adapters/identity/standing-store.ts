@@ -2,13 +2,12 @@ import type { Kysely, Selectable } from 'kysely';
 import { AGENTS_LISTED, type AgentState } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
-import type { RevokedBy } from '../../domain/identity/revocation.js';
+import type { RevokedBy, ToldStanding } from '../../domain/identity/revocation.js';
 import {
   type RegisteredAgent,
   RELEASE_LIFE_MS,
   stateFault,
   type StandingStore,
-  type ToldStanding,
 } from '../../domain/identity/standing.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { IdentityTables } from './identity-tables.js';

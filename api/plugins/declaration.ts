@@ -5,12 +5,12 @@ import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
+import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
 import type { EngineClient } from '../../workers/client.js';
-import type { KnownStanding } from './known-standing.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
@@ -143,6 +143,13 @@ export interface CallStores {
   readonly mcpSessions: McpSessions;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
+}
+
+/** What a process knows of what identity took back and whom it stopped. */
+export interface KnownStanding {
+  readonly mirror: RevocationMirror;
+  /** Asks the first time; resolves whatever came of it, and goes on asking. */
+  start(): Promise<void>;
 }
 
 /** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */

@@ -1,15 +1,8 @@
 import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
 import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
-import { createRevocationMirror, type RevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import type { Opening, Over } from './declaration.js';
+import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
+import type { KnownStanding, Opening, Over } from './declaration.js';
 import { watchRevocations } from './revocation-watch.js';
-
-/** What a process knows of what identity took back and whom it stopped. */
-export interface KnownStanding {
-  readonly mirror: RevocationMirror;
-  /** Asks the first time; resolves whatever came of it, and goes on asking. */
-  start(): Promise<void>;
-}
 
 /** Asks identity, over mutual TLS also where it is in this process. */
 export function knownStanding({

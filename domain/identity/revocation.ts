@@ -1,11 +1,19 @@
-import type { RevocationContent } from '../../contracts/identity.js';
+import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
-import type { ToldStanding } from './standing.js';
 
 export interface RevokedBy {
   readonly by: string;
   readonly reason: string | null;
   readonly nowMs: number;
+}
+
+/** Of an agent whose standing changed, as proxies are told it. */
+export interface ToldStanding {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly state: AgentState;
+  readonly forceHilUntilMs: number | null;
+  readonly changedMs: number;
 }
 
 /** The certificates that count no more, or soon, although they have not ended: those after a number. */

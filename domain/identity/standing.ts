@@ -32,15 +32,6 @@ export interface ReleaseRequest {
   readonly reason: string | null;
 }
 
-/** Of an agent whose standing changed, as proxies are told it. */
-export interface ToldStanding {
-  readonly tenant: string;
-  readonly agent: string;
-  readonly state: AgentState;
-  readonly forceHilUntilMs: number | null;
-  readonly changedMs: number;
-}
-
 /** So long somebody else may confirm the end of a suspension. */
 export const RELEASE_LIFE_MS = 86_400_000;
 

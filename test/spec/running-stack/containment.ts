@@ -14,6 +14,12 @@ beforeAll(async () => {
 afterAll(() => command.stop());
 
 const cli = (...args: string[]) => command.done(args, { GATE_STATE_DIR: gate.stateDir });
+/** What it printed stands in what a failure shows. */
+const done = async (...args: string[]): Promise<string> => {
+  const { code, out } = await cli(...args);
+  expect([code, out]).toEqual([0, out]);
+  return out;
+};
 /** Until every proxy knows: calls of their own, each with an id of its own. */
 const answered = (status: number, code?: string) =>
   eventually(`a read is answered ${status}`, async () => {
@@ -31,25 +37,25 @@ describe('containment of an agent, in the full edition', () => {
   it('stops nobody by a name that identity does not know, unless that is said', async () => {
     expect(await cli('contain', 'agent', NAME, '--reason', 'odd')).toMatchObject({
       code: 4,
-      err: expect.stringContaining('--register'),
+      out: expect.stringContaining('--register'),
     });
     expect((await bot.call('list_files', {})).status).toBe(200);
     expect(await cli('contain', 'agent', NAME, '--reason', 'odd', '--for', '30m')).toMatchObject({ code: 2 });
-    expect(await cli('contain', 'agent', NAME)).toMatchObject({ code: 2, err: expect.stringContaining('--reason') });
+    expect(await cli('contain', 'agent', NAME)).toMatchObject({ code: 2, out: expect.stringContaining('--reason') });
   }, 120_000);
 
   it('has a person decide about every call, while the flag stands', async () => {
-    expect(await cli('contain', 'agent', NAME, '--reason', 'odd', '--force-hil', '--for', '1h', '--register')).toMatchObject(
-      { code: 0, out: expect.stringContaining('a person decides about every call') },
-    );
+    expect(
+      await cli('contain', 'agent', NAME, '--reason', 'odd', '--force-hil', '--for', '1h', '--register'),
+    ).toMatchObject({ code: 0, out: expect.stringContaining('a person decides about every call') });
     const parked = await answered(202);
     const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('policy.evaluated'));
     const judged = rows.find(({ event_kind: kind }) => kind === 'policy.evaluated');
     expect(judged?.reasoning).toContain('Review: the agent is under containment; every call requires human approval.');
-    expect(await cli('decide', parked.correlationId, 'approve')).toMatchObject({ code: 0 });
+    await done('decide', parked.correlationId, 'approve');
     // An approval does not lift it.
     expect((await bot.call('list_files', {})).status).toBe(202);
-    expect(await cli('release', 'agent', NAME, '--force-hil')).toMatchObject({ code: 0 });
+    await done('release', 'agent', NAME, '--force-hil');
     await answered(200);
   }, 120_000);
 
@@ -66,7 +72,7 @@ describe('containment of an agent, in the full edition', () => {
     const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
     expect(row).toMatchObject({ signal: 'agent_suspended', tool_name: 'list_files', authorized: false });
     const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'too late');
-    expect(decided).toMatchObject({ code: 1, err: expect.stringContaining('suspended') });
+    expect(decided).toMatchObject({ code: 1, out: expect.stringContaining('suspended') });
     const ended = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
     expect(ended.at(-1)).toMatchObject({
       signal: 'review_approved_but_suspended',
@@ -91,7 +97,10 @@ describe('containment of an agent, in the full edition', () => {
       out: expect.stringContaining('operator:dev asked for it, and operator:second confirmed it'),
     });
     await answered(200);
-    expect(await cli('release', 'agent', NAME)).toMatchObject({ code: 4, err: expect.stringContaining('is not stopped') });
+    expect(await cli('release', 'agent', NAME)).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('is not stopped'),
+    });
     expect((await cli('agents')).out).toContain(NAME);
   }, 120_000);
 });
