@@ -15,7 +15,8 @@ import { saidOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
-import { queueShown, Severity } from './queue.js';
+import { queueShown } from './queue.js';
+import { Severity } from './review.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
