@@ -32,6 +32,7 @@ import { jsonObject } from '../../contracts/json.js';
 import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
+import { reasonsKept } from '../../domain/masking/kept-reasons.js';
 import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -381,11 +382,9 @@ export function servicesFor(
       if (input === null) return { seq, not: 'purged' };
       // The rules are asked about each call of a batch by itself, which only its pipeline does.
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
-      return {
-        seq,
-        then: decision,
-        now: await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true }),
-      };
+      const now = await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true });
+      // What was said then is as the ledger keeps it.
+      return { seq, then: decision, now: { ...now, ...reasonsKept(now) } };
     },
     policy: policiesOver(engine, {
       unlessUnknown,

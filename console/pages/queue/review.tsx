@@ -87,6 +87,9 @@ export function Review({
         <p data-predicted>
           <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictedOf(row) ?? ''} />
         </p>
+        {row.sandbox_report && typeof row.sandbox_report['summary'] !== 'string' && (
+          <p class="dim">What exactly, is shown to who may decide: something of the call is masked here.</p>
+        )}
         {wasChanged(row) && <p class="standing">Of what runs nobody predicted anything: {AS_ASKED}.</p>}
         {reasonsOf(row).length > 0 && (
           <ul>
