@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { ledgerPlace, NOT_MIGRATED, STORES } from '../../test/support/ledger.js';
-import { openSessionStore, type SessionStore } from './session-store.js';
+import { MOST_OPEN, openSessionStore, type SessionStore } from './session-store.js';
 
 const HOUR = 3_600_000;
 const WHO = { subject: 'operator:dev', tenant: 'acme', mode: 'operator-token', role: 'viewer' };
@@ -102,6 +102,31 @@ describe('the sessions of the console', () => {
     now += 120_000;
     expect(await sessions.of(cookie)).toMatchObject(WHO);
   });
+});
+
+describe.each(STORES)('the sessions of one person, on %s', (kind) => {
+  it('are as many as are listed: beyond them the one ends that was unused the longest', async () => {
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    let now = Date.parse('2026-11-02T10:00:00.000Z');
+    const options = { key: Buffer.alloc(32, 9), idleMs: HOUR, clock: () => now };
+    const sessions = await openSessionStore({ target: place.target, ...options });
+    try {
+      const [used, unused] = [await sessions.enter(WHO), await sessions.enter(WHO)];
+      await sessions.enter({ ...WHO, subject: 'operator:second' });
+      now += 120_000;
+      await sessions.of(used);
+      for (let more = 2; more < MOST_OPEN + 1; more += 1) {
+        now += 1;
+        await sessions.enter(WHO);
+      }
+      expect(await sessions.openOf(WHO)).toHaveLength(MOST_OPEN);
+      expect([await sessions.of(used), await sessions.of(unused)]).toEqual([expect.objectContaining(WHO), null]);
+      expect(await sessions.openOf({ ...WHO, subject: 'operator:second' })).toHaveLength(1);
+    } finally {
+      await sessions.close();
+      await place.remove();
+    }
+  }, 60_000);
 });
 
 describe.each(STORES)('two sign-ins of one person at once, with two roles, on %s', (kind) => {

@@ -82,8 +82,9 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-/** Sessions of one person that are listed, and of everybody. */
-const MOST_TOLD = 200;
+/** Open sessions of one person, all of which are listed: one that nobody sees would be ended by nobody. Beyond them that ends which was unused the longest. */
+export const MOST_OPEN = 200;
+/** Of everybody. */
 const MOST_OF_ALL = 10_000;
 const MAC_FORM = 'gate.console-session/4';
 
@@ -146,7 +147,22 @@ export function sessionStoreOver(
   const insert = async (into: Kysely<SessionTables>, row: Omit<Row, 'mac'>): Promise<void> => {
     await forgetOver(into).execute();
     await inserted(into, row).execute();
+    await tooMany(into, row).execute();
   };
+  const tooMany = (of: Kysely<SessionTables>, who: Pick<Row, 'subject' | 'tenant'>) =>
+    of
+      .deleteFrom('console_sessions')
+      .where('id', 'in', (rows) =>
+        rows
+          .selectFrom('console_sessions')
+          .select('id')
+          .where('subject', '=', who.subject)
+          .where('tenant', '=', who.tenant)
+          .orderBy('seen_ms', 'desc')
+          .orderBy('opened_ms', 'desc')
+          .limit(MOST_OF_ALL)
+          .offset(MOST_OPEN),
+      );
   /** A browser's session that begins now, and what the browser keeps of it. */
   const begun = ({ subject, tenant, mode, role, endsMs: ends_ms = null }: SignedIn) => {
     const cookie = randomBytes(32).toString('base64url');
@@ -183,7 +199,7 @@ export function sessionStoreOver(
       await asked(async () => {
         await forgetOver(db).execute();
         // In a file that this process owns nobody is given a token, which takes a transaction of Kysely's.
-        if (store.ask) return void (await writeTogether(store, [inserted(db, row), others(db)]));
+        if (store.ask) return void (await writeTogether(store, [inserted(db, row), others(db), tooMany(db, row)]));
         await db.transaction().execute(async (transaction) => {
           await inserted(transaction, row).execute();
           // Of two sign-ins at once the second one finds the session of the first. SQLite has one writer.
@@ -194,6 +210,7 @@ export function sessionStoreOver(
           // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
           await others(transaction).execute();
           await others(transaction).execute();
+          await tooMany(transaction, row).execute();
         });
       });
       return cookie;
@@ -221,7 +238,7 @@ export function sessionStoreOver(
     },
     async openOf({ subject, tenant }) {
       const theirs = newest().where('subject', '=', subject).where('tenant', '=', tenant);
-      const rows = await asked(() => theirs.limit(MOST_TOLD).execute());
+      const rows = await asked(() => theirs.limit(MOST_OPEN).execute());
       return rows.flatMap((row) => standing(row) ?? []);
     },
     endOf: async ({ subject, tenant }, id) => {

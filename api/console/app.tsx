@@ -260,7 +260,17 @@ export function createConsoleService(options: ConsoleOptions): Service {
       may: actions,
     };
   };
-  servePages(app, { pages, actions, entered: enteredOf, assertForm: own.assertForm, assertRole, visitOf, send, large });
+  servePages(app, {
+    pages,
+    actions,
+    entered: enteredOf,
+    assertForm: own.assertForm,
+    assertRole,
+    visitOf,
+    send,
+    watching: { stands: standsFor, drainMs: (limits ?? ASK_LIMITS).drainMs },
+    large,
+  });
   return service;
 }
 

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { placeAsked, rowsAsked } from '../../console/pages/audit/asked.js';
 import { pagesOf } from '../../console/pages/audit/search.js';
@@ -10,7 +9,9 @@ import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { Entered } from './entered.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
+import { watchedFile } from './watched.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 
 /** Somebody who is signed in, or whose operator's token a program has. */
@@ -34,6 +35,7 @@ const EXPORT_PAGE = 500;
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
 export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
   const { entered, services, clock } = options;
+  const watching = { stands: options.stands, drainMs: (options.limits ?? ASK_LIMITS).drainMs };
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
@@ -93,7 +95,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     return reply
       .type(format.type)
       .header('content-disposition', `attachment; filename="${format.filename}"`)
-      .send(Readable.from(lines(first, pages, format), { objectMode: false }));
+      .send(watchedFile(reply, lines(first, pages, format), watching));
   });
 }
 

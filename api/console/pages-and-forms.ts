@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Download } from '../../console/download.js';
 import type { Role } from '../../console/roles.js';
@@ -14,6 +13,7 @@ import { type LargeRoute, POLICY_BODY } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
 import { signInFor } from './sign-in-again.js';
+import { watchedFile, type Watching } from './watched.js';
 
 export interface PagesOptions {
   readonly pages: readonly Page[];
@@ -25,6 +25,7 @@ export interface PagesOptions {
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
   readonly send: Send;
+  readonly watching: Watching;
   /** How forms are read. */
   readonly large: LargeRoute;
 }
@@ -32,7 +33,7 @@ export interface PagesOptions {
 /** Every page and every form of `console/routes.ts`, for who is signed in and may. */
 export function servePages(
   app: ServiceApp,
-  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, large }: PagesOptions,
+  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, watching, large }: PagesOptions,
 ): void {
   const readOf = ({ holdsPolicy }: Action): LargeRoute => (holdsPolicy ? { ...large, bodyLimit: POLICY_BODY } : large);
   for (const page of pages)
@@ -58,7 +59,7 @@ export function servePages(
       try {
         const came = await action.act(visit, form);
         if (typeof came === 'string') return await reply.redirect(came, 303);
-        return 'filename' in came ? download(reply, came) : await send(reply, came, entered);
+        return 'filename' in came ? download(reply, came, watching) : await send(reply, came, entered);
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
@@ -73,9 +74,9 @@ const told = ({ message, fields: { detail } }: GateError): string =>
   typeof detail === 'string' ? `${message} ${printable(detail)}` : message;
 
 /** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
-const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>
+const download = (reply: FastifyReply, { type, filename, headers, body }: Download, watching: Watching): FastifyReply =>
   reply
     .type(type)
     .headers(headers)
     .header('content-disposition', `attachment; filename="${filename}"`)
-    .send(Readable.from(body, { objectMode: false }));
+    .send(watchedFile(reply, body, watching));

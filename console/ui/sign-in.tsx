@@ -45,6 +45,22 @@ export const SignInByToken = ({
   </SignIn>
 );
 
+/** For who came by a link on a page of another site. */
+export const SignInByLink = ({ link }: { readonly link: string }) => (
+  <SignIn>
+    <p>
+      Another page led here with a link that signs you in, as whom it was made for. Go on only if you asked for it
+      yourself.
+    </p>
+    <form method="get" action="/login">
+      <input type="hidden" name="link" value={link} />
+      <button class="act" type="submit">
+        Sign in by the link
+      </button>
+    </form>
+  </SignIn>
+);
+
 export const SignInByPassword = ({ refused, wanted }: Wanting) => (
   <SignIn refused={refused}>
     <form method="post" action="/auth/basic-login">

@@ -17,6 +17,8 @@ export interface Door {
   readonly nowMs: () => number;
   /** Throws `csrf_failed` for a part of another site's page. */
   readonly assertOwnAttempt: (request: FastifyRequest) => void;
+  /** Whether a page of another site leads here: who followed it may not have meant to come. */
+  readonly isFromElsewhere: (request: FastifyRequest) => boolean;
   /**
    * Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. Asked
    * before a password is compared or a provider's answer is read. What nobody guesses (an operator's token, a link) is looked at first,
