@@ -7,6 +7,7 @@ import { oneLine } from '../../../domain/printable.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
+import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -107,6 +108,7 @@ export async function queueShown(
               visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
+              assignee={refused?.get('to') ?? ''}
             />
           )}
           {refused && found?.status !== 'pending' && <Typed form={refused} />}
@@ -477,6 +479,7 @@ function Review({
   visit,
   query,
   reason,
+  assignee,
 }: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
@@ -485,6 +488,7 @@ function Review({
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
+  readonly assignee: string;
 }) {
   const { nowMs } = visit;
   const due = deadlineOf(row);
@@ -554,7 +558,15 @@ function Review({
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && (
-        <Forms row={row} effect={said?.effect ?? null} visit={visit} query={query} reason={reason} />
+        <Forms
+          row={row}
+          effect={said?.effect ?? null}
+          visit={visit}
+          query={query}
+          reason={reason}
+          assignee={assignee}
+          deciders={decidersOf(lately)}
+        />
       )}
       <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
         <Similar row={row} lately={lately} visit={visit} />
@@ -578,7 +590,7 @@ function Review({
           of={[
             ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
             ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
-            ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
+            ['Assigned to', assignedTold(row)],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
             ['Tier of approval', row.approval_tier ?? 'standard'],
@@ -596,6 +608,33 @@ function Review({
     </article>
   );
 }
+
+/** To whom, and by whom where that is somebody else. */
+function assignedTold({ assigned_to: to, assigned_by: by }: PendingRequest) {
+  if (!to) return 'nobody';
+  return (
+    <>
+      <Foreign text={to} />
+      {by && by !== to && (
+        <>
+          , by <Foreign text={by} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The people who decided these calls, each once. */
+const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string[] =>
+  lately.ok
+    ? [
+        ...new Set(
+          lately.value
+            .flatMap(({ decided_by, approvals }) => [decided_by ?? '', ...(approvals ?? []).map(({ by }) => by)])
+            .filter(isPersonsName),
+        ),
+      ]
+    : [];
 
 /** Which call that was, what became of it, and how it differs. */
 const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (
