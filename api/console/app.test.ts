@@ -49,8 +49,6 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
   request: REQUEST,
   ...over,
 });
-/** Nothing was asked for at a command line under it. */
-const NO_CODE = 'BCDF-BCDF';
 const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
 const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
@@ -462,15 +460,6 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
         expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
       }
       await nothingReached();
-    });
-
-    it('does nothing to the row, or the session, of another tenant', async () => {
-      const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
-      const { text } = await stranger.post(address, { ...fields(), user_code: NO_CODE });
-      expect(await ownStands()).toBe(true);
-      expect(text).not.toContain('payments-agent');
-      expect(text).not.toContain('SECRET-VALUE');
-      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: stood(path), assigned_to: null });
     });
 
     it('shows a problem, and decides nothing, while the services are away', async () => {

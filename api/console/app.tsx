@@ -176,6 +176,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     if (entered !== null) {
       own.assertForm(request, entered);
       await sessions.end(entered.session.id);
+      signIn.left?.(entered.session);
     }
     const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
     // What the browser keeps of this console, to go back to.

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { SignedIn } from '../../../adapters/console/session-store.js';
 import { isSubjectOf } from '../../../domain/review/vouching.js';
+import { federatedPrincipal } from './federated-principal.js';
 import type { Door, SignInMode } from './mode.js';
 import { project, type ProjectionRules, type ProviderWords } from './projection.js';
 import { openedIn, sessionMode } from './session-mode.js';
@@ -24,6 +25,7 @@ export interface Federation {
   /** Whoever proved nothing. */
   refuse(request: FastifyRequest, reply: FastifyReply, door: Door, words: string): FastifyReply;
   readonly personOf: SignInMode['personOf'];
+  readonly left: NonNullable<SignInMode['left']>;
 }
 
 /** What is the same for every provider (docs/architecture/console.md#federated): who its people are here, and what is written of them. */
@@ -57,8 +59,13 @@ export function federation(of: {
     // The provider's own words are for the log alone.
     return door.page(reply, 401, `${words} (${request.correlationId})`);
   };
+  const note = (event: string, { subject, tenant, role }: Omit<SignedIn, 'mode'>, words: string): void => {
+    const principal = federatedPrincipal({ method, tenant, issuer, subject });
+    logger.info({ event, protocol: method, principal, tenant, role }, words);
+  };
   return {
     refuse,
+    left: (who) => note('federated_logout', who, 'somebody signed out whom the provider had signed in'),
     async enter(request, reply, door, { name, words, endsMs, returnTo }) {
       const subject = `${method}:${name}`;
       if (!isSubjectOf(method, subject) || endsMs <= of.clock()) return refuse(request, reply, door, NAMED_OTHERWISE);
@@ -75,11 +82,7 @@ export function federation(of: {
       await door.accept(reply, { subject, tenant, mode, role, endsMs });
       // Once more: of two sign-ins at once neither found the other's session before.
       await door.leftOthers({ subject, tenant });
-      const principal = commitment(method, issuer, tenant, subject);
-      logger.info(
-        { event: 'federated_login', protocol: method, principal, tenant, role },
-        'somebody signed in by the provider',
-      );
+      note('federated_login', { subject, tenant, role }, 'somebody signed in by the provider');
       return reply.redirect(returnTo, 303);
     },
     personOf(session) {
@@ -95,12 +98,3 @@ const LACKS = {
   role: 'None of your groups may use this console.',
   mfa: 'This console asks for a second factor, and the provider does not say that you used one.',
 } as const;
-
-/** Who signed in, for a log that names nobody. */
-const commitment = (method: string, issuer: string, tenant: string, subject: string): string => {
-  const digest = (text: string): string =>
-    createHash('sha256')
-      .update(`${Buffer.byteLength(text)}:${text}`)
-      .digest('hex');
-  return `${method}:${tenant}:${digest(issuer).slice(0, 16)}:${digest(subject).slice(0, 32)}`;
-};

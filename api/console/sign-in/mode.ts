@@ -61,6 +61,8 @@ export interface SignInMode {
   readonly isProvedBy?: (request: FastifyRequest, session: SignedIn) => Promise<boolean>;
   /** Where what a session was opened by may change without the settings: whether it is still so. Asked of whoever shows a token alone. */
   readonly entitles?: (session: Opened) => Promise<boolean>;
+  /** Notes that somebody signed out, once his session is ended. */
+  readonly left?: (who: Pick<SignedIn, 'subject' | 'tenant' | 'role'>) => void;
   readonly readiness?: ReadinessChecks;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { federatedPrincipal } from './federated-principal.js';
 import { openOidcMode } from './oidc.js';
 import { ownPath } from './own-path.js';
 
@@ -67,6 +68,14 @@ async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
   return browser;
 }
+/** What was logged of an event, but for when and in which words. */
+const written = (named: string) =>
+  logged
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === named)
+    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
@@ -125,12 +134,19 @@ describe('signing in by a provider', () => {
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
   });
 
-  it('writes who signed in without a name, a token or a code', async () => {
+  it('writes who signed in, and out, without a name, a token or a code', async () => {
     const browser = browserAt(console);
     const back = await atProvider(browser);
     await browser.get(back);
-    expect(logged).toContain('"event":"federated_login"');
-    expect(logged).toMatch(/"principal":"oidc:acme:[0-9a-f]{16}:[0-9a-f]{32}"/);
+    const of = { method: 'oidc', tenant: 'acme', issuer: provider.issuer, subject: 'oidc:ada' } as const;
+    const entered = { protocol: 'oidc', principal: federatedPrincipal(of), tenant: 'acme', role: 'approver' };
+    expect(written('federated_login')).toEqual([entered]);
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    await browser.post('/logout', { csrf }, 'https://evil.example');
+    expect(written('federated_logout')).toEqual([]);
+    await browser.post('/logout', { csrf });
+    await browser.post('/logout', { csrf });
+    expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('oidc:ada');
     expect(logged).not.toContain(String(new URL(back, CONSOLE_AT).searchParams.get('code')));
   });

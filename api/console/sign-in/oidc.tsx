@@ -181,6 +181,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     name: NAME,
     body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
     personOf: people.personOf,
+    left: people.left,
     routes(app, door) {
       app.get('/login', async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_ASSIGNEE, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { SigningVisit, Visit } from '../../visit.js';
@@ -13,6 +13,8 @@ export function Forms({
   visit,
   query,
   reason,
+  assignee,
+  deciders,
 }: {
   readonly row: PendingRequest;
   /** What an approval does, in words. */
@@ -21,6 +23,9 @@ export function Forms({
   readonly query: QueueQuery;
   /** What was typed before, in a form that was refused. */
   readonly reason: string;
+  readonly assignee: string;
+  /** Who decided calls of the agent lately, to choose from. */
+  readonly deciders: readonly string[];
 }) {
   const { person, csrf } = visit;
   if (!visit.mayPost('/hil/:id/approve'))
@@ -91,6 +96,32 @@ export function Forms({
             <button type="submit">Assign to me</button>
           </form>
         )}
+        <details class="assign" open={assignee !== ''}>
+          <summary>Assign to somebody else</summary>
+          <form method="post" action={`/hil/${row.id}/assign`}>
+            {fields}
+            <label>
+              Decides as{' '}
+              <input
+                name="to"
+                value={assignee}
+                required
+                maxLength={LONGEST_ASSIGNEE}
+                size={32}
+                list="deciders"
+                placeholder="operator:ada"
+              />
+            </label>
+            <datalist id="deciders">
+              {deciders
+                .filter((name) => name !== person.subject)
+                .map((name) => (
+                  <option key={name} value={name} />
+                ))}
+            </datalist>
+            <button type="submit">Assign</button>
+          </form>
+        </details>
       </div>
       {folded > 0 && whyNot === null && (
         <p class="standing" data-folded>

@@ -90,6 +90,7 @@ export async function queueShown(
               visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
+              assignee={refused?.get('to') ?? ''}
             />
           )}
           {refused && found?.status !== 'pending' && <Typed form={refused} />}

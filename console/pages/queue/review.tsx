@@ -3,6 +3,7 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
+import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
@@ -24,6 +25,7 @@ export function Review({
   visit,
   query,
   reason,
+  assignee,
 }: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
@@ -32,6 +34,7 @@ export function Review({
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
+  readonly assignee: string;
 }) {
   const { nowMs } = visit;
   const due = deadlineOf(row);
@@ -104,7 +107,15 @@ export function Review({
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && (
-        <Forms row={row} effect={said?.effect ?? null} visit={visit} query={query} reason={reason} />
+        <Forms
+          row={row}
+          effect={said?.effect ?? null}
+          visit={visit}
+          query={query}
+          reason={reason}
+          assignee={assignee}
+          deciders={decidersOf(lately)}
+        />
       )}
       <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
         <Similar row={row} lately={lately} visit={visit} />
@@ -128,7 +139,7 @@ export function Review({
           of={[
             ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
             ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
-            ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
+            ['Assigned to', assignedTold(row)],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Id id={row.agent_spiffe} /> : 'none'],
             ['Tier of approval', row.approval_tier ?? 'standard'],
@@ -146,6 +157,33 @@ export function Review({
     </article>
   );
 }
+
+/** To whom, and by whom where that is somebody else. */
+function assignedTold({ assigned_to: to, assigned_by: by }: PendingRequest) {
+  if (!to) return 'nobody';
+  return (
+    <>
+      <Foreign text={to} />
+      {by && by !== to && (
+        <>
+          , by <Foreign text={by} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The people who decided these calls, each once. */
+const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string[] =>
+  lately.ok
+    ? [
+        ...new Set(
+          lately.value
+            .flatMap(({ decided_by, approvals }) => [decided_by ?? '', ...(approvals ?? []).map(({ by }) => by)])
+            .filter(isPersonsName),
+        ),
+      ]
+    : [];
 
 /** Which call that was, what became of it, and how it differs. */
 const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (

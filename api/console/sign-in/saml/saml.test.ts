@@ -17,6 +17,7 @@ import {
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
 import { seededRandom } from '../../../../test/support/random.js';
+import { federatedPrincipal } from '../federated-principal.js';
 import { openSamlMode } from './saml.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
@@ -108,6 +109,14 @@ async function refused(forge: Forge): Promise<string> {
   expect(browser.cookies.has('gate_console_session')).toBe(false);
   return text;
 }
+/** What was logged of an event, but for when and in which words. */
+const written = (named: string) =>
+  logged
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === named)
+    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
@@ -172,11 +181,16 @@ describe('signing in by SAML', () => {
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
   });
 
-  it('writes who signed in without a name or an assertion, and counts it', async () => {
-    await signedIn();
+  it('writes who signed in, and out, without a name or an assertion, and counts it', async () => {
+    const browser = await signedIn();
     await refused({ sign: [] });
-    expect(logged).toContain('"event":"federated_login"');
-    expect(logged).toMatch(/"principal":"saml:acme:[0-9a-f]{16}:[0-9a-f]{32}"/);
+    const subject = 'saml:ada@acme.example';
+    const principal = federatedPrincipal({ method: 'saml', tenant: 'acme', issuer: provider.entityId, subject });
+    const entered = { protocol: 'saml', principal, tenant: 'acme', role: 'approver' };
+    expect([written('federated_login'), written('federated_logout')]).toEqual([[entered], []]);
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    await browser.post('/logout', { csrf });
+    expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('ada@');
     const counted = await console.registry.metrics();
     expect(counted).toContain('gate_console_auth_attempts_total{outcome="accepted"} 1');

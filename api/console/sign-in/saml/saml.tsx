@@ -151,6 +151,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     name: NAME,
     body: (refused) => <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" />,
     personOf: people.personOf,
+    left: people.left,
     answersAt: ACS_PATH,
     routes(app, door) {
       app.get('/login', async (request, reply) => {
