@@ -39,6 +39,8 @@ export async function openConsole(options: {
   readonly trustedProxies?: readonly string[];
   /** What pages load; nothing by default. */
   readonly assets?: Assets;
+  /** Where the console's log lines go; nowhere by default. */
+  readonly logger?: ConsoleOptions['logger'];
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
   const {
@@ -50,6 +52,7 @@ export async function openConsole(options: {
     streams = false,
     trustedProxies = [],
     assets = { style: asset('/static/style'), script: asset('/static/script') },
+    logger = pino({ level: 'silent' }),
   } = options;
   const file = join(directory, 'console.db');
   await writeMigrated(file, consoleMigrations);
@@ -78,7 +81,7 @@ export async function openConsole(options: {
   const registry = new Registry();
   const metrics = consoleMetrics(registry);
   const service = createConsoleService({
-    logger: pino({ level: 'silent' }),
+    logger,
     registry,
     trustDomain: 'gate.local',
     tls,

@@ -13,6 +13,8 @@ export interface Proved {
   /** As the provider names the person. */
   readonly name: string;
   readonly words: ProviderWords;
+  /** How many values came under each name that is read; for the log, which keeps none of them. */
+  readonly came: Readonly<Record<string, number>>;
   /** When the session ends, however much it is used. */
   readonly endsMs: number;
   /** The page that is opened now. */
@@ -22,11 +24,14 @@ export interface Proved {
 export interface Federation {
   /** Signs somebody in whom the provider proved, or says why not. */
   enter(request: FastifyRequest, reply: FastifyReply, door: Door, proved: Proved): Promise<FastifyReply>;
-  /** Whoever proved nothing. */
-  refuse(request: FastifyRequest, reply: FastifyReply, door: Door, words: string): FastifyReply;
+  /** Whoever proved nothing. The page says `words`; the log says `why` as well, under the page's id. */
+  refuse(request: FastifyRequest, reply: FastifyReply, door: Door, words: string, why: Why): FastifyReply;
   readonly personOf: SignInMode['personOf'];
   readonly left: NonNullable<SignInMode['left']>;
 }
+
+/** What the log is told of a refusal: in words, and what else there is to know. */
+export type Why = { readonly reason: string } & Readonly<Record<string, unknown>>;
 
 /** What is the same for every provider (docs/architecture/console.md#federated): who its people are here, and what is written of them. */
 export function federation(of: {
@@ -54,8 +59,12 @@ export function federation(of: {
       mfaValues,
     ]),
   );
-  const refuse: Federation['refuse'] = (request, reply, door, words) => {
+  const refuse: Federation['refuse'] = (request, reply, door, words, why) => {
     door.failed(request);
+    request.log.warn(
+      { event: 'federated_refused', protocol: method, correlation_id: request.correlationId, ...why },
+      'somebody who came from the provider was not signed in',
+    );
     // The provider's own words are for the log alone.
     return door.page(reply, 401, `${words} (${request.correlationId})`);
   };
@@ -66,17 +75,25 @@ export function federation(of: {
   return {
     refuse,
     left: (who) => note('federated_logout', who, 'somebody signed out whom the provider had signed in'),
-    async enter(request, reply, door, { name, words, endsMs, returnTo }) {
+    async enter(request, reply, door, { name, words, came, endsMs, returnTo }) {
       const subject = `${method}:${name}`;
-      if (!isSubjectOf(method, subject) || endsMs <= of.clock()) return refuse(request, reply, door, NAMED_OTHERWISE);
+      if (!isSubjectOf(method, subject) || endsMs <= of.clock())
+        return refuse(request, reply, door, NAMED_OTHERWISE, {
+          reason: 'the name cannot be recorded, or the proof is over',
+          came,
+        });
       const who = project(words, rules);
       // The provider says each time to which tenant somebody belongs: what he has open in another one is from before that, also where he is refused.
       await door.leftOthers({ subject, tenant: who.tenant });
       if ('refused' in who) {
         // What he has open from before he lost it ends with it.
         if (who.tenant !== null) await door.lost({ subject, tenant: who.tenant });
-        request.log.warn({ lacks: who.refused }, 'somebody whom the provider knows may not sign in');
-        return refuse(request, reply, door, LACKS[who.refused]);
+        return refuse(request, reply, door, LACKS[who.refused], {
+          reason: `by what the provider says there is no ${who.refused} for this person`,
+          lacks: who.refused,
+          principal: federatedPrincipal({ method, tenant: who.tenant ?? '', issuer, subject }),
+          came,
+        });
       }
       const { tenant, role } = who;
       await door.accept(reply, { subject, tenant, mode, role, endsMs });
@@ -92,6 +109,16 @@ export function federation(of: {
   };
 }
 
+/** How many values somebody's provider said under a name. */
+export const valuesIn = (said: unknown): number => (Array.isArray(said) ? said.length : said === undefined ? 0 : 1);
+
+export const NOT_BEGUN_HERE = 'This sign-in was not begun in this browser, or took too long. Begin it again.';
+/** The same for the log, which may say what the page has no words for. */
+export const notBegun = (cookie: string, isSent: boolean): Why => ({
+  reason: isSent
+    ? `the browser's cookie ${cookie} is changed, too old or of another sign-in`
+    : `the browser sent no cookie ${cookie}: it began elsewhere, or at another name of the console`,
+});
 const NAMED_OTHERWISE = 'The provider names you in a way that cannot be recorded, or for no longer than now.';
 const LACKS = {
   tenant: 'The provider says of no tenant here that you belong to it.',

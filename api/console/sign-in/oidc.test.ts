@@ -26,6 +26,7 @@ const RULES = {
   viewerGroups: ['viewers'],
   mfaValues: ['mfa'],
 };
+const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
 const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
   openOidcMode({
     issuer,
@@ -36,7 +37,7 @@ const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
     rules: RULES,
     decideToken: DECIDE,
     key: Buffer.alloc(32, 3),
-    logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
+    logger: logger(),
     clock: () => Date.now() + aheadMs,
     ...over,
   });
@@ -50,6 +51,7 @@ beforeEach(async () => {
     signIn: await mode(provider.issuer),
     decideToken: DECIDE,
     clock: () => Date.now() + aheadMs,
+    logger: logger(),
   });
 });
 afterEach(async () => {
@@ -165,8 +167,40 @@ describe('nobody is signed in', () => {
     const answer = await browser.get(back);
     expect(answer.status).toBe(401);
     expect(await browser.me()).toBeNull();
+    expect(lineOf(answer.text)).toMatchObject({ event: 'federated_refused', protocol: 'oidc' });
     return answer.text;
   }
+  /** The one line of the log under the id that a page shows. */
+  function lineOf(page: string): Record<string, unknown> {
+    const id = /\(([0-9a-f-]{36})\)/.exec(page)?.[1] ?? 'no id';
+    const lines = logged.split('\n').filter((line) => line.includes(id));
+    expect(lines).toHaveLength(1);
+    return JSON.parse(String(lines[0])) as Record<string, unknown>;
+  }
+
+  it('and the log says under the id of the page who came with how many values, and none of them', async () => {
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff', 'cooks'], amr: undefined } };
+    const browser = browserAt(console);
+    const factorless = lineOf(await refused(browser, await atProvider(browser)));
+    expect(factorless).toMatchObject({ lacks: 'mfa', came: { org_id: 1, groups: 2, amr: 0 } });
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff', 'cooks'] } };
+    const other = browserAt(console);
+    const roleless = lineOf(await refused(other, await atProvider(other)));
+    expect(roleless).toMatchObject({
+      lacks: 'role',
+      principal: expect.stringMatching(/^oidc:acme:[0-9a-f]{16}:[0-9a-f]{32}$/),
+      came: { org_id: 1, groups: 2, amr: 2 },
+    });
+    expect(JSON.stringify(roleless)).not.toMatch(/ada|staff|cooks/);
+  });
+
+  it('and the log says of a browser that did not begin whether it sent the cookie', async () => {
+    const back = await atProvider(browserAt(console));
+    expect(lineOf(await refused(browserAt(console), back))['reason']).toMatch(/sent no cookie gate_console_sign_in/);
+    const other = browserAt(console);
+    other.cookies.set('gate_console_sign_in', 'made.up');
+    expect(lineOf(await refused(other, back))['reason']).toMatch(/cookie gate_console_sign_in is changed/);
+  });
 
   it.each<[string, Forge]>([
     ['another nonce', (claims) => ({ ...claims, nonce: 'another' })],

@@ -10,7 +10,7 @@ import { errorText } from '../../../domain/errors.js';
 import { roomFor } from '../../../domain/room-for.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
-import { federation } from './federated.js';
+import { federation, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } from './federated.js';
 import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
@@ -148,30 +148,33 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   async function entered(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     door.throttle(request);
-    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
-    const from = readBegun(request.cookies[COOKIE]);
+    const refuse = (words: string, why: Why): FastifyReply => people.refuse(request, reply, door, words, why);
+    const kept = request.cookies[COOKIE];
+    const from = readBegun(kept);
     reply.clearCookie(COOKIE, cookie);
-    if (from === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    if (from === null) return refuse(NOT_BEGUN_HERE, notBegun(COOKIE, kept !== undefined));
     let claimed: Readonly<Record<string, unknown>>;
     try {
       claimed = await claimsOf(request, from.seed);
     } catch (error) {
-      request.log.warn({ reason: errorText(error) }, 'a sign-in by the provider was refused');
+      const reason = errorText(error);
       // Otherwise its outage would close the way for everybody of this address, for a minute after it is back.
       if (isProviderAway(error)) {
         door.providerAway();
+        request.log.warn({ reason, correlation_id: request.correlationId }, 'the provider does not answer');
         return door.page(
           reply,
           503,
           `The provider does not answer. Begin again in a moment. (${request.correlationId})`,
         );
       }
-      return refuse('The provider did not prove who you are. Begin again.');
+      return refuse('The provider did not prove who you are. Begin again.', { reason });
     }
     const said = (claim: string): unknown => (Object.hasOwn(claimed, claim) ? claimed[claim] : undefined);
     return people.enter(request, reply, door, {
       name: String(claimed['sub']),
       words: { tenant: said(claims.tenant), groups: said(claims.groups), mfa: said(claims.mfa) },
+      came: Object.fromEntries(Object.values(claims).map((claim) => [claim, valuesIn(said(claim))])),
       endsMs: Number(claimed['exp']) * 1_000,
       returnTo: from.returnTo,
     });

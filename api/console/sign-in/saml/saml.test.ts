@@ -47,6 +47,7 @@ let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
+const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
 const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
@@ -57,7 +58,7 @@ const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemor
     decideToken: DECIDE,
     sessionMs: SESSION_MS,
     memory,
-    logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
+    logger: logger(),
     clock,
     ...over,
   });
@@ -75,7 +76,7 @@ beforeEach(async () => {
   provider.metadata = (xml) => xml;
   folder = mkdtempSync(join(tmpdir(), 'gate-saml-'));
   memory = await openMemory();
-  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
 });
 afterEach(async () => {
   await console.close();
@@ -107,6 +108,7 @@ async function refused(forge: Forge): Promise<string> {
   expect(status).toBe(401);
   expect(await browser.me()).toBeNull();
   expect(browser.cookies.has('gate_console_session')).toBe(false);
+  expect(lineOf(text)).toMatchObject({ event: 'federated_refused', protocol: 'saml', reason: expect.any(String) });
   return text;
 }
 /** What was logged of an event, but for when and in which words. */
@@ -117,6 +119,13 @@ const written = (named: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ event }) => event === named)
     .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
+/** The one line of the log under the id that a page shows. */
+function lineOf(page: string): Record<string, unknown> {
+  const id = /\(([0-9a-f-]{36})\)/.exec(page)?.[1] ?? 'no id';
+  const lines = logged.split('\n').filter((line) => line.includes(id));
+  expect(lines).toHaveLength(1);
+  return JSON.parse(String(lines[0])) as Record<string, unknown>;
+}
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
@@ -522,7 +531,7 @@ describe('an answer', () => {
     await console.close();
     await memory.close();
     memory = await openMemory();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
     await refused(again);
     await signedIn();
   });
@@ -554,7 +563,9 @@ describe('an answer', () => {
 
   it('in another browser than the one that began is refused', async () => {
     const form = provider.answer(await begun(browserAt(console)));
-    expect(await sent(browserAt(console), form)).toMatchObject({ status: 401 });
+    const elsewhere = await sent(browserAt(console), form);
+    expect(elsewhere).toMatchObject({ status: 401 });
+    expect(lineOf(elsewhere.text)['reason']).toContain('sent no cookie gate_console_saml');
     const other = browserAt(console);
     const to = await begun(browserAt(console));
     await begun(other);

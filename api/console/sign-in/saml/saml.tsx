@@ -8,7 +8,7 @@ import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/sam
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
-import { federation } from '../federated.js';
+import { federation, NOT_BEGUN_HERE, notBegun, type Why } from '../federated.js';
 import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
@@ -110,20 +110,20 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       door.failed(request);
       throw new GateError('invalid_request', 'The form of a SAML answer is SAMLResponse and RelayState, each once.');
     }
-    const refuse = (words: string): Came => ({ refusal: people.refuse(request, reply, door, words) });
-    const begun = await memory.take(form.relayState, request.cookies[COOKIE] ?? '');
-    if (begun === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    const refuse = (words: string, why: Why): Came => ({
+      refusal: people.refuse(request, reply, door, words, why),
+    });
+    const kept = request.cookies[COOKIE];
+    const begun = await memory.take(form.relayState, kept ?? '');
+    if (begun === null) return refuse(NOT_BEGUN_HERE, notBegun(COOKIE, kept !== undefined));
     let proved: Said;
     try {
       proved = await said(form.response, begun.requestId);
     } catch (error) {
-      request.log.warn({ reason: errorText(error) }, 'a sign-in by SAML was refused');
-      return refuse(UNPROVED);
+      return refuse(UNPROVED, { reason: errorText(error) });
     }
-    if (!(await memory.isFirst({ issuer, id: proved.id, untilMs: proved.untilMs }))) {
-      request.log.warn('a SAML assertion came a second time');
-      return refuse(UNPROVED);
-    }
+    if (!(await memory.isFirst({ issuer, id: proved.id, untilMs: proved.untilMs })))
+      return refuse(UNPROVED, { reason: 'the assertion came a second time' });
     return { proved, returnTo: begun.returnTo };
   }
 
@@ -142,6 +142,9 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         groups: attributes.groups.flatMap(values),
         mfa: values(attributes.mfa),
       },
+      came: Object.fromEntries(
+        [attributes.tenant, ...attributes.groups, attributes.mfa].map((name) => [name, values(name).length]),
+      ),
       endsMs: Math.min(proved.endsMs ?? longest, longest),
       returnTo,
     });
