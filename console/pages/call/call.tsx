@@ -17,7 +17,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import type { Page, Shown, Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
@@ -32,78 +32,88 @@ const MOST_CHARACTERS = 100_000;
 export const CALL: Page = {
   path: '/audit/correlation/:cid',
   role: 'viewer',
-  async show({ params, query, services, nowMs, csrf, about, has, mayPost }) {
-    const id = params['cid'] ?? '';
-    const isId = isUuid(id);
-    const [rows, review] = isId
-      ? await Promise.all([
-          settled('The ledger', services.ledger.call(id)),
-          settled('The review service', services.hil.byCorrelation(id)),
-        ])
-      : ([
-          { ok: true, value: [] },
-          { ok: true, value: null },
-        ] as const);
-    const all = rows.ok ? rows.value : [];
-    // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
-    const asked = all.find(
-      (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
-    );
-    // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
-    const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
-    const [request, facts, policies] = await Promise.all([
-      asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
-      judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
-      // Without the policy engine the words stand there without a way to their rules.
-      spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
-    ]);
-    const rulesOf = policies ? rulesThatSay(policies) : () => [];
-    const isEmpty = rows.ok && all.length === 0;
-    const again =
-      query['judged'] === 'again' && all.length > 0
-        ? await settled('The ledger or the policy engine', services.judgedAgain(id))
-        : null;
-    return {
-      title: `Call ${id.slice(0, 8)}`,
-      ...(isEmpty && { status: 404 }),
-      body: (
-        <section class="call">
-          <h1>
-            Call <Id id={id} />
-          </h1>
-          <OrAway of={rows}>
-            {(found) =>
-              found.length === 0 ? (
-                <Empty>The ledger has no row of this call in your tenant.</Empty>
-              ) : (
-                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} facts={facts} />
-              )
-            }
-          </OrAway>
-          {!isEmpty && (
-            <>
-              <OrAway of={review}>
-                {(row) => row && <Review row={row} nowMs={nowMs} mayNote={mayPost('/hil/:id/note')} />}
-              </OrAway>
-              {request && (
-                <Request
-                  of={request}
-                  method={textOf(asked?.policy_decision?.['rpc_method'])}
-                  rows={all}
-                  facts={facts}
-                />
-              )}
-              {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
-              {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
-              {all.length > 0 && mayPost('/cases') && <IntoCase id={id} csrf={csrf} />}
-              {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
-            </>
-          )}
-        </section>
-      ),
-    };
+  show: (visit) => callShown(visit, visit.params['cid'] ?? ''),
+};
+
+/** The same by an id that somebody typed: the call's, or its review's, which its agent was told beside it. */
+export const FIND_CALL: Page = {
+  path: '/audit/correlation',
+  role: 'viewer',
+  async show(visit) {
+    const id = (visit.query['id'] ?? '').trim().toLowerCase();
+    const review = isUuid(id) ? await settled('The review service', visit.services.hil.row(id)) : null;
+    return callShown(visit, review?.ok && review.value ? review.value.correlation_id : id);
   },
 };
+
+async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: Visit, id: string): Promise<Shown> {
+  const isId = isUuid(id);
+  const [rows, review] = isId
+    ? await Promise.all([
+        settled('The ledger', services.ledger.call(id)),
+        settled('The review service', services.hil.byCorrelation(id)),
+      ])
+    : ([
+        { ok: true, value: [] },
+        { ok: true, value: null },
+      ] as const);
+  const all = rows.ok ? rows.value : [];
+  // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
+  const asked = all.find(
+    (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
+  );
+  // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
+  const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
+  const [request, facts, policies] = await Promise.all([
+    asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
+    judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
+    // Without the policy engine the words stand there without a way to their rules.
+    spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
+  ]);
+  const rulesOf = policies ? rulesThatSay(policies) : () => [];
+  const isEmpty = rows.ok && all.length === 0;
+  const again =
+    query['judged'] === 'again' && all.length > 0
+      ? await settled('The ledger or the policy engine', services.judgedAgain(id))
+      : null;
+  return {
+    title: `Call ${id.slice(0, 8)}`,
+    ...(isEmpty && { status: 404 }),
+    body: (
+      <section class="call">
+        <h1>
+          Call <Id id={id} />
+        </h1>
+        <OrAway of={rows}>
+          {(found) =>
+            found.length === 0 ? (
+              <Empty>
+                No call has this id in your tenant. An id has 36 characters, as an agent is told it, with its dashes.{' '}
+                <a href="/audit">Find a call by its agent, tool or time</a>
+              </Empty>
+            ) : (
+              <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} facts={facts} />
+            )
+          }
+        </OrAway>
+        {!isEmpty && (
+          <>
+            <OrAway of={review}>
+              {(row) => row && <Review row={row} nowMs={nowMs} mayNote={mayPost('/hil/:id/note')} />}
+            </OrAway>
+            {request && (
+              <Request of={request} method={textOf(asked?.policy_decision?.['rpc_method'])} rows={all} facts={facts} />
+            )}
+            {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
+            {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
+            {all.length > 0 && mayPost('/cases') && <IntoCase id={id} csrf={csrf} />}
+            {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
+          </>
+        )}
+      </section>
+    ),
+  };
+}
 
 const newest = (rows: readonly LedgerEntry[], ...kinds: readonly string[]): LedgerEntry | undefined =>
   rows.findLast((row) => kinds.includes(row.event_kind ?? ''));
