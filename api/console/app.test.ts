@@ -1199,7 +1199,7 @@ describe('the list', () => {
     for (const id of [row.id, row.correlation_id, REQUEST]) {
       const { text } = await (await fixture.browser()).get(`/hil?q=${id}`);
       expect(listOf(text)).toEqual([]);
-      expect(text).toContain('No call has this id');
+      expect(text).toContain('No call that waits or waited has this id');
     }
   });
 

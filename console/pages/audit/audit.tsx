@@ -56,7 +56,13 @@ export const AUDIT: Page = {
         <section class="audit">
           <h1>Audit</h1>
           <Chain of={await chain} nowMs={nowMs} />
-          <form class="filter" method="get" action="/audit" role="search">
+          <form class="filter" method="get" action="/audit/correlation" role="search" aria-label="A call by its id">
+            <label>
+              Call <input name="id" required size={36} placeholder="the id that its agent was told" />
+            </label>
+            <button type="submit">Open</button>
+          </form>
+          <form class="filter" method="get" action="/audit" role="search" aria-label="Rows">
             <label>
               Agent <input name="agent" value={said.agent ?? ''} placeholder="* for any characters" data-search />
             </label>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -49,21 +50,42 @@ function Ticking({
   );
 }
 
+/** Of a whole id that no call under review has: what the ledger has of it. */
+function NotReviewed({ id, of }: { readonly id: string; readonly of: Settled<readonly LedgerEntry[]> }) {
+  if (!of.ok)
+    return (
+      <Empty>
+        No call that waits or waited has this id. {of.service}, which has the others, is away: <Foreign text={of.why} />
+        .
+      </Empty>
+    );
+  if (of.value.length === 0) return <Empty>No call has this id, or it is past its retention.</Empty>;
+  return (
+    <Empty>
+      This call never waited for a person, or its review is past its retention.{' '}
+      <a href={`/audit/correlation/${id}`}>Its story in the ledger</a>
+    </Empty>
+  );
+}
+
 export function List({
   visit,
   listed,
+  inLedger,
   query,
   selected,
   ticked,
 }: {
   readonly visit: Visit;
   readonly listed: Settled<QueuePage>;
+  /** Rows of the call whose whole id is looked for, where it has no review; `null`: nobody asked for any. */
+  readonly inLedger: Settled<readonly LedgerEntry[]> | null;
   readonly query: QueueQuery;
   readonly selected: PendingRequest | null;
   readonly ticked: readonly string[];
 }) {
   const picks = query.status === 'pending' && visit.mayPost('/hil/bulk');
-  const isById = soughtId(query) !== null;
+  const sought = soughtId(query);
   return (
     <section class="list" aria-label="Calls">
       <h1>
@@ -103,13 +125,12 @@ export function List({
           {({ items, next_cursor, searched_to }) => {
             // Before the end of the list. How far, is not told where the last row has no time: then it has fewer than a page has.
             const stopped = next_cursor !== null && (searched_to !== null || items.length < ROWS);
+            if (sought !== null && inLedger !== null) return <NotReviewed id={sought} of={inLedger} />;
             return items.length === 0 && next_cursor === null && !query.cursor ? (
               <Empty>
-                {isById
-                  ? 'No call has this id, or its row is past its retention.'
-                  : query.status === 'pending' && !query.q && !query.riskTier
-                    ? 'Nothing waits. A call that policy parks appears here by itself.'
-                    : 'None. Show another status, or take the filter away. A whole id is found in any status.'}
+                {query.status === 'pending' && !query.q && !query.riskTier
+                  ? 'Nothing waits. A call that policy parks appears here by itself.'
+                  : 'None. Show another status, or take the filter away. A whole id is found in any status.'}
               </Empty>
             ) : (
               <>

@@ -45,6 +45,12 @@ export async function queueShown(
   const { query, listed, misread } = isDetailAlone
     ? { query: wanted, listed: null, misread: null }
     : await listOf(visit, wanted, isListAlone);
+  const sought = soughtId(query);
+  // Not every call waited for a person.
+  const inLedger =
+    sought !== null && listed?.ok && listed.value.items.length === 0
+      ? await settled('The ledger', visit.services.ledger.call(sought))
+      : null;
   const first = isListAlone ? null : (id ?? (listed?.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
@@ -77,7 +83,14 @@ export async function queueShown(
           </div>
         )}
         {listed && (
-          <List visit={visit} listed={listed} query={query} selected={found} ticked={refused?.all('id') ?? []} />
+          <List
+            visit={visit}
+            listed={listed}
+            inLedger={inLedger}
+            query={query}
+            selected={found}
+            ticked={refused?.all('id') ?? []}
+          />
         )}
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
