@@ -688,6 +688,18 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The agent renewed as often as it may since a person let it in; open a recovery, which lets it in anew.',
   },
+  caller_not_allowed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'A bootstrap certificate counts for `POST /workload-svid` alone, and there only for a workload that is pinned with it; nor has a service any certificate but those of identity renewed.',
+  },
+  issuance_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The request id is of another request, or what was shown counts no more: `reason` says which. Ask with a new id, key and the current certificate; without one, an operator opens a recovery.',
+  },
   bootstrap_not_available: {
     status: 409,
     retry: 'no',

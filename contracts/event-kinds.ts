@@ -44,6 +44,8 @@ export const EVENT_KINDS = [
   'identity.svid_renewed',
   'svid.revoked',
   'agent.svid_recovery_opened',
+  'svid.workload_refreshed',
+  'workload.svid_recovery_opened',
   'identity.grant_issued',
   'tenant.provisioned',
   'tenant.final_export',

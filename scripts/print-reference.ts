@@ -182,6 +182,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'An agent got its next certificate with the one that it had; of both the id, of the new one serial and fingerprint.',
   'svid.revoked': 'A certificate of an agent was taken back; by whom. Its sidecar has the reason.',
   'agent.svid_recovery_opened': 'An agent may get a first certificate again; by whom. Its sidecar has the reason.',
+  'svid.workload_refreshed':
+    'A service got its next certificate: from which it had before, or from its bootstrap certificate (`caller_kind`), and until when it counts.',
+  'workload.svid_recovery_opened':
+    'A service may use its bootstrap certificate once more; by whom. Its sidecar has the reason.',
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',
   'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',

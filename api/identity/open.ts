@@ -4,6 +4,7 @@ import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_SETTINGS } from '../../config/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
@@ -51,6 +52,9 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     spiffe_sequence: await needed('the store of identity', store.bundleSequence(bundleDigest(keys))),
     spiffe_refresh_hint: REFRESH_HINT_SECONDS,
   };
+  const { workloadsFile } = own;
+  const pinned = workloadsFile === undefined ? () => Promise.resolve([]) : () => readPinnedWorkloads(workloadsFile);
+  await needed('GATE_IDENTITY_WORKLOADS_FILE', pinned());
   const { adminToken: token, deploymentTenant: tenant } = own;
   const administratorOf = administrators(token !== undefined && tenant !== undefined ? { token, tenant } : null);
   return {
@@ -67,6 +71,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           bundle,
           tokenKeys,
           administratorOf,
+          pinned,
         }),
         own,
       ),

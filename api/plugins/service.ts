@@ -5,7 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
-import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { hostsOf, isBootstrapCertificate, parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -192,8 +192,9 @@ export function createService(options: ServiceOptions): Service {
     const seen = seenBy(request);
     // The certificates of services come from elsewhere than those of agents.
     const fault = (seen.caller?.kind === 'agent' ? standing?.faultOf(seen.caller.fingerprint) : null) ?? null;
-    request.caller = fault === null ? seen.caller : null;
-    request.certificateFault = fault ?? seen.fault;
+    const isBootstrap = seen.caller?.bootstrap === true && request.routeOptions.config.bootstrap !== true;
+    request.caller = fault === null && !isBootstrap ? seen.caller : null;
+    request.certificateFault = isBootstrap ? BOOTSTRAP_ONLY() : (fault ?? seen.fault);
     noteCaller(request);
     // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
@@ -306,6 +307,8 @@ type Seen =
 
 const nobody = (why: string): Seen => ({ caller: null, fault: new GateError('caller_spiffe_missing', why) });
 const NO_CERTIFICATE = nobody('the connection shows no client certificate');
+const BOOTSTRAP_ONLY = () =>
+  new GateError('caller_not_allowed', 'a bootstrap certificate counts for POST /workload-svid of identity alone');
 const OVER = nobody('the client certificate has ended; connect with the next one');
 
 const resolvedBy =
@@ -368,7 +371,14 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   const caller: Caller =
     identity.kind === 'service'
-      ? { kind: 'service', spiffe: identity.spiffe, callerId: `service-${identity.service}`, fingerprint }
+      ? {
+          kind: 'service',
+          spiffe: identity.spiffe,
+          callerId: `service-${identity.service}`,
+          fingerprint,
+          bootstrap: isBootstrapCertificate(certificate),
+          hosts: hostsOf(certificate),
+        }
       : {
           kind: 'agent',
           spiffe: identity.spiffe,

@@ -59,6 +59,8 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'identity.svid_renewed': 'gate',
   'svid.revoked': 'gate',
   'agent.svid_recovery_opened': 'gate',
+  'svid.workload_refreshed': 'gate',
+  'workload.svid_recovery_opened': 'gate',
   'identity.grant_issued': 'agent',
   'tenant.provisioned': 'gate',
   'tenant.final_export': 'gate',
