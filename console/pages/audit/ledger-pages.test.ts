@@ -591,7 +591,9 @@ describe("an agent's narrative", () => {
     await append({ policy_decision: { outcome: 'deny', reasons: ['No'] }, authorized: false });
     const found = await text('/audit/agents/agent-a/narrative?window=1d');
     expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
+    expect(found).toMatch(/aria-label="Calls by hour"/);
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
+    expect(await text('/audit/agents/agent-a/narrative')).toMatch(/aria-label="Calls by day"/);
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('only 1d, 7d, 30d, 90d: 7d is shown');
   });

@@ -51,7 +51,7 @@ export const NARRATIVE: Page = {
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>
                     <Table
-                      label="Calls by day"
+                      label={`Calls by ${sparkline.bucket}`}
                       heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}
                     >
                       {sparkline.points
