@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Foreign } from './parts.js';
 
 interface Refused {
   readonly refused?: string | undefined;
@@ -138,20 +139,49 @@ export const RegisterPasskey = () => (
   </section>
 );
 
-/** `issuer` is where the browser goes. */
+/** `issuer` is where the browser goes. `as`: whom the provider named, who was refused, and which page was wanted. */
 export const SignInByProvider = ({
   refused,
   issuer,
   start,
-}: Refused & { readonly issuer: string; readonly start: string }) => (
-  <SignIn refused={refused}>
-    <p>
-      Your organisation's sign-in is at <code>{issuer}</code>.
-    </p>
-    <p>
-      <a class="button act" href={start}>
-        Sign in there
-      </a>
-    </p>
-  </SignIn>
-);
+  as,
+}: Refused & {
+  readonly issuer: string;
+  readonly start: string;
+  readonly as?: { readonly name: string; readonly returnTo: string } | null;
+}) => {
+  const wanted = as ? { return_to: as.returnTo } : {};
+  // The provider's own session would bring the same person back, without a question.
+  const another = `${start}?${new URLSearchParams({ another: '1', ...wanted }).toString()}`;
+  if (as)
+    return (
+      <SignIn refused={refused}>
+        <p>
+          <code>{issuer}</code> says that you are <Foreign text={as.name} />.
+        </p>
+        <p class="actions">
+          <a class="button act" href={another}>
+            Sign in as somebody else
+          </a>{' '}
+          <a class="button" href={`${start}?${new URLSearchParams(wanted).toString()}`}>
+            Try again
+          </a>
+        </p>
+      </SignIn>
+    );
+  return (
+    <SignIn refused={refused}>
+      <p>
+        Your organisation's sign-in is at <code>{issuer}</code>.
+      </p>
+      <p class="actions">
+        <a class="button act" href={start}>
+          Sign in there
+        </a>{' '}
+        <a class="button" href={another}>
+          Sign in as somebody else
+        </a>
+      </p>
+    </SignIn>
+  );
+};

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
 import type { Logger } from 'pino';
 import type { SignedIn } from '../../../adapters/console/session-store.js';
 import { isSubjectOf } from '../../../domain/review/vouching.js';
@@ -24,7 +25,7 @@ export interface Proved {
 export interface Federation {
   /** Signs somebody in whom the provider proved, or says why not. */
   enter(request: FastifyRequest, reply: FastifyReply, door: Door, proved: Proved): Promise<FastifyReply>;
-  /** Whoever proved nothing. The page says `words`; the log says `why` as well, under the page's id. */
+  /** Whoever proved nothing. The page says `words`, the log `why` under the page's id. */
   refuse(request: FastifyRequest, reply: FastifyReply, door: Door, words: string, why: Why): FastifyReply;
   readonly personOf: SignInMode['personOf'];
   readonly left: NonNullable<SignInMode['left']>;
@@ -33,6 +34,9 @@ export interface Federation {
 /** What the log is told of a refusal: in words, and what else there is to know. */
 export type Why = { readonly reason: string } & Readonly<Record<string, unknown>>;
 
+/** Whom the provider named, and which page was wanted: shown to that person, who cannot get in as another one otherwise. */
+export type Named = Pick<Proved, 'name' | 'returnTo'>;
+
 /** What is the same for every provider (docs/architecture/console.md#federated): who its people are here, and what is written of them. */
 export function federation(of: {
   readonly method: 'oidc' | 'saml';
@@ -40,6 +44,8 @@ export function federation(of: {
   /** What of the provider's words is read. */
   readonly reads: unknown;
   readonly rules: ProjectionRules;
+  /** The page on which people sign in, with a refusal; `as` whom the provider named, where it named somebody. */
+  readonly page: (refused: string, as: Named | null) => VNode;
   readonly decideToken: string;
   readonly logger: Logger;
   readonly clock: () => number;
@@ -59,41 +65,50 @@ export function federation(of: {
       mfaValues,
     ]),
   );
-  const refuse: Federation['refuse'] = (request, reply, door, words, why) => {
+  const told = (
+    [request, reply, door]: readonly [FastifyRequest, FastifyReply, Door],
+    words: string,
+    why: Why,
+    as: Named | null,
+  ): FastifyReply => {
     door.failed(request);
     request.log.warn(
       { event: 'federated_refused', protocol: method, correlation_id: request.correlationId, ...why },
       'somebody who came from the provider was not signed in',
     );
     // The provider's own words are for the log alone.
-    return door.page(reply, 401, `${words} (${request.correlationId})`);
+    const body = of.page(`${words} (${request.correlationId})`, as);
+    return door.show(reply, { title: 'Sign in', status: 401, body });
   };
   const note = (event: string, { subject, tenant, role }: Omit<SignedIn, 'mode'>, words: string): void => {
     const principal = federatedPrincipal({ method, tenant, issuer, subject });
     logger.info({ event, protocol: method, principal, tenant, role }, words);
   };
   return {
-    refuse,
+    refuse: (request, reply, door, words, why) => told([request, reply, door], words, why, null),
     left: (who) => note('federated_logout', who, 'somebody signed out whom the provider had signed in'),
     async enter(request, reply, door, { name, words, came, endsMs, returnTo }) {
       const subject = `${method}:${name}`;
       if (!isSubjectOf(method, subject) || endsMs <= of.clock())
-        return refuse(request, reply, door, NAMED_OTHERWISE, {
-          reason: 'the name cannot be recorded, or the proof is over',
-          came,
-        });
+        return told(
+          [request, reply, door],
+          NAMED_OTHERWISE,
+          { reason: 'the name cannot be recorded, or the proof is over', came },
+          null,
+        );
       const who = project(words, rules);
       // The provider says each time to which tenant somebody belongs: what he has open in another one is from before that, also where he is refused.
       await door.leftOthers({ subject, tenant: who.tenant });
       if ('refused' in who) {
         // What he has open from before he lost it ends with it.
         if (who.tenant !== null) await door.lost({ subject, tenant: who.tenant });
-        return refuse(request, reply, door, LACKS[who.refused], {
+        const why = {
           reason: `by what the provider says there is no ${who.refused} for this person`,
           lacks: who.refused,
           principal: federatedPrincipal({ method, tenant: who.tenant ?? '', issuer, subject }),
           came,
-        });
+        };
+        return told([request, reply, door], LACKS[who.refused], why, { name, returnTo });
       }
       const { tenant, role } = who;
       await door.accept(reply, { subject, tenant, mode, role, endsMs });

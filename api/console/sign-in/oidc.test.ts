@@ -194,6 +194,21 @@ describe('nobody is signed in', () => {
     expect(JSON.stringify(roleless)).not.toMatch(/ada|staff|cooks/);
   });
 
+  it('and is told as whom the provider named him, with a way to it that asks who somebody is', async () => {
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff'] } };
+    const browser = browserAt(console);
+    const page = await refused(browser, await atProvider(browser));
+    expect(page).toContain('says that you are <bdi class="foreign">ada</bdi>');
+    const link = /href="([^"]*another=1[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? 'no link';
+    const to = new URL(String((await browser.get(link)).location));
+    expect(to.searchParams.get('prompt')).toBe('login');
+    provider.person = { sub: 'bob', claims: ADA };
+    const back = await provider.walk(to.href, BACK);
+    expect(await browser.get(back.slice(CONSOLE_AT.length))).toMatchObject({ status: 303, location: '/audit' });
+    expect(await browser.me()).toMatchObject({ name: 'oidc:bob' });
+    expect(new URL(String((await browser.get('/auth/oidc/login')).location)).searchParams.has('prompt')).toBe(false);
+  });
+
   it('and the log says of a browser that did not begin whether it sent the cookie', async () => {
     const back = await atProvider(browserAt(console));
     expect(lineOf(await refused(browserAt(console), back))['reason']).toMatch(/sent no cookie gate_console_sign_in/);

@@ -10,7 +10,7 @@ import { errorText } from '../../../domain/errors.js';
 import { roomFor } from '../../../domain/room-for.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
-import { federation, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } from './federated.js';
+import { federation, type Named, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } from './federated.js';
 import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
@@ -66,7 +66,13 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
   if (keysAt === undefined) throw new Error('it names no keys (jwks_uri)');
   if (endAt === undefined) throw new Error('it signs nobody out (end_session_endpoint)');
 
-  const people = federation({ ...options, method: NAME, reads: [clientId, claims] });
+  const page = (refused: string | undefined, as: Named | null) => (
+    <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" as={as} />
+  );
+  // Every provider has to know `login`; the other one asks for no password where somebody is signed in twice.
+  const prompts = provider['prompt_values_supported'];
+  const prompt = Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login';
+  const people = federation({ ...options, method: NAME, reads: [clientId, claims], page });
   const own = (path: string): string => new URL(path, consoleUrl).href;
   const secure = new URL(consoleUrl).protocol === 'https:';
   const cookie = { path: '/auth/oidc', httpOnly: true, sameSite: 'lax', secure } as const;
@@ -182,7 +188,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
-    body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
+    body: (refused) => page(refused, null),
     personOf: people.personOf,
     left: people.left,
     routes(app, door) {
@@ -196,7 +202,8 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       });
       app.get('/auth/oidc/login', async (request, reply) => {
         door.throttle(request);
-        const kept = begun(ownPath((request.query as { readonly return_to?: unknown }).return_to));
+        const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
+        const kept = begun(ownPath(wanted));
         const seed = readBegun(kept)?.seed ?? '';
         const to = client.buildAuthorizationUrl(configuration, {
           redirect_uri: own(CALLBACK),
@@ -205,6 +212,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
           nonce: derived('nonce', seed),
           code_challenge: await client.calculatePKCECodeChallenge(derived('verifier', seed)),
           code_challenge_method: 'S256',
+          ...(another !== undefined && { prompt }),
         });
         return reply.setCookie(COOKIE, kept, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to.href, 303);
       });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
@@ -513,6 +514,22 @@ describe('nobody is signed in by an answer', () => {
   ])('with %s', async (_what, over) => {
     provider.person = { nameId: 'ada', attributes: { ...ADA, ...over } };
     await refused({});
+  });
+});
+
+describe('whoever was refused', () => {
+  it('is told as whom, and comes in as somebody else, whom the provider is made to ask', async () => {
+    provider.person = { nameId: 'ada', attributes: { ...ADA, groups: ['staff'] } };
+    const page = await refused({});
+    expect(page).toContain('says that you are <bdi class="foreign">ada</bdi>');
+    const link = /href="([^"]*another=1[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? 'no link';
+    const browser = browserAt(console);
+    const to = String((await browser.get(link)).location);
+    const asked = inflateRawSync(Buffer.from(new URL(to).searchParams.get('SAMLRequest') ?? '', 'base64')).toString();
+    expect(asked).toContain('ForceAuthn="true"');
+    provider.person = { nameId: 'bob', attributes: ADA };
+    expect(await sent(browser, provider.answer(to))).toMatchObject({ status: 303, location: '/audit' });
+    expect(await browser.me()).toMatchObject({ name: 'saml:bob' });
   });
 });
 

@@ -8,7 +8,7 @@ import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/sam
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
-import { federation, NOT_BEGUN_HERE, notBegun, type Why } from '../federated.js';
+import { federation, type Named, NOT_BEGUN_HERE, notBegun, type Why } from '../federated.js';
 import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
@@ -58,13 +58,17 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
   const { entityId, acsUrl, attributes, memory, clock } = options;
   const provider = await metadataAt(options.metadataUrl, clock());
   const issuer = provider.entityId;
-  const people = federation({ ...options, method: NAME, issuer, reads: attributes });
+  const page = (refused: string | undefined, as: Named | null) => (
+    <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" as={as} />
+  );
+  const people = federation({ ...options, method: NAME, issuer, reads: attributes, page });
   // The answer is a form on the provider's page: only a cookie for every site comes with it.
   const cookie = { path: '/auth/saml', httpOnly: true, sameSite: 'none', secure: true } as const;
   const newId = (): string => randomBytes(32).toString('base64url');
 
-  const saml = (requestId: string, signed: Signed): SAML =>
+  const saml = (requestId: string, signed: Signed, forceAuthn = false): SAML =>
     new SAML({
+      forceAuthn,
       issuer: entityId,
       callbackUrl: acsUrl,
       entryPoint: provider.signOnUrl,
@@ -152,7 +156,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
-    body: (refused) => <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" />,
+    body: (refused) => page(refused, null),
     personOf: people.personOf,
     left: people.left,
     answersAt: ACS_PATH,
@@ -176,9 +180,10 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         // Two pages of one browser may both be on the way.
         const browser = COOKIE_FORM.test(kept) ? kept : newId();
         const [relayState, requestId] = [newId(), `_${newId()}`];
-        const returnTo = ownPath((request.query as { readonly return_to?: unknown }).return_to);
+        const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
+        const returnTo = ownPath(wanted);
         const unsigned = { response: false, assertion: false };
-        const to = await saml(requestId, unsigned).getAuthorizeUrlAsync(relayState, undefined, {});
+        const to = await saml(requestId, unsigned, another !== undefined).getAuthorizeUrlAsync(relayState, undefined, {});
         await memory.begin(relayState, { requestId, browser, returnTo });
         return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
       });
