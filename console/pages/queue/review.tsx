@@ -21,6 +21,7 @@ export function Review({
   row,
   lately,
   said,
+  keyless,
   visit,
   query,
   reason,
@@ -29,6 +30,8 @@ export function Review({
   readonly lately: Settled<readonly PendingRequest[]>;
   /** `null`: of a call that was decided. */
   readonly said: SaidOfIt | null;
+  /** An approval takes a passkey, and the person has none. */
+  readonly keyless: boolean;
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
@@ -101,7 +104,7 @@ export function Review({
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && (
-        <Forms row={row} effect={said?.effect ?? null} visit={visit} query={query} reason={reason} />
+        <Forms row={row} effect={said?.effect ?? null} keyless={keyless} visit={visit} query={query} reason={reason} />
       )}
       <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
         <Similar row={row} lately={lately} visit={visit} />
