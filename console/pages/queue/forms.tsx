@@ -10,6 +10,7 @@ import { linkIn, listAddress, listField } from './list-address.js';
 export function Forms({
   row,
   effect,
+  keyless,
   visit,
   query,
   reason,
@@ -19,6 +20,8 @@ export function Forms({
   readonly row: PendingRequest;
   /** What an approval does, in words. */
   readonly effect: string | null;
+  /** An approval takes a passkey, and the person has none. */
+  readonly keyless: boolean;
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   /** What was typed before, in a form that was refused. */
@@ -34,11 +37,15 @@ export function Forms({
   const large = !readable(row).isWhole;
   const several = row.required_approvers ?? 1;
   const folded = foldedIn(row);
+  const lacksKey = keyless && !large && !mine;
   const whyNot = large
     ? 'The call is too large to be read here.'
     : mine
       ? `You have approved it; it waits for somebody else (${row.approvals?.length ?? 0} of ${several}).`
-      : null;
+      : lacksKey
+        ? 'It is approved with a passkey, and you have registered none:'
+        : null;
+  const signs = visit.passkeyFor(row.approval_tier);
   const fields = (
     <>
       <Csrf token={csrf} />
@@ -53,7 +60,7 @@ export function Forms({
     <section class="decide" aria-label="Decide">
       <form method="post" action={`/hil/${row.id}/deny`}>
         {fields}
-        <Signature needed={visit.passkeyFor(row.approval_tier)} />
+        <Signature needed={signs} />
         <label for="reason" class="vh">
           Reason, which its agent is told
         </label>
@@ -130,14 +137,15 @@ export function Forms({
         </p>
       )}
       {effect && whyNot === null && <p class="dim">{effect}</p>}
+      {signs && whyNot === null && <p class="dim">To approve it your passkey is asked for.</p>}
       {several > 1 && (
         <p id="not-changed" class="dim">
           {notChanged(several)}
         </p>
       )}
       {whyNot && (
-        <p id="why-not" class="dim">
-          {whyNot}
+        <p id="why-not" class={lacksKey ? 'notice bad' : 'dim'}>
+          {whyNot} {lacksKey && <a href="/me">register one</a>}
         </p>
       )}
     </section>

@@ -8,7 +8,15 @@ import { type QueuePage, type QueueQuery, type Settled, settled } from '../../se
 import { Chain } from '../../ui/chain.js';
 import { Away, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
-import { type Form, type Notice, type Page, type Shown, signingVisit, type Visit } from '../../visit.js';
+import {
+  type Form,
+  type Notice,
+  type Page,
+  type Shown,
+  type SigningVisit,
+  signingVisit,
+  type Visit,
+} from '../../visit.js';
 import { type CameOfIt, cameOfIt, saidOf } from './came-of-it.js';
 import { capitalized, List, placeIn, soughtId } from './list.js';
 import { listAddress, queueQuery } from './list-address.js';
@@ -61,6 +69,7 @@ export async function queueShown(
     found ? signingVisit(visit) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
+  const keyless = found !== null && signing !== null && (await isKeyless(signing, found));
   const broken = visit.services.ledger.broken();
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
@@ -73,7 +82,8 @@ export async function queueShown(
       (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null) ??
       (misread === null ? null : { kind: 'bad', text: misread }),
     ...(missing && { status: 404 }),
-    ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, said, broken]) }),
+    ...(isDetailAlone &&
+      found && { version: JSON.stringify([visit.about.startedAt, found, lately, said, broken, keyless]) }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <p class="live" aria-live="polite" data-live-status />
@@ -100,6 +110,7 @@ export async function queueShown(
               row={found}
               lately={lately}
               said={said}
+              keyless={keyless}
               visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
@@ -112,6 +123,14 @@ export async function queueShown(
       </div>
     ),
   };
+}
+
+/** Whether an approval takes a passkey, and the person has none. Where that is not known it is told after the press. */
+async function isKeyless(visit: SigningVisit, row: PendingRequest): Promise<boolean> {
+  if (row.status !== 'pending' || !visit.passkeyFor(row.approval_tier) || !visit.mayPost('/hil/:id/approve'))
+    return false;
+  const own = await visit.services.hil.passkeys().catch(() => null);
+  return own?.length === 0;
 }
 
 /**

@@ -22,6 +22,7 @@ export function Review({
   row,
   lately,
   said,
+  keyless,
   visit,
   query,
   reason,
@@ -31,6 +32,8 @@ export function Review({
   readonly lately: Settled<readonly PendingRequest[]>;
   /** `null`: of a call that was decided. */
   readonly said: SaidOfIt | null;
+  /** An approval takes a passkey, and the person has none. */
+  readonly keyless: boolean;
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
@@ -110,6 +113,7 @@ export function Review({
         <Forms
           row={row}
           effect={said?.effect ?? null}
+          keyless={keyless}
           visit={visit}
           query={query}
           reason={reason}
