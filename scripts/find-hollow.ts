@@ -90,6 +90,7 @@ const PRODUCT = [
   'api',
   'cli',
   'config',
+  'console',
   'contracts',
   'domain',
   'lite',

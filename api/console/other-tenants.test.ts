@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ACTIONS } from '../../console/routes.js';
 import type { IncidentCase } from '../../contracts/cases.js';
@@ -16,10 +15,9 @@ import {
   openConsole,
 } from '../../test/support/console-over-hil.js';
 import { OPERATOR, OTHER_OPERATOR } from '../../test/support/hil.js';
-import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
+import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
-import type { Over } from '../plugins/declaration.js';
 
 /**
  * Every form of the console, sent by an administrator of one tenant about what another one has, over the real services. The forms are those of
@@ -86,7 +84,7 @@ beforeAll(async () => {
     decidedPage: () => Promise.resolve({ rows: [], next: null }),
     verify: () => Promise.resolve({ valid: true, entries_checked: 0, first_invalid_seq: null }),
   });
-  const ledger = ledgerOver(gate);
+  const ledger = overLedger(gate);
   fixture = await openConsole(undefined, {
     hilOptions: { operators: OPERATORS },
     overOf: async (name, over) => (name === 'ledger' ? ledger : name === 'policy' ? engine.over : over),
@@ -105,29 +103,6 @@ afterAll(async () => {
   await gate.close();
   rmSync(folder, { recursive: true, force: true });
 });
-
-/** The ledger without a socket. */
-const ledgerOver = (of: TestLedgerService): Over => {
-  const asked = (url: string, { method = 'GET', headers, body }: Parameters<Over['fetch']['stream']>[1]) => {
-    const { pathname, search } = new URL(url);
-    return of.call(`${method} ${pathname}${search}`, body, { ...(headers && { headers }) });
-  };
-  return {
-    url: 'https://ledger.test',
-    fetch: Object.assign(
-      async (...[url, how]: Parameters<Over['fetch']>) => {
-        const { status, bytes } = await asked(url, how as never);
-        return { status, text: () => Promise.resolve(bytes.toString()) };
-      },
-      {
-        async stream(...[url, how]: Parameters<Over['fetch']['stream']>) {
-          const { status, bytes } = await asked(url, how);
-          return { status, body: Readable.from([bytes]), text: () => Promise.resolve(bytes.toString()) };
-        },
-      },
-    ) as Over['fetch'],
-  };
-};
 
 const ofSearches = (path: string): boolean => path.startsWith('/audit/searches');
 
