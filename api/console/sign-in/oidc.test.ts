@@ -476,11 +476,20 @@ describe('the start', () => {
     await silent.close();
   });
 
-  it('is refused where the provider has another name than the settings say, or is away', async () => {
-    await expect(mode(provider.issuer.replace('127.0.0.1', 'localhost'))).rejects.toThrow();
+  it('is refused where the provider has another name than the settings say, with both names', async () => {
+    const other = provider.issuer.replace('127.0.0.1', 'localhost');
+    await expect(mode(other)).rejects.toThrow(`${other} calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER`);
+  });
+
+  it('is refused where the provider is away or knows no such issuer, with the address and what became of it', async () => {
     const gone = await startOpenIdProvider(client);
     await gone.close();
-    await expect(mode(gone.issuer)).rejects.toThrow();
+    await expect(mode(gone.issuer)).rejects.toThrow(
+      `${gone.issuer}/.well-known/openid-configuration does not answer: connection refused (ECONNREFUSED)`,
+    );
+    await expect(mode(`${provider.issuer}/nobody`)).rejects.toThrow(
+      `${provider.issuer}/nobody/.well-known/openid-configuration: answered 404`,
+    );
   });
 });
 
