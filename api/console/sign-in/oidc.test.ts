@@ -88,6 +88,18 @@ describe('signing in by a provider', () => {
     expect(await browser.me()).toMatchObject({ name: 'oidc:ada', tenant: 'acme', role: 'approver', mode: 'oidc' });
   });
 
+  it('leads to its own name from another one of this machine, where the cookie would be lost', async () => {
+    const under = async (host: string, url: string) => {
+      const { statusCode, headers } = await console.service.app.inject({ url, headers: { host } });
+      return [statusCode, headers.location];
+    };
+    const wanted = '/login?return_to=%2Faudit';
+    expect(await under('127.0.0.1:8085', wanted)).toEqual([303, `${CONSOLE_AT}${wanted}`]);
+    expect(await under('[::1]:8085', '/auth/oidc/login')).toEqual([303, `${CONSOLE_AT}/auth/oidc/login`]);
+    expect(await under('localhost:8085', '/login')).toEqual([200, undefined]);
+    expect(await under('127.0.0.1:8085', '/auth/oidc/callback')).toEqual([401, undefined]);
+  });
+
   it('asks for a code with PKCE, state and nonce, and shows the browser nothing that they follow from', async () => {
     const browser = browserAt(console);
     const to = new URL(String((await browser.get('/auth/oidc/login')).location));

@@ -194,6 +194,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
+    beginsAt: ['/login', '/auth/oidc/login'],
     body: (refused) => page(refused, null),
     personOf: people.personOf,
     routes(app, door) {

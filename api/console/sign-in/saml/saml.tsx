@@ -156,6 +156,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
+    beginsAt: ['/login', '/auth/saml/login'],
     body: (refused) => page(refused, null),
     personOf: people.personOf,
     answersAt: ACS_PATH,
