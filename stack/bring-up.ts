@@ -8,6 +8,7 @@ import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/decl
 import { needed } from '../api/plugins/start.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
+import { signInMode } from '../config/console-sign-in.js';
 import type { Config, Env } from '../config/env.js';
 import { upstreamsShown } from '../config/upstreams.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
@@ -225,6 +226,7 @@ function developmentFile(
   },
 ): DevelopmentFile {
   const { own, upstream } = config.of(PROXY);
+  const console = config.of(CONSOLE);
   const agent = pki.agents['support-bot'];
   const listening = LISTENING_SERVICES.flatMap((service) => {
     const { port, healthPort } = at.ports.get(service.name) ?? {};
@@ -249,6 +251,11 @@ function developmentFile(
       cert: agent.certFile,
       key: agent.keyFile,
       agent_spiffe: agent.spiffe,
+    },
+    console: {
+      ...addresses.console,
+      ...(console.own.url !== undefined && { opened_at: new URL(console.own.url).origin }),
+      sign_in: signInMode(console.signIn),
     },
     ...(tokenIssuer && { token_issuer: tokenIssuer }),
     console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },

@@ -28,6 +28,7 @@ import { keptAnswers } from './kept.js';
 import { answerLedger } from './ledger-answers.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { oneAtATime } from './one-at-a-time.js';
+import { leadToOwnName } from './own-name.js';
 import { ownRequests } from './own-requests.js';
 import { ownSessions } from './own-sessions.js';
 import { servePages } from './pages-and-forms.js';
@@ -126,6 +127,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const name = url === undefined ? null : new URL(url);
   const isTls = options.tls !== null;
   const own = ownRequests(app, { name, isTls, address: options.address, answersAt: signIn.answersAt });
+  if (name !== null && signIn.beginsAt) leadToOwnName(app, name, signIn.beginsAt);
   const { instance, sessionSeconds } = options;
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });

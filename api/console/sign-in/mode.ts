@@ -55,6 +55,8 @@ export interface SignInMode {
   /** What stands on the page `/login`; `wanted` is the page that is opened afterwards. */
   readonly body: (refused: string | undefined, wanted: string) => VNode;
   readonly routes: (app: ServiceApp, door: Door) => void;
+  /** The pages on which a sign-in begins, where it can end at the console's own name alone: a cookie or a passkey belongs to that. */
+  readonly beginsAt?: readonly string[];
   /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
   readonly personOf: (session: Opened) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Where each request has to prove anew who sends it: whether this one does, for the person of the session. */

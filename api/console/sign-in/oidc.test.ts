@@ -97,6 +97,18 @@ describe('signing in by a provider', () => {
     expect(await browser.me()).toMatchObject({ name: 'oidc:ada', tenant: 'acme', role: 'approver', mode: 'oidc' });
   });
 
+  it('leads to its own name from another one of this machine, where the cookie would be lost', async () => {
+    const under = async (host: string, url: string) => {
+      const { statusCode, headers } = await console.service.app.inject({ url, headers: { host } });
+      return [statusCode, headers.location];
+    };
+    const wanted = '/login?return_to=%2Faudit';
+    expect(await under('127.0.0.1:8085', wanted)).toEqual([303, `${CONSOLE_AT}${wanted}`]);
+    expect(await under('[::1]:8085', '/auth/oidc/login')).toEqual([303, `${CONSOLE_AT}/auth/oidc/login`]);
+    expect(await under('localhost:8085', '/login')).toEqual([200, undefined]);
+    expect(await under('127.0.0.1:8085', '/auth/oidc/callback')).toEqual([401, undefined]);
+  });
+
   it('asks for a code with PKCE, state and nonce, and shows the browser nothing that they follow from', async () => {
     const browser = browserAt(console);
     const to = new URL(String((await browser.get('/auth/oidc/login')).location));
@@ -492,11 +504,20 @@ describe('the start', () => {
     await silent.close();
   });
 
-  it('is refused where the provider has another name than the settings say, or is away', async () => {
-    await expect(mode(provider.issuer.replace('127.0.0.1', 'localhost'))).rejects.toThrow();
+  it('is refused where the provider has another name than the settings say, with both names', async () => {
+    const other = provider.issuer.replace('127.0.0.1', 'localhost');
+    await expect(mode(other)).rejects.toThrow(`${other} calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER`);
+  });
+
+  it('is refused where the provider is away or knows no such issuer, with the address and what became of it', async () => {
     const gone = await startOpenIdProvider(client);
     await gone.close();
-    await expect(mode(gone.issuer)).rejects.toThrow();
+    await expect(mode(gone.issuer)).rejects.toThrow(
+      `${gone.issuer}/.well-known/openid-configuration does not answer: connection refused (ECONNREFUSED)`,
+    );
+    await expect(mode(`${provider.issuer}/nobody`)).rejects.toThrow(
+      `${provider.issuer}/nobody/.well-known/openid-configuration: answered 404`,
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
 import { errorText } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import { roomFor } from '../../../domain/room-for.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
@@ -14,7 +15,7 @@ import { federation, type Named, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } 
 import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
-import { isProviderAway, providerFetch } from './provider-fetch.js';
+import { causesOf, isProviderAway, notRead, providerFetch } from './provider-fetch.js';
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -47,21 +48,25 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
   const { clientId, consoleUrl, claims, clock } = options;
   const issuer = new URL(options.issuer);
   const { fetch, guarded } = providerFetch(issuer);
-  const configuration = await client.discovery(
-    issuer,
-    clientId,
-    { [client.clockTolerance]: SKEW_SECONDS },
-    client.ClientSecretBasic(options.clientSecret),
-    {
-      [client.customFetch]: fetch,
-      timeout: 10,
-      // Only where the settings let it be HTTP: on this machine.
-      ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
-    },
-  );
+  const configuration = await client
+    .discovery(
+      issuer,
+      clientId,
+      { [client.clockTolerance]: SKEW_SECONDS },
+      client.ClientSecretBasic(options.clientSecret),
+      {
+        [client.customFetch]: fetch,
+        timeout: 10,
+        // Only where the settings let it be HTTP: on this machine.
+        ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
+      },
+    )
+    .catch((error: unknown) => {
+      const named = issuerSaid(error);
+      throw named === null ? notRead(configurationOf(options.issuer), error) : otherwiseNamed(options.issuer, named);
+    });
   const provider = configuration.serverMetadata();
-  if (provider.issuer !== options.issuer)
-    throw new Error(`it calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER must be exactly that`);
+  if (provider.issuer !== options.issuer) throw otherwiseNamed(options.issuer, provider.issuer);
   const { jwks_uri: keysAt, end_session_endpoint: endAt } = provider;
   if (keysAt === undefined) throw new Error('it names no keys (jwks_uri)');
   if (endAt === undefined) throw new Error('it signs nobody out (end_session_endpoint)');
@@ -163,7 +168,8 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     try {
       claimed = await claimsOf(request, from.seed);
     } catch (error) {
-      const reason = errorText(error);
+      // What the client says first is no more than that something went wrong.
+      const reason = [...new Set([...causesOf(error)].map(errorText))].join(': ') || errorText(error);
       // Otherwise its outage would close the way for everybody of this address, for a minute after it is back.
       if (isProviderAway(error)) {
         door.providerAway();
@@ -188,6 +194,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
+    beginsAt: ['/login', '/auth/oidc/login'],
     body: (refused) => page(refused, null),
     personOf: people.personOf,
     left: people.left,
@@ -224,4 +231,23 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     },
     close: () => guarded.close(),
   };
+}
+
+/** Where a provider says what it can do (OpenID Connect Discovery 1.0, section 4). */
+const configurationOf = (issuer: string): string =>
+  `${issuer.endsWith('/') ? issuer.slice(0, -1) : issuer}/.well-known/openid-configuration`;
+
+const otherwiseNamed = (given: string, said: string): Error =>
+  new Error(
+    `${given} calls itself ${oneLine(said)}, and GATE_CONSOLE_OIDC_ISSUER must be exactly that, to the last character`,
+  );
+
+/** The issuer that a configuration names, where it was refused for naming another one than it was asked for. */
+function issuerSaid(error: unknown): string | null {
+  for (const { cause } of causesOf(error)) {
+    const { attribute, body } = (cause ?? {}) as { readonly attribute?: unknown; readonly body?: unknown };
+    const said = attribute === 'issuer' && (body as { readonly issuer?: unknown } | undefined)?.issuer;
+    if (typeof said === 'string') return said;
+  }
+  return null;
 }

@@ -13,7 +13,7 @@ import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
-import { providerFetch } from '../provider-fetch.js';
+import { notRead, providerFetch } from '../provider-fetch.js';
 import { readAssertion, type Said } from './assertion.js';
 import { type IdentityProvider, readMetadata, validAt } from './metadata.js';
 import { checkShape, type Signed } from './shape.js';
@@ -156,6 +156,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
+    beginsAt: ['/login', '/auth/saml/login'],
     body: (refused) => page(refused, null),
     personOf: people.personOf,
     left: people.left,
@@ -213,6 +214,8 @@ async function metadataAt(address: string, nowMs: number): Promise<IdentityProvi
     const { body } = await guarded(address, {
       method: 'GET',
       headers: { accept: 'application/samlmetadata+xml, */*' },
+    }).catch((error: unknown) => {
+      throw notRead(address, error);
     });
     return readMetadata(body.toString('utf8'), nowMs);
   } finally {
