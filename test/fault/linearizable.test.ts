@@ -6,7 +6,8 @@ import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server
 import { checkHistories } from '../linearizability/checker.js';
 import { faultsOf } from '../linearizability/faults.js';
 import type { History, Operation } from '../linearizability/history.js';
-import { KILLS, playRound } from '../linearizability/rounds.js';
+import { KILLS, wholeGate } from '../linearizability/deployments.js';
+import { playRound } from '../linearizability/rounds.js';
 import { hasGo } from '../support/go-program.js';
 import { needs } from '../support/needs.js';
 import { seededRandom } from '../support/random.js';
@@ -121,19 +122,18 @@ describe('reviews that many people decide at once', () => {
     ),
     async () => {
       const random = seededRandom('reviews that many people decide at once');
-      const stateDir = join(folder, 'state');
-      const { ended, gate } = await playRound({
-        stateDir,
+      const deployment = wholeGate({
+        stateDir: join(folder, 'state'),
         toolsUrl: tools.url,
-        reviews: REVIEWS,
         kill: random.pick(KILLS),
-        random,
       });
+      const { ended, gate, ways } = await playRound({ deployment, reviews: REVIEWS, random });
       expect(await faultsOf(ended, tools.state())).toEqual([]);
       // The round says something: it had each of these.
       for (const status of ['approved', 'denied', 'expired']) expect(ended.map((one) => one.status)).toContain(status);
+      expect([...ways].toSorted()).toEqual(['bulk', 'chat', 'hung up', 'link', 'redeemed', 'token']);
       expect(await gate.verify()).toMatchObject({ valid: true });
-      await gate.stop();
+      await gate.down();
     },
     STACK_START_LIMIT_MS,
   );
