@@ -147,8 +147,9 @@ export function createDecisionTurns({
 
 const STOPPING = 'the service is stopping';
 
-const UNTOLD =
-  'the decision was sent, and what became of it could not be read or written down in time; look at the row, and send it again under the same X-Request-Id';
+/** What is said where a store fails after the decision was sent. */
+export const UNTOLD =
+  'the decision was sent and may have taken effect, but the review service could not read or write down in time what became of it; look at the call before you decide again, or send this decision again under the same X-Request-Id';
 
 const notSent = (why: string): GateError =>
   new GateError('decision_not_sent', `the decision was not sent, because ${why}; nothing was decided. Send it again`);
