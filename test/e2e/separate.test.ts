@@ -32,9 +32,9 @@ import { eventually, timePasses } from '../support/waiting.js';
  * folders are this machine's. A real Postgres, and a real engine behind mutual TLS.
  */
 const compose = readCompose();
-const afterItsNeighbours = ({ neighbours }: Pick<ServiceDeclaration, 'neighbours'>): number =>
-  Math.max(0, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
-/** Whoever asks another stands behind it. */
+const afterItsNeighbours = ({ name, neighbours }: Pick<ServiceDeclaration, 'name' | 'neighbours'>): number =>
+  name === 'identity' ? 0 : Math.max(1, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
+/** Whoever asks another stands behind it, and everybody behind identity. */
 const CONTAINERS: readonly string[] = [
   'tools',
   ...SERVICES.toSorted((one, other) => afterItsNeighbours(one) - afterItsNeighbours(other)).map(({ name }) => name),
@@ -76,7 +76,8 @@ function here(service: ComposeService, text: string): string {
     .replace('--database=postgres:5432/gate', `--database=${databaseHere()}`)
     .replace('=/out', `=${join(folder, 'out')}`)
     .replace('=/data', `=${join(folder, 'tools')}`)
-    .replace(/^\/state$/, join(folder, 'state'));
+    .replace(/^\/state$/, join(folder, 'state'))
+    .replace(/^\/state\/certificate$/, join(folder, 'certificates', files ?? ''));
   for (const [name, port] of ports) said = said.replaceAll(name, `localhost:${port}`);
   return said.replace('--port=9000', `--port=${ports.get('tools:9000')}`);
 }
@@ -198,12 +199,6 @@ beforeAll(async () => {
   await finish('prepare-engine');
 
   for (const name of CONTAINERS) running.set(name, start(name));
-  const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = environmentOf('worker');
-  refused = start('worker', {
-    GATE_TEMPORAL_TLS_CERT_FILE: GATE_TLS_CERT_FILE,
-    GATE_TEMPORAL_TLS_KEY_FILE: GATE_TLS_KEY_FILE,
-    GATE_WORKER_HEALTH_PORT: '0',
-  });
   const view = join(folder, 'out', 'operator', 'dev.json');
   const said = here(compose.services['operator'] as ComposeService, readFileSync(view, 'utf8'));
   rmSync(view);
@@ -215,6 +210,13 @@ beforeAll(async () => {
     key: pem('support-bot.key'),
   });
   await Promise.all(Object.keys(listensOn).map((name) => ready(name)));
+  // With the certificate that the worker got meanwhile.
+  const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = environmentOf('worker');
+  refused = start('worker', {
+    GATE_TEMPORAL_TLS_CERT_FILE: GATE_TLS_CERT_FILE,
+    GATE_TEMPORAL_TLS_KEY_FILE: GATE_TLS_KEY_FILE,
+    GATE_WORKER_HEALTH_PORT: '0',
+  });
 }, STACK_START_LIMIT_MS);
 
 /** Waits for 200 on /readyz; a process that ended meanwhile says why. */

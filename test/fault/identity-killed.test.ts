@@ -11,10 +11,9 @@ import { issuedSvid } from '../../contracts/identity.js';
 import {
   DEVELOPMENT_TENANT,
   type DevelopmentSecrets,
-  type DevPki,
-  ensureDevelopmentPki,
   ensureDevelopmentSecrets,
 } from '../../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../support/service-certificates.js';
 import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { certificateRequest } from '../support/certificate-request.js';
@@ -27,7 +26,7 @@ const AGENTS = 8;
 const START_LIMIT_MS = 120_000;
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 let secrets: DevelopmentSecrets;
 let port: number;
 let child: ChildProcess;
@@ -75,7 +74,7 @@ async function kill(): Promise<void> {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-identity-killed-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
   secrets = await ensureDevelopmentSecrets({ stateDir: folder });
   port = await freePort();
   const { cert, key } = pki.services.console;
