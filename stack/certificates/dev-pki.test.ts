@@ -72,7 +72,7 @@ describe('the development certificates', () => {
       ].sort(),
     );
     for (const file of files)
-      expect([file, modeOf(join(stateDir, file))]).toEqual([file, /\.(crt|json)$/.test(file) ? 0o644 : 0o600]);
+      expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.crt') ? 0o644 : 0o600]);
   });
 
   it('of services that an earlier Gate left are removed, with their keys', async () => {

@@ -116,7 +116,7 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
     }
     const { cert: ca, certFile: caFile, sealedCaKey } = authority;
     const workloadsFile = pinsOf(stateDir);
-    if (readIfPresent(workloadsFile, PUBLIC_FILE) === null) writePins(workloadsFile, []);
+    if (readIfPresent(workloadsFile, PRIVATE_FILE) === null) writePins(workloadsFile, []);
     return { stateDir, trustDomain, ca, caFile, sealedCaKey, console: console_, agents, also, workloadsFile };
   });
 }
@@ -146,7 +146,7 @@ export async function issueAgent(
 /** Which processes may ask identity for a certificate, and with which of their own. */
 const pinsOf = (stateDir: string): string => join(resolve(stateDir), 'pki', 'workloads.json');
 const writePins = (file: string, workloads: readonly PinnedWorkload[]): void =>
-  replaceFile(file, `${JSON.stringify({ workloads }, null, 2)}\n`, PUBLIC_FILE);
+  replaceFile(file, `${JSON.stringify({ workloads }, null, 2)}\n`, PRIVATE_FILE);
 
 /**
  * A new bootstrap certificate for each of these processes, with which it gets its first certificate of identity, once
@@ -161,7 +161,7 @@ export async function issueBootstraps<Name extends string>(
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
     const authority = await ensureAuthority(pki.stateDir, pki.trustDomain);
     const file = pinsOf(pki.stateDir);
-    const stored = readIfPresent(file, PUBLIC_FILE);
+    const stored = readIfPresent(file, PRIVATE_FILE);
     const pins = new Map(
       (stored === null ? [] : pinnedWorkloads.parse(JSON.parse(stored)).workloads).map((pin) => [pin.name, pin]),
     );
