@@ -700,6 +700,12 @@ export const ERROR_CODES = {
     meaning:
       'The request id is of another request, or what was shown counts no more: `reason` says which. Ask with a new id, key and the current certificate; without one, an operator opens a recovery.',
   },
+  workload_certificate_ended: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'The certificate of this service ended, and identity gave no other one: it connects with nobody until it has one. Its log says why asking fails.',
+  },
   bootstrap_not_available: {
     status: 409,
     retry: 'no',

@@ -188,6 +188,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     ledger,
     policyEngine,
     proxy,
+    // Gate's own, which the contract does not know: its certificate comes from where those of all others come from.
     sandbox,
     simulator,
   ),

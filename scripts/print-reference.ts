@@ -19,6 +19,7 @@ import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { printedCompose } from './compose-file.js';
+import { workloadMetrics } from '../api/plugins/workload-metrics.js';
 import { connectionMetrics } from '../api/plugins/connection-metrics.js';
 import { EXPLAINED } from './find-hollow.js';
 
@@ -285,7 +286,7 @@ function routesPage(): string {
 
 async function metricsPage(): Promise<string> {
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
-    ['every service', connectionMetrics],
+    ['every service', (registry) => [connectionMetrics(registry), workloadMetrics(registry)]],
     ...SERVICES.flatMap((service) =>
       service.metrics ? [[service.name, (registry: Registry) => service.metrics?.(registry)] as const] : [],
     ),

@@ -30,7 +30,6 @@ export interface DevelopmentFile extends ServiceAddresses {
     readonly key_id: string;
   };
   readonly console_workload: { readonly cert: string; readonly key: string };
-  readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
   /** Tokens of further operators, by name (`gate decide --as`). */
   readonly other_operators?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { Counter, Registry } from 'prom-client';
 import type { Listener, Opened, Opening, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { createService, type TlsMaterial } from '../api/plugins/service.js';
 import { StartError } from '../config/start-error.js';
-import { type DevPki, ensureDevelopmentPki } from './certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
 import { openServices, type ServiceProcess } from './open-services.js';
 import { Undo } from './undo.js';
 
@@ -281,10 +281,10 @@ describe('a neighbour', () => {
 
   describe('apart', () => {
     let folder: string;
-    let pki: DevPki;
+    let pki: TestPki;
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'gate-neighbours-'));
-      pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+      pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
     });
     afterEach(() => rm(folder, { recursive: true, force: true }));
 

@@ -5,11 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createService, type Service } from '../../api/plugins/service.js';
-import { type DevLeaf, type DevPki, ensureDevelopmentPki, issueAgent } from '../../stack/certificates/dev-pki.js';
+import { type DevLeaf, issueAgent } from '../../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../../test/support/service-certificates.js';
 import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 let service: Service;
 let url: string;
 let requests: string[] = [];
@@ -17,7 +18,7 @@ const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-mtls-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
   service = createService({
     name: 'ledger',
     logger: pino({ level: 'silent' }),
@@ -138,7 +139,7 @@ describe('a server that is not the expected one never sees the request', () => {
   });
 
   it('a certificate of another CA', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
     await expect(client({ ca: other.ca })(url, { method: 'GET' })).rejects.toThrow(/certificate/);
     expect(requests).toEqual([]);
   });
@@ -171,7 +172,7 @@ describe('no whole answer is an error with one sentence', () => {
   });
 
   it('when the server refuses the client certificate', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'stranger'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'stranger'), trustDomain: 'gate.local' });
     await expect(client({}, other.services.proxy)(url, { method: 'GET' })).rejects.toThrow(url);
     const expired = await issueAgent(pki, 'acme', 'late-bot', { notAfter: new Date(Date.now() - 60_000) });
     await expect(client({}, expired)(url, { method: 'GET' })).rejects.toThrow(url);

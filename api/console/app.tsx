@@ -13,6 +13,7 @@ import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
+import { type TlsMaterial, withCa } from '../../domain/identity/live-tls.js';
 import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import { ANYBODYS_BODY, largeOf } from './body-limits.js';
@@ -46,7 +47,7 @@ export interface ConsoleOptions {
   readonly registry: Registry;
   readonly trustDomain: string;
   /** What browsers see; `null`: HTTP, on loopback alone. With `operatorCa` they are asked for a certificate of it, which code looks at. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly operatorCa?: string } | null;
+  readonly tls: (Pick<TlsMaterial, 'cert' | 'key' | 'live'> & { readonly operatorCa?: string }) | null;
   readonly sessions: SessionStore;
   readonly searches: SavedSearches;
   readonly assets: Assets;
@@ -277,10 +278,15 @@ export function createConsoleService(options: ConsoleOptions): Service {
   return service;
 }
 
-const listenerTls = ({ cert, key, operatorCa }: NonNullable<ConsoleOptions['tls']>) =>
+const listenerTls = ({ operatorCa, live, ...shown }: NonNullable<ConsoleOptions['tls']>) =>
   operatorCa === undefined
-    ? ({ cert, key, clientCertificate: 'none' } as const)
-    : ({ cert, key, ca: operatorCa, clientCertificate: 'asked' } as const);
+    ? ({ ...shown, ...(live && { live }), clientCertificate: 'none' } as const)
+    : ({
+        ...shown,
+        ca: operatorCa,
+        ...(live && { live: withCa(live, operatorCa) }),
+        clientCertificate: 'asked',
+      } as const);
 
 const firstOf = (fields: Readonly<Record<string, string | readonly string[]>>): Record<string, string> =>
   Object.fromEntries(

@@ -59,9 +59,9 @@ export interface SeparateStack {
 }
 
 const compose = readCompose();
-const afterItsNeighbours = ({ neighbours }: Pick<ServiceDeclaration, 'neighbours'>): number =>
-  Math.max(0, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
-/** Whoever asks another stands behind it. */
+const afterItsNeighbours = ({ name, neighbours }: Pick<ServiceDeclaration, 'name' | 'neighbours'>): number =>
+  name === 'identity' ? 0 : Math.max(1, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
+/** Whoever asks another stands behind it, and everybody behind identity. */
 export const CONTAINERS: readonly string[] = [
   'tools',
   ...SERVICES.toSorted((one, other) => afterItsNeighbours(one) - afterItsNeighbours(other)).map(({ name }) => name),
@@ -100,15 +100,17 @@ export async function startSeparateStack(): Promise<SeparateStack> {
 
   /** What a container would find, said for this machine. */
   function here(service: ComposeService, text: string, database: string): string {
+    const files = filesOf(service) ?? '';
     let said = text
-      .replaceAll('/run/gate', join(folder, 'out', filesOf(service) ?? ''))
+      .replaceAll('/run/gate', join(folder, 'out', files))
       .replace(/^\/app\//, `${PROJECT_ROOT}/`)
       .replace('0.0.0.0', '127.0.0.1')
       .replace('--owner=1000:1000', `--owner=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
       .replace('--database=postgres:5432/gate', `--database=${database}`)
       .replace('=/out', `=${join(folder, 'out')}`)
       .replace('=/data', `=${join(folder, 'tools')}`)
-      .replace(/^\/state$/, join(folder, 'state'));
+      .replace(/^\/state$/, join(folder, 'state'))
+      .replace(/^\/state\/certificate$/, join(folder, 'certificates', files));
     for (const [name, moved] of ports) said = said.replaceAll(name, `localhost:${moved}`);
     return said.replace('--port=9000', `--port=${ports.get('tools:9000')}`);
   }
