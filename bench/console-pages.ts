@@ -47,6 +47,7 @@ type Elsewhere = Readonly<Record<string, readonly (readonly [what: string, addre
 /** Pages whose path alone asks for nothing, or for something else than what is there. */
 const IN_PLACE: Elsewhere = {
   '/hil/:id/note': [['', ({ decided }) => `/hil/${decided}/note`]],
+  '/audit/correlation': [['', ({ call }) => `/audit/correlation?id=${call}`]],
   '/decide/redeem': [['', ({ link }) => `/decide/redeem?token=${link}`]],
   '/policies/:name/diff': [['', ({ document }) => `/policies/${document}/diff?from=1&to=2`]],
   // To count walks the whole chain, once at a time for a tenant: many who ask at once would measure who is told to wait.

@@ -113,6 +113,7 @@ const addressOf = (path: string): string =>
     .replace('/templates/:name', '/templates/pii_egress.rego')
     .replace(':name', 'own.rego')
     .replace(':version', '1')
+    .replace(/\/correlation$/, `/correlation?id=${row.correlation_id}`)
     .replace(/\/diff$/, '/diff?from=1&to=2')
     .replace(/^\/compliance$/, '/compliance?from=2026-01-01&to=2027-01-01')
     .replace(/^\/decide\/redeem$/, '/decide/redeem?token=x');

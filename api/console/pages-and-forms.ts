@@ -6,7 +6,7 @@ import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { printable } from '../../domain/printable.js';
-import { ANSWERS_PAGES } from '../plugins/openapi.js';
+import { ANSWERS_PAGES, takesForm } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
 import { type LargeRoute, POLICY_BODY } from './body-limits.js';
@@ -49,7 +49,7 @@ export function servePages(
       return request.headers['if-none-match'] === tag ? reply.code(304).send() : send(reply, shown, entered);
     });
   for (const action of actions)
-    app.post(action.path, { ...readOf(action), config: ANSWERS_PAGES }, async (request, reply) => {
+    app.post(action.path, { ...readOf(action), config: takenBy(action) }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertForm(request, entered);
@@ -68,6 +68,12 @@ export function servePages(
       }
     });
 }
+
+/** What its document says of a form: the session's `csrf` and what people write into it; a page puts more there. */
+const takenBy = ({ written }: Action): typeof ANSWERS_PAGES => {
+  const typed = Object.keys(written).filter((name) => !name.endsWith('.*'));
+  return { described: { ...ANSWERS_PAGES.described, ...takesForm(['csrf'], typed) } };
+};
 
 /** What a refusal says, with the rule that it names. */
 const told = ({ message, fields: { detail } }: GateError): string =>
