@@ -122,7 +122,8 @@ export async function runReviewBench({ parks, minutes, say }: ReviewBenchOptions
       (MOST_DUE_STARTS + 1) * (DUE_SECS + MOST_START_SECS) +
       DUE_LIMIT_MS / 1000 +
       MARGIN_SECS;
-    let gate = await startWaitingGate(stage, ttlSecs);
+    // What is parked here is not escalated while others fall due beside it.
+    let gate = await startWaitingGate(stage, ttlSecs, { GATE_HIL_SLA_ESCALATE_FRACTION: '0' });
     await warmUp(stage, gate);
     await feel(stage, gate, 0);
     const before = await weigh(stage, gate);

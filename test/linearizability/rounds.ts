@@ -331,13 +331,16 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
     const memos = Array.from({ length: count }, () => randomUUID());
     const made = await inTurns(memos, TOGETHER, async (memo): Promise<Review | null> => {
       const to = `vendor-${memo}`;
-      // As the answer 503 of a busy engine asks: again, under the same id.
-      const callId = randomUUID();
+      // As the answer 503 of a busy engine asks, and where nobody answered: again, under the same id.
+      let callId = randomUUID();
       let last: Reply | null = null;
       const call = { from: 'operating', to, amount: 1 };
       const reply = await eventually(`${memo} is answered`, async () => {
-        last = await agent.call('wire_transfer', call, { idempotencyId: callId });
-        return last.status !== 503 && last;
+        last = await agent.call('wire_transfer', call, { idempotencyId: callId }).catch(() => null);
+        if (last?.status !== 503) return last;
+        // Closed before anything was done: it is that for good, and a call of its own is another one.
+        if (last.body['error'] === 'call_abandoned') callId = randomUUID();
+        return null;
       }).catch((error: unknown) => {
         throw new Error(`${errorText(error)}: ${last?.status} ${last?.text}\n${gate.output()}`);
       });
