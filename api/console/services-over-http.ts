@@ -229,6 +229,7 @@ export function servicesFor(
           method: 'PATCH',
           path: `/pending/${encodeURIComponent(id)}/incident`,
           body: { incident_summary: summary, expected_summary: expected },
+          doubt: 'It may have saved the note: look at the call before you write it again.',
         }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,
