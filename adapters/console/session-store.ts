@@ -1,10 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { consoleMigrations } from '../../migrations/console.js';
-import { errorText, GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
+import { ANSWER_MS, askedOf } from './asked.js';
 import { type SavedSearches, type SearchTables, searchesOver } from './saved-searches.js';
 import { type DeviceGrants, deviceGrants, type GrantTable } from './device-grants.js';
 import type { OpenSession, SignedIn } from './signed-in.js';
@@ -57,6 +58,8 @@ export interface SessionOptions {
   /** A session ends after this time without a request. */
   readonly idleMs: number;
   readonly clock?: () => number;
+  /** How long the store may say nothing. */
+  readonly answerMs?: number;
 }
 
 export interface SessionTables extends GrantTable, SearchTables {
@@ -102,7 +105,7 @@ export const openSessionStore = async ({
  */
 export function sessionStoreOver(
   store: Store<SessionTables>,
-  { key, idleMs, clock = Date.now }: SessionOptions,
+  { key, idleMs, clock = Date.now, answerMs = ANSWER_MS }: SessionOptions,
 ): SessionStore & { readonly searches: SavedSearches } {
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
@@ -112,13 +115,7 @@ export function sessionStoreOver(
     const times = [endsMs, Number(row.opened_ms), Number(row.until_ms)];
     return derived('row', JSON.stringify([MAC_FORM, id, kind, subject, tenant, mode, role, asked_from, ...times]));
   };
-  const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw new GateError('store_unavailable', `the console's sessions: ${errorText(error)}`, { cause: error });
-    }
-  };
+  const asked = askedOf("the console's sessions", answerMs);
   const isTheirs = (right: string, stored: string): boolean => {
     const [one, other] = [Buffer.from(right), Buffer.from(stored)];
     return one.length === other.length && timingSafeEqual(one, other);
@@ -176,12 +173,12 @@ export function sessionStoreOver(
   /** A request writes seldom, and a store that takes no writes still says who somebody is, until that time is over. */
   const seen = async (row: Row, change: { readonly until_ms?: number }): Promise<void> => {
     const now = clock();
-    await db
+    const write = db
       .updateTable('console_sessions')
       .set({ seen_ms: now, ...change, mac: macOf({ ...row, ...change }) })
       .where('id', '=', row.id)
-      .execute()
-      .catch(() => undefined);
+      .execute();
+    await within(answerMs, write, () => new Error('no answer')).catch(() => undefined);
   };
   const end = async (id: string): Promise<void> =>
     void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute()));

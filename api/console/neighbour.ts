@@ -76,7 +76,9 @@ export function neighbourOf(
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>
-      new GateError('console_neighbour_away', doubt === undefined ? detail : `${detail}. ${doubt}`, { cause });
+      doubt === undefined
+        ? new GateError('console_neighbour_away', detail, { cause })
+        : new GateError('console_neighbour_away', `${detail}. ${doubt}`, { cause, fields: { in_doubt: true } });
   const away = awayWith();
   const lost = (doubt: string | undefined, cause: unknown) =>
     awayWith(doubt)(`${name} cannot be reached: ${errorText(cause)}`, cause);

@@ -63,7 +63,11 @@ export function servePages(
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
-        const shown = await action.refused(visit, form, error);
+        const shown = await action.refused(visit, form, error).catch((another: unknown) => {
+          request.log.warn({ err: another }, 'the page of a refusal cannot be shown');
+          // What became of the form comes first, and may be in doubt.
+          throw error;
+        });
         return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
       }
     });

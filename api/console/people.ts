@@ -66,6 +66,8 @@ export function peopleOf(
   };
   // What the browser keeps lives as long as the session.
   const renewed = new WeakMap<FastifyRequest, string>();
+  // A store that hangs is waited for once: the page that says so asks who it is for.
+  const unanswered = new WeakMap<FastifyRequest, unknown>();
   app.addHook('onSend', (request, reply, payload, done) => {
     const value = renewed.get(request);
     if (value !== undefined && reply.getHeader('set-cookie') === undefined)
@@ -76,8 +78,12 @@ export function peopleOf(
     enteredBy,
     isSecure,
     async enteredOf(request) {
+      if (unanswered.has(request)) throw unanswered.get(request);
       const value = cookieOf(request);
-      const entered = await enteredBy(value, request);
+      const entered = await enteredBy(value, request).catch((error: unknown) => {
+        unanswered.set(request, error);
+        throw error;
+      });
       if (entered?.session.isRenewed) renewed.set(request, value);
       return entered;
     },

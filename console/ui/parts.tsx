@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { ComponentChildren } from 'preact';
 import { oneLine, printable } from '../../domain/printable.js';
 import { relativeTime } from '../../domain/time-told.js';
+import { isUuid } from '../../domain/uuid.js';
 import type { Settled } from '../services.js';
+import type { Form } from '../visit.js';
 import { EachWhole } from './whole.js';
 
 /** Text that an agent, a tool or a person wrote, on one line; what nobody sees is shown as an escape. */
@@ -76,6 +79,15 @@ export const Empty = ({ children }: { readonly children: ComponentChildren }) =>
 
 /** The hidden field of every form. */
 export const Csrf = ({ token }: { readonly token: string }) => <input type="hidden" name="csrf" value={token} />;
+
+/** Names one sending of a form: after a lost answer the same one sent again does nothing twice. `of`: one that was refused. */
+export const RequestId = ({ of }: { readonly of?: Form | undefined }) => (
+  <input type="hidden" name="request" value={(of && requestIn(of)) ?? randomUUID()} />
+);
+export const requestIn = (form: Form): string | undefined => {
+  const id = form.get('request');
+  return isUuid(id) ? id : undefined;
+};
 
 /** A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. */
 export function Table({

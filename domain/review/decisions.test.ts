@@ -18,7 +18,7 @@ describe('a decision whose turn is too long', () => {
   });
   afterEach(() => gate.close());
 
-  const decideOver = (over: Pick<DecisionsOptions, 'reviews' | 'sender'>) => {
+  const decideOver = (over: Pick<DecisionsOptions, 'reviews' | 'sender'>, turnMs = 200) => {
     const decide = createDecisions({
       ...over,
       decisionKey: DECISION_KEYS.privateKey,
@@ -26,7 +26,7 @@ describe('a decision whose turn is too long', () => {
       decisionLifeMs: 10_000,
       approvers: () => APPROVERS,
       observe: () => undefined,
-      turns: createDecisionTurns({ ...DECISION_TURNS, turnMs: 200 }),
+      turns: createDecisionTurns({ ...DECISION_TURNS, turnMs }),
     });
     return decide({
       id: call.correlation_id,
@@ -87,8 +87,10 @@ describe('a decision whose turn is too long', () => {
   describe('a store that fails after the decision was sent', () => {
     const away = () => Promise.reject(new GateError('store_unavailable', 'the store cannot be reached'));
     const sentAndUntold = async (reviews: DecisionsOptions['reviews'], sender: DecisionsOptions['sender']) => {
-      const told: unknown = await decideOver({ reviews, sender }).catch((error: unknown) => error);
-      expect(told).toMatchObject({ code: 'store_unavailable', status: 503 });
+      const told: unknown = await decideOver({ reviews, sender }, DECISION_TURNS.turnMs).catch(
+        (error: unknown) => error,
+      );
+      expect(told).toMatchObject({ code: 'store_unavailable', status: 503, fields: { in_doubt: true } });
       expect(String(told)).toMatch(/was sent and may have taken effect.*look at the call before you decide again/);
     };
 
@@ -120,7 +122,8 @@ describe('a decision whose turn is too long', () => {
 
     it('before it was sent: the answer says nothing of it', async () => {
       const reviews = { ...gate.reviews, ready: away };
-      await expect(decideOver({ reviews, sender: { decide: away } })).rejects.toThrow('the store cannot be reached');
+      const decided = decideOver({ reviews, sender: { decide: away } }, DECISION_TURNS.turnMs);
+      await expect(decided).rejects.toThrow('the store cannot be reached');
     });
   });
 });

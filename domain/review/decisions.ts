@@ -14,7 +14,7 @@ import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
-import { type DecisionTurns, type Turn, UNTOLD } from './decision-turns.js';
+import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
@@ -218,7 +218,7 @@ export function createDecisions({
     } catch (error) {
       // As before the sending it would say: nothing happened, decide again.
       if (!(error instanceof GateError) || error.code !== 'store_unavailable') throw error;
-      throw new GateError('store_unavailable', UNTOLD, { cause: error });
+      throw untold(error);
     }
   }
 

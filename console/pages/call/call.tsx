@@ -16,7 +16,7 @@ import { printable } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
-import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, RequestId, Time } from '../../ui/parts.js';
 import type { Page, Shown, Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
@@ -563,6 +563,7 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
   <section class="wide">
     <form method="post" action="/cases" class="filter">
       <Csrf token={csrf} />
+      <RequestId />
       <input type="hidden" name="call" value={id} />
       <label>
         Title of a case <input name="title" required maxLength={200} />

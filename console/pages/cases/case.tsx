@@ -13,7 +13,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
-import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Facts, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import { type Form, type Shown, type Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
@@ -291,6 +291,7 @@ const Acts = ({
     <h2 id="acts">What to do</h2>
     <form method="post" action={`/cases/${of.id}/note`} class="sheet">
       <Csrf token={csrf} />
+      <RequestId of={form} />
       <label>
         Note
         <textarea name="note" rows={2} required maxLength={2_000} value={form?.get('note') ?? ''} />

@@ -1,7 +1,7 @@
 import { caseStatus, type IncidentCase } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
-import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, OrAway, RequestId, requestIn, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, NOTED, type Page, type Shown, type Visit, type WrittenFields } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { caseShown, Deadline, idOf, Status, Subjects, subjectsIn } from './case.js';
@@ -31,7 +31,7 @@ export const OPEN_CASE: Action = {
   async act({ services }, form) {
     const title = form.get('title').trim();
     if (title === '') throw new GateError('invalid_request', 'a case needs a title');
-    const { id } = await services.ledger.openCase(title, subjectsIn(form));
+    const { id } = await services.ledger.openCase(title, subjectsIn(form), requestIn(form));
     return `/cases/${id}`;
   },
   refused: (visit, form) => casesShown(visit, form),
@@ -60,7 +60,7 @@ const changing = (
 export const NOTE_IN_CASE = changing('note', 'write into a case', NOTED, async (ledger, id, form) => {
   const note = form.get('note').trim();
   if (note === '') throw new GateError('invalid_request', 'the note is empty');
-  await ledger.noteInCase(id, note);
+  await ledger.noteInCase(id, note, requestIn(form));
 });
 export const CLASSIFY_CASE = changing(
   'classify',
@@ -117,6 +117,7 @@ async function casesShown({ services, mayPost, csrf, query, nowMs }: Visit, form
             <h2 id="open">Open a case</h2>
             <form method="post" action="/cases" class="sheet">
               <Csrf token={csrf} />
+              <RequestId of={form} />
               <label>
                 Title <input name="title" required maxLength={200} value={form?.get('title') ?? ''} />
               </label>

@@ -3,7 +3,7 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
-import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import type { Page, Visit } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
@@ -167,6 +167,7 @@ const Selection = ({
   ) : (
     <form method="post" action="/cases">
       <Csrf token={csrf} />
+      <RequestId />
       {children}
       <p class="filter">
         <label>

@@ -139,7 +139,8 @@ export const MODIFY: Action = {
     return backTo(visit, form);
   },
   refused: async (visit, form, why) => {
-    const row = await visit.services.hil.row(idOf(visit));
+    // Where it does not answer, the page says that of the row; what is told is why the change was refused.
+    const row = await visit.services.hil.row(idOf(visit)).catch(() => null);
     return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form, why);
   },
 };
