@@ -183,6 +183,25 @@ describe('the services of a process', () => {
     expect(told).toEqual(['hil has started', 'brain: no model']);
   });
 
+  it('wait for no certificate of an identity that cannot listen: the start ends with its reason', async () => {
+    const identity = declared(
+      'identity',
+      listening('identity', () => Promise.reject(new StartError('its port is taken'))),
+    );
+    const ledger = declared('ledger', listening('ledger'));
+    const workload = {
+      tls: {} as TlsMaterial,
+      startAt: () => Promise.resolve(),
+      startBy: () => Promise.resolve(),
+      observe: () => undefined,
+      close: () => Promise.resolve(),
+    };
+    await expect(openServices(processOf([identity, ledger], { workloadOf: () => workload }))).rejects.toThrow(
+      'its port is taken',
+    );
+    expect(told).not.toContain('ledger begins to listen');
+  });
+
   it('are not opened further for a process that is to end', async () => {
     const stop = new AbortController();
     const proxy = declared(

@@ -44,10 +44,18 @@ export interface OpenServices {
 
 const SERVICE_LIMIT_MS = 10_000;
 
-function deferred<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
-  let resolve: (value: Value) => void = () => undefined;
-  const promise = new Promise<Value>((given) => (resolve = given));
-  return { promise, resolve };
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  resolve(value: Value): void;
+  reject(error: unknown): void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let settle: Pick<Deferred<Value>, 'resolve' | 'reject'> | undefined;
+  const promise = new Promise<Value>((resolve, reject) => (settle = { resolve, reject }));
+  // Nobody may be waiting.
+  promise.catch(() => undefined);
+  return { promise, resolve: (value) => settle?.resolve(value), reject: (error) => settle?.reject(error) };
 }
 
 /**
@@ -143,6 +151,15 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
   };
   const ports = new Map<string, Ports>();
   async function listen(service: ServiceDeclaration): Promise<void> {
+    try {
+      await listenAs(service);
+    } catch (error) {
+      // Whoever waits for its address waits no longer.
+      addresses.get(service.name)?.reject(error);
+      throw error;
+    }
+  }
+  async function listenAs(service: ServiceDeclaration): Promise<void> {
     const open = await opened(service);
     await certified(service);
     const listener = open?.listener?.();

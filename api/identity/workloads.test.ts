@@ -63,7 +63,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
   let caller: Caller | null;
   let now: number;
   let told: NewLedgerRow[];
-  let pinned: readonly PinnedWorkload[];
+  let pinned: readonly PinnedWorkload[] | null;
 
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
     registry = new Registry();
@@ -85,7 +85,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
-      pinned: () => Promise.resolve(pinned),
+      pinned: () => (pinned === null ? Promise.reject(new Error('no such file')) : Promise.resolve(pinned)),
     });
   };
   beforeAll(async () => {
@@ -154,6 +154,13 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
     it('counts for the workload that is pinned with it, and for no other service', async () => {
       expect(await refusal(bootstrap('proxy', 'a'.repeat(64)))).toEqual([403, 'caller_not_allowed']);
       expect(await refusal(bootstrap('ledger', 'd'.repeat(64)))).toEqual([403, 'caller_not_allowed']);
+    });
+
+    it('brings nothing while the file of workloads cannot be read, and uses nothing up', async () => {
+      pinned = null;
+      expect(await refusal(ledgerAtFirst)).toEqual([503, 'store_unavailable']);
+      pinned = PINNED;
+      await issued(ledgerAtFirst);
     });
 
     it('of two processes of one service brings each a certificate of its own', async () => {

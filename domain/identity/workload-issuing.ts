@@ -88,7 +88,10 @@ export function createWorkloadIssuing(parts: {
 
   async function authorityOf({ service, fingerprint, isBootstrap }: WorkloadCaller): Promise<WorkloadAuthority> {
     if (!isBootstrap) return { kind: 'workload', service, fingerprint };
-    const pin = (await pinned()).find((one) => one.bootstrap_sha256 === fingerprint && one.service === service);
+    const pins = await pinned().catch((error: unknown) => {
+      throw new GateError('store_unavailable', 'the file of workloads cannot be read', { cause: error });
+    });
+    const pin = pins.find((one) => one.bootstrap_sha256 === fingerprint && one.service === service);
     if (!pin) throw new GateError('caller_not_allowed', `this bootstrap certificate is pinned for no ${service}`);
     return { kind: 'bootstrap', workload: pin.name, service, fingerprint };
   }

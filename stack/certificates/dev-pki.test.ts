@@ -62,9 +62,13 @@ describe('the development certificates', () => {
     const files = filesUnder(stateDir);
     expect(files).toEqual(
       [
-        ...['agents/acme/support-bot', 'agents/acme/build-bot', 'agents/acme/dev-agent', 'services/console'].flatMap(
-          (path) => [`pki/${path}.crt`, `pki/${path}.key`],
-        ),
+        ...[
+          'agents/acme/support-bot',
+          'agents/acme/build-bot',
+          'agents/acme/dev-agent',
+          'services/console',
+          'services/simulator',
+        ].flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`]),
         'pki/ca/ca.crt',
         'pki/ca/ca.key.sealed',
         'pki/workloads.json',
@@ -79,7 +83,12 @@ describe('the development certificates', () => {
     asMade();
     for (const file of ['ledger.crt', 'ledger.key']) writeFileSync(join(stateDir, 'pki/services', file), 'x');
     await ensureDevelopmentPki({ stateDir, trustDomain });
-    expect(readdirSync(join(stateDir, 'pki/services')).sort()).toEqual(['console.crt', 'console.key']);
+    expect(readdirSync(join(stateDir, 'pki/services')).sort()).toEqual([
+      'console.crt',
+      'console.key',
+      'simulator.crt',
+      'simulator.key',
+    ]);
   });
 
   it('give the operator’s commands the SPIFFE id of the console, the local names and both usages', async () => {

@@ -28,6 +28,8 @@ import { withFileLock } from '../file-lock.js';
 
 /** As whom the operator's own commands ask: services have their certificates of identity. */
 const OPERATORS_WORKLOAD = 'console';
+/** Calls services and is none of Gate's own: whoever runs it brings this certificate. */
+const SIMULATOR = 'simulator';
 
 /** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is for the operator's own tools. */
 export const DEVELOPMENT_TENANT = 'acme';
@@ -107,9 +109,10 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
       });
     };
     const console_ = await leafOf(OPERATORS_WORKLOAD);
+    await leafOf(SIMULATOR);
     const also: Record<string, DevLeaf> = {};
     for (const name of options.also ?? []) also[name] = await leafOf(name);
-    removeOthers(join(folder, 'services'), [OPERATORS_WORKLOAD, ...Object.keys(also)]);
+    removeOthers(join(folder, 'services'), [OPERATORS_WORKLOAD, SIMULATOR, ...Object.keys(also)]);
     const agents = {} as Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>;
     for (const name of DEVELOPMENT_AGENTS) {
       agents[name] = await ensureAgent(folder, authority, trustDomain, DEVELOPMENT_TENANT, name);

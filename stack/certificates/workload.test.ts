@@ -162,7 +162,7 @@ describe('certificates that identity gives services', () => {
       const shown = await shownAt(at, liveOf(client).now());
       return shown === fingerprintOf(liveOf(server).now().cert);
     });
-  }, 60_000);
+  }, 120_000);
 
   it('leave a stream open that was begun before', async () => {
     const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy', { renewEveryMs: 100 })]);
