@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { errorText } from '../../domain/errors.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { ServiceFetch } from './service-client.js';
+import { connectorThatTells } from './unsent.js';
 
 export interface MtlsFetchOptions {
   /** PEM of the CA that signs both ends. */
@@ -37,13 +38,13 @@ const STREAMS = 1_024;
  * Calls to one service over mutual TLS 1.3 on kept-alive connections. The server is known by the one SPIFFE id in its certificate, not by
  * its host name: another id closes the connection before a byte of the request is sent
  * (docs/architecture/identity-and-routes.md#connections). Every handshake is a whole one, so no resumed session skips that check. Errors
- * are one sentence each, the reason as their cause.
+ * are one sentence each, the reason as their cause. Of one whose connection was never made `surelyNotSent` says so.
  */
 export function createMtlsFetch(
   options: MtlsFetchOptions,
 ): ServiceFetch & { stream: MtlsStream; close(): Promise<void> } {
   const expected = new Set([options.expectedServerSpiffe].flat());
-  const connect = {
+  const connect = connectorThatTells({
     ca: options.ca,
     cert: options.cert,
     key: options.key,
@@ -51,7 +52,7 @@ export function createMtlsFetch(
     timeout: options.connectTimeoutMs ?? 2_000,
     maxCachedSessions: 0,
     checkServerIdentity: (_host: string, peer: PeerCertificate) => identityFault(peer, expected),
-  };
+  });
   const agent = new Agent({
     connect,
     connections: CONNECTIONS,
