@@ -34,6 +34,7 @@ import { servePages } from './pages-and-forms.js';
 import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
+import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
@@ -99,7 +100,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     actions,
     standing,
-    entered: (request) => people.enteredOf(request),
+    entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
     drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
@@ -130,6 +131,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
+  const isSentAway = requestsInTurn(app, people.keyOf);
   const large = largeOf(standsFor, own.assertOrigin);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
