@@ -268,6 +268,29 @@ describe('the status of the chain', () => {
     expect(await ask()).toMatchObject({ valid: true, length: 3 });
   });
 
+  it('is told as not known yet while the first walk goes on, and as no fault', async () => {
+    const real = gate;
+    let goes: () => void = () => undefined;
+    const walked = new Promise<void>((resolve) => (goes = resolve));
+    gate = {
+      ...real,
+      async call(...asked: Parameters<typeof real.call>) {
+        if (asked[0].startsWith('GET /verify')) await walked;
+        return real.call(...asked);
+      },
+    } as TestLedgerService;
+    try {
+      const { status, headers, text } = await page.get('/api/chain-status', { headers: JSON_ASKED });
+      expect([status, headers['retry-after'], json(text)]).toMatchObject([409, '5', { error: 'chain_walk_under_way' }]);
+      expect((await page.get('/health-of-services')).status).toBe(200);
+    } finally {
+      goes();
+      gate = real;
+    }
+    const known = () => page.get('/api/chain-status', { headers: JSON_ASKED });
+    await eventually('it is known', async () => (await known()).status === 200);
+  });
+
   it('is 401 for nobody, 503 without the ledger, and asked again then', async () => {
     const status = async (as: 'acme' | null) =>
       (await page.get('/api/chain-status', { as, headers: JSON_ASKED })).status;

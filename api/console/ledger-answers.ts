@@ -33,6 +33,8 @@ export interface LedgerAnswersOptions {
 /** Rows of one export; a larger window is exported in parts. */
 const EXPORT_ROWS = 50_000;
 const EXPORT_PAGE = 500;
+/** A walk reads some ten thousand rows in a second. */
+const WALK_AGAIN_SECS = 5;
 /** Files of one person that are being written. Each reads page after page, for as long as it is taken. */
 const EXPORTS_EACH = 2;
 
@@ -70,7 +72,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   app.get('/api/chain-status', async (request) => {
     const chain = await services(await inside(request)).ledger.chain();
     if (chain === 'walking')
-      throw new GateError('console_neighbour_away', 'the ledger walks its chain: ask again in a moment');
+      throw new GateError('chain_walk_under_way', undefined, { fields: { retry_after_secs: WALK_AGAIN_SECS } });
     return chain;
   });
 
