@@ -90,7 +90,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     chain: chainHealth(ledger, clock, limits),
     regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
-    copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
+    copying: oneAtATime(
+      (secs) =>
+        `Somebody began to copy rows ${secs} s ago, and the ledger has not answered yet: it may copy them still, or its answer may be lost, which is known after two minutes. Look at the list before you copy again.`,
+    ),
     searches: options.searches,
     kept: keptAnswers(REPORT_FRESH_MS, clock),
     clock,
