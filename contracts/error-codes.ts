@@ -425,6 +425,11 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'A service that the console asks does not answer; the page says which.',
   },
+  chain_walk_under_way: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'The first walk over the chain goes on, so nothing is known of it yet: ask again in `retry_after_secs`.',
+  },
   sign_in_busy: {
     status: 503,
     retry: 'after_wait',

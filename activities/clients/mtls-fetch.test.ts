@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,6 +10,7 @@ import { createService, type Service } from '../../api/plugins/service.js';
 import { type DevLeaf, issueAgent } from '../../stack/certificates/dev-pki.js';
 import { ensureTestPki, type TestPki } from '../../test/support/service-certificates.js';
 import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
+import { surelyNotSent } from './unsent.js';
 
 let folder: string;
 let pki: TestPki;
@@ -33,6 +36,10 @@ beforeAll(async () => {
     done();
   });
   service.app.post('/echo', (request, reply) => reply.code(201).send(request.body));
+  service.app.post('/cut', (_request, reply) => {
+    reply.hijack();
+    reply.raw.destroy();
+  });
   service.app.get('/never', () => new Promise(() => {}));
   service.app.get('/slow-body', (_request, reply) => {
     reply.hijack();
@@ -165,6 +172,23 @@ describe('no whole answer is an error with one sentence', () => {
 
   it('when nobody listens', async () => {
     await expect(client()('https://127.0.0.1:1', { method: 'GET' })).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('which says that nothing was sent where no connection was made, and only there', async () => {
+    const failed = (call: Promise<unknown>) => call.then(() => null).catch((error: unknown) => error);
+    const closing = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(closing, 'listening');
+    const { port } = closing.address() as AddressInfo;
+    const post = { method: 'POST', headers: json, body: '{}' };
+    for (const address of ['https://127.0.0.1:1', `https://127.0.0.1:${port}`])
+      expect(surelyNotSent(await failed(client()(`${address}/echo`, post)))).toBe(true);
+    const stream = client().stream('https://127.0.0.1:1/', { headers: {}, signal: new AbortController().signal });
+    expect(surelyNotSent(await failed(stream))).toBe(true);
+    closing.close();
+    expect(surelyNotSent(await failed(client()(`${url}/cut`, post)))).toBe(false);
+    const late = client({ timeoutMs: 1_000 });
+    await late(`${url}/echo`, post);
+    expect(surelyNotSent(await failed(late(`${url}/never`, { method: 'GET' })))).toBe(false);
   });
 
   it('when the answer is larger than allowed', async () => {

@@ -6,6 +6,7 @@ import { hasEnded, type LiveTls, type TlsCredential, type TlsMaterial } from '..
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { unlessAborted } from '../../domain/unless-aborted.js';
 import type { ServiceFetch } from './service-client.js';
+import { connectorThatTells } from './unsent.js';
 
 export interface MtlsFetchOptions extends TlsMaterial {
   /** The SPIFFE ids the server may have, exactly. */
@@ -35,7 +36,7 @@ const STREAMS = 1_024;
  * Calls to one service over mutual TLS 1.3 on kept-alive connections. The server is known by the one SPIFFE id in its certificate, not by
  * its host name: another id closes the connection before a byte of the request is sent
  * (docs/architecture/identity-and-routes.md#connections). Every handshake is a whole one, so no resumed session skips that check. Errors
- * are one sentence each, the reason as their cause.
+ * are one sentence each, the reason as their cause. Of one whose connection was never made `surelyNotSent` says so.
  */
 export function createMtlsFetch(
   options: MtlsFetchOptions,
@@ -44,7 +45,7 @@ export function createMtlsFetch(
   const { live } = options;
 
   function agentsOf({ ca, cert, key }: TlsCredential) {
-    const connect = {
+    const connect = connectorThatTells({
       ca,
       cert,
       key,
@@ -52,7 +53,7 @@ export function createMtlsFetch(
       timeout: options.connectTimeoutMs ?? 2_000,
       maxCachedSessions: 0,
       checkServerIdentity: (_host: string, peer: PeerCertificate) => identityFault(peer, expected),
-    };
+    });
     const calls = new Agent({
       connect,
       connections: CONNECTIONS,

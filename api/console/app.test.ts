@@ -940,7 +940,9 @@ describe('several calls at once', () => {
     fixture.reached.length = 0;
     const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
     expect(came.text).toContain('value="not today"');
-    expect(came.text).toContain('0 of 3 took your decision.');
+    expect(came.text).toContain(
+      '0 of 3 are known to have taken your decision; of 1 it is not known, and 2 were not sent.',
+    );
     expect(came.text.match(/not sent: the review service went away/g)).toHaveLength(2);
     expect(fixture.reached).toHaveLength(1);
     // When it is back, the same decisions can be sent again, with the reason.

@@ -36,6 +36,7 @@ import { servePages } from './pages-and-forms.js';
 import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
+import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
@@ -91,7 +92,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     chain: chainHealth(ledger, clock, limits),
     regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
-    copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
+    copying: oneAtATime(
+      (secs) =>
+        `Somebody began to copy rows ${secs} s ago, and the ledger has not answered yet: it may copy them still, or its answer may be lost, which is known after two minutes. Look at the list before you copy again.`,
+    ),
     searches: options.searches,
     kept: keptAnswers(REPORT_FRESH_MS, clock),
     clock,
@@ -101,7 +105,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     actions,
     standing,
-    entered: (request) => people.enteredOf(request),
+    entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
     drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
@@ -133,6 +137,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
+  const isSentAway = requestsInTurn(app, people.keyOf);
   const large = largeOf(standsFor, own.assertOrigin);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;

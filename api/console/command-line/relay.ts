@@ -30,7 +30,9 @@ export interface CommandLineOptions {
   readonly limits?: AskLimits | undefined;
 }
 
-const AT = '/command-line';
+/** Where its routes are. */
+export const COMMAND_LINE = '/command-line';
+const AT = COMMAND_LINE;
 /** Written into the decisions that are made here. */
 const CHANNEL = 'command-line';
 

@@ -231,6 +231,18 @@ describe('what became of several calls', () => {
     },
   );
 
+  it.each([
+    ['console_neighbour_away', { in_doubt: true }],
+    ['orchestrator_unavailable', {}],
+  ] as const)('counts apart of which it is not known, and what was not sent: %s', async (code, fields) => {
+    const { came } = denied({ decide: () => Promise.reject(new GateError(code, undefined, { fields })) });
+    expect((await came).notice?.text).toBe(
+      '0 of 3 are known to have taken your decision; of 1 it is not known, and 2 were not sent.',
+    );
+    const sure = denied({ decide: () => Promise.reject(new GateError('decision_not_sent')) });
+    expect((await sure.came).notice?.text).toBe('0 of 3 took your decision.');
+  });
+
   it('is told also where it cannot be said any more who is signed in', async () => {
     const { sent, came } = denied({ stands: () => Promise.reject(new GateError('store_unavailable')) });
     const text = textOf(await came);

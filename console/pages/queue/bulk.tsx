@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { GateError } from '../../../domain/errors.js';
+import { GateError, isInDoubt } from '../../../domain/errors.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
@@ -336,7 +336,7 @@ function cameShown(
   const done = came.filter(({ refused }) => refused === null).length;
   return {
     title: `${done} of ${came.length} decided`,
-    notice: { kind: done === came.length ? 'good' : 'bad', text: `${done} of ${came.length} took your decision.` },
+    notice: { kind: done === came.length ? 'good' : 'bad', text: countOf(came) },
     body: (
       <section class="bulk">
         <h1>What became of them</h1>
@@ -379,6 +379,16 @@ function cameShown(
       </section>
     ),
   };
+}
+
+/** How many took the decision, as far as that is known: one whose answer was lost may have taken it. */
+function countOf(came: readonly Came[]): string {
+  const done = came.filter(({ refused }) => refused === null).length;
+  const notKnown = came.filter(({ refused }) => refused?.isSent && isInDoubt(refused.error)).length;
+  const notSent = came.filter(({ refused }) => refused !== null && !refused.isSent).length;
+  if (notKnown === 0) return `${done} of ${came.length} took your decision.`;
+  const rest = notSent > 0 ? `, and ${notSent} ${notSent === 1 ? 'was' : 'were'} not sent` : '';
+  return `${done} of ${came.length} are known to have taken your decision; of ${notKnown} it is not known${rest}.`;
 }
 
 const Standing = ({ row }: { readonly row: PendingRequest }) =>
