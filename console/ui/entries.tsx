@@ -15,10 +15,12 @@ export const Entries = ({
   readonly nowMs: number;
   readonly agent?: (row: LedgerEntry) => ComponentChildren;
 }) => (
-  <Table label={label} heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
+  <Table label={label} cards heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
     {rows.map((row) => (
       <tr key={row.id}>
-        <td class="number">{row.seq}</td>
+        <td class="number" data-head="row">
+          {row.seq}
+        </td>
         <td>
           <Time iso={row.timestamp} nowMs={nowMs} />
         </td>
@@ -27,9 +29,9 @@ export const Entries = ({
             <Foreign text={row.event_kind ?? row.method} />
           </code>
         </td>
-        <td>{agent(row)}</td>
-        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-        <td>
+        <td class="lead">{agent(row)}</td>
+        <td class="lead">{row.tool_type && <Foreign text={row.tool_type} />}</td>
+        <td class="lead first">
           <Outcome row={row} />
         </td>
         <td>

@@ -89,18 +89,23 @@ export const requestIn = (form: Form): string | undefined => {
   return isUuid(id) ? id : undefined;
 };
 
-/** A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. */
+/**
+ * A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. As `cards` each row stands there in lines
+ * instead, cells of class `lead` in the first, and a cell whose value says too little alone with its `data-head` before it.
+ */
 export function Table({
   label,
+  cards = false,
   heads,
   children,
 }: {
   readonly label?: string;
+  readonly cards?: boolean;
   readonly heads: readonly (string | { readonly number: string })[];
   readonly children: ComponentChildren;
 }) {
   const table = (
-    <table class="rows">
+    <table class={cards ? 'rows cards' : 'rows'}>
       <thead>
         <tr>
           {heads.map((head) =>
@@ -128,3 +133,27 @@ export function Table({
     </div>
   );
 }
+
+/** Fields that a telephone folds behind a button, which needs no script; elsewhere they stand open. */
+export const Folded = ({
+  id,
+  label,
+  asks,
+  children,
+}: {
+  readonly id: string;
+  readonly label: string;
+  /** How many of the fields are set: what is folded still counts. */
+  readonly asks: number;
+  readonly children: ComponentChildren;
+}) => (
+  <>
+    <button type="button" class="menu" popovertarget={id}>
+      {label}
+      {asks > 0 && ` (${asks} set)`}
+    </button>
+    <div id={id} class="folded" popover="auto">
+      {children}
+    </div>
+  </>
+);

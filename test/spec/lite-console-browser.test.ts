@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { JsonObject } from '../../contracts/json.js';
 import { seriousInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
@@ -44,6 +44,12 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
   const parked = async (args: JsonObject = { amount: 25 }, tool = 'wire_transfer') =>
     (await gate.call(tool, { arguments: args })).body['pending_id'] as string;
   const notice = () => page.locator('.notice').first();
+  /** The cell of a table that says so; what a style puts before its text counts. */
+  const seen = (table: Locator, words: string) => {
+    const [head, value] = words.includes(' ') ? words.split(' ') : [undefined, words];
+    const cells = head === undefined ? table.locator('td, th[scope="row"]') : table.locator(`td[data-head="${head}"]`);
+    return cells.filter({ hasText: value ?? '' });
+  };
   const detail = () => page.getByRole('region', { name: 'The chosen call' });
 
   describe.each([
@@ -238,6 +244,40 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
         await page.keyboard.press('Enter');
       }
       await page.getByText('Gate executed it, once.').waitFor();
+    },
+    90_000,
+  );
+
+  it.each([true, false])(
+    'has what matters of each row in the width of a telephone, and fields behind a button; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled, viewport: { width: 320, height: 800 } });
+      await gate.call('delete_file');
+      await signIn();
+      /** Nothing of it is to be scrolled to. */
+      const isInSight = async (of: Locator) => {
+        const box = await of.first().boundingBox();
+        return box !== null && box.x >= 0 && box.x + box.width <= 320;
+      };
+      const tables = [
+        ['/audit', 'Rows', ['anonymous', 'delete_file', 'deny']],
+        ['/agents', 'What agents did', ['anonymous', 'denied 1']],
+        ['/audit/hunt', 'Agents', ['anonymous', 'denied 1']],
+      ] as const;
+      for (const [path, name, words] of tables) {
+        await page.goto(gate.lite.url + path);
+        const table = page.getByRole('region', { name, exact: true });
+        expect(await table.evaluate((of) => of.scrollWidth - of.clientWidth)).toBe(0);
+        for (const word of words) expect([path, word, await isInSight(seen(table, word))]).toEqual([path, word, true]);
+      }
+      await page.goto(`${gate.lite.url}/audit?tool=delete_file`);
+      const tool = page.getByRole('textbox', { name: 'Tool' });
+      expect(await tool.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Find, filter (1 set)' }).click();
+      expect(await isInSight(tool)).toBe(true);
+      await tool.fill('another');
+      await page.getByRole('button', { name: 'Show' }).click();
+      await page.waitForURL(/tool=another/);
     },
     90_000,
   );

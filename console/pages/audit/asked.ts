@@ -16,8 +16,8 @@ export const asked = (query: Readonly<Record<string, unknown>>): Asked =>
     }),
   );
 
-/** Whether an address asks for anything in particular. */
-export const asksForSomething = (said: Asked): boolean => Object.keys(said).length > 0;
+/** For how much in particular an address asks. */
+export const asksFor = (said: Asked): number => Object.keys(said).length;
 
 /**
  * The exact ends of a window; an end that is typed counts before a relative one. Throws `invalid_window` for a relative one that is none of

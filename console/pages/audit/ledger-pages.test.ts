@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
 const rowsIn = (text: string) =>
-  [...text.matchAll(/<tr><td class="number">(\d+)<\/td>/g)].map(([, seq]) => Number(seq));
+  [...text.matchAll(/<tr><td class="number" data-head="row">(\d+)<\/td>/g)].map(([, seq]) => Number(seq));
 const text = async (path: string) => (await page.get(path)).text;
 const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
 

@@ -2,7 +2,7 @@ import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { SavedSearch } from '../../../contracts/console.js';
 import type { Settled } from '../../services.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
-import { type Asked, addressOf, asked, asksForSomething } from './asked.js';
+import { type Asked, addressOf, asked, asksFor } from './asked.js';
 
 /** The longest name of a search. */
 export const MOST_CHARACTERS = 80;
@@ -19,7 +19,7 @@ export const Searches = ({
   <OrAway of={kept}>
     {(searches) => {
       const query = new URLSearchParams(said).toString();
-      if (searches.length === 0 && !asksForSomething(said)) return null;
+      if (searches.length === 0 && asksFor(said) === 0) return null;
       return (
         <section class="searches" aria-label="Searches that you keep">
           {searches.map((search) => (
@@ -39,7 +39,7 @@ export const Searches = ({
               </button>
             </form>
           ))}
-          {asksForSomething(said) && (
+          {asksFor(said) > 0 && (
             <form class="filter" method="post" action="/audit/searches">
               <Csrf token={csrf} />
               <input type="hidden" name="query" value={query} />

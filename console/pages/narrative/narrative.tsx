@@ -113,14 +113,16 @@ export const NARRATIVE: Page = {
                   {notable.length > 0 && (
                     <section aria-labelledby="notable">
                       <h2 id="notable">Notable</h2>
-                      <Table label="Notable rows" heads={[{ number: 'Row' }, 'When', 'What']}>
+                      <Table label="Notable rows" cards heads={[{ number: 'Row' }, 'When', 'What']}>
                         {notable.map(({ seq, at, summary, correlation_id }) => (
                           <tr key={seq}>
-                            <td class="number">{seq}</td>
+                            <td class="number" data-head="row">
+                              {seq}
+                            </td>
                             <td>
                               <Time iso={at} nowMs={nowMs} />
                             </td>
-                            <td>
+                            <td class="lead">
                               <Foreign text={summary} />{' '}
                               {correlation_id && (
                                 <a href={`/audit/correlation/${escapedInPath(correlation_id)}`}>its call</a>
