@@ -17,7 +17,10 @@ export const ForeignBlock = ({ text, label }: { readonly text: string; readonly 
   </pre>
 );
 
-/** A time as how long ago or ahead it is; the exact one on hover, and beside it on paper and where nothing hovers. */
+/**
+ * A time as how long ago or ahead it is; the exact one on hover, and beside it on paper, where nothing hovers, and in what is `timed`, where times are
+ * compared.
+ */
 export function Time({ iso, nowMs }: { readonly iso: string; readonly nowMs: number }) {
   const away = Date.parse(iso) - nowMs;
   const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;

@@ -282,6 +282,17 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     90_000,
   );
 
+  it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    expect(await page.locator('.list .exact').first().isVisible()).toBe(false);
+    await page.goto(`${gate.lite.url}/audit`);
+    expect(await page.locator('td .exact').first().isVisible()).toBe(true);
+    await page.locator('td a[href^="/audit/correlation/"]').first().click();
+    expect(await page.locator('.story .exact').first().isVisible()).toBe(true);
+  }, 90_000);
+
   it('fits 320 and 1280 pixels, and axe finds nothing serious on it, in both themes', async () => {
     await open({}, { GATE_LITE_MODE: 'observe' });
     await gate.call('delete_file');

@@ -125,7 +125,7 @@ export const AUDIT: Page = {
             {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
                 <p class="live dim" role="status" aria-live="polite" data-tail-status />
-                <div data-tail-rows data-newest={found[0]?.seq ?? 0}>
+                <div class="timed" data-tail-rows data-newest={found[0]?.seq ?? 0}>
                   {found.length === 0 && lookedDownTo === null ? (
                     refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
                   ) : (

@@ -584,7 +584,7 @@ const Story = ({
 }) => (
   <section class="wide" aria-labelledby="story">
     <h2 id="story">What happened</h2>
-    <ol class="story">
+    <ol class="story timed">
       {rows.slice(0, MOST_ROWS).map((row, at) => (
         <Step key={row.id} id={id} row={row} before={rows[at - 1]} nowMs={nowMs} />
       ))}
