@@ -120,7 +120,7 @@ export const AUDIT: Page = {
               </>
             )}
           </p>
-          <Searches kept={await kept} asked={said} csrf={csrf} />
+          <Searches kept={await kept} asked={said} mayKeep={refused === null} csrf={csrf} />
           <OrAway of={rows}>
             {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>

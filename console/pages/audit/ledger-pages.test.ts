@@ -179,6 +179,15 @@ describe('the audit page', () => {
     expect(found.status).toBe(400);
     expect(found.text).toContain('invalid_window');
     expect(found.text).toContain('value="yesterday"');
+    for (const typed of ['from=2026-02-30', 'to=03:04', 'from=2026-01-02T03:04:05', 'to=2026-01-02 25:00']) {
+      const { status, text } = await page.get(`/audit?${typed.replace(' ', '%20')}`);
+      const ok = typed === 'from=2026-01-02T03:04:05';
+      expect([typed, status]).toEqual([typed, ok ? 200 : 400]);
+      // In the form of the field, and nothing to keep.
+      const field = typed.startsWith('from') ? 'From' : 'To';
+      expect([typed, text.includes(`${field} is no time: write a day, 2026-01-02, or`)]).toEqual([typed, !ok]);
+      expect([typed, text.includes('Keep this search as')]).toEqual([typed, ok]);
+    }
   });
 
   it.each(['/audit', '/audit/hunt', '/audit/export'])(

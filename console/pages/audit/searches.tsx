@@ -10,16 +10,19 @@ export const MOST_CHARACTERS = 80;
 export const Searches = ({
   kept,
   asked: said,
+  mayKeep,
   csrf,
 }: {
   readonly kept: Settled<readonly SavedSearch[]>;
   readonly asked: Asked;
+  /** Whether what is asked for can be answered: a search that cannot is not worth keeping. */
+  readonly mayKeep: boolean;
   readonly csrf: string;
 }) => (
   <OrAway of={kept}>
     {(searches) => {
       const query = new URLSearchParams(said).toString();
-      if (searches.length === 0 && asksFor(said) === 0) return null;
+      if (searches.length === 0 && (asksFor(said) === 0 || !mayKeep)) return null;
       return (
         <section class="searches" aria-label="Searches that you keep">
           {searches.map((search) => (
@@ -39,7 +42,7 @@ export const Searches = ({
               </button>
             </form>
           ))}
-          {asksFor(said) > 0 && (
+          {asksFor(said) > 0 && mayKeep && (
             <form class="filter" method="post" action="/audit/searches">
               <Csrf token={csrf} />
               <input type="hidden" name="query" value={query} />

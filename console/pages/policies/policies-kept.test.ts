@@ -633,7 +633,9 @@ describe('a lab', () => {
     const wrong = await page.post(`/policies/${name}/edit/try`, { version: '1', body: 'no rule', window: '' });
     expect(words(wrong.text)).toMatch(/There is no result: .*policy_invalid/);
     const window = await page.post(`/policies/${name}/lab`, { which: 'with', window: '', from: 'yesterday' });
-    expect(words(window.text)).toMatch(/There is no result: .*invalid_window/);
+    // Told before anything is tried, and with what was typed.
+    expect(words(window.text)).toMatch(/From is no time: .*invalid_window/);
+    expect(window.text).toContain('value="yesterday"');
     await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
   }, 60_000);
 });
