@@ -282,6 +282,39 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     90_000,
   );
 
+  it('says which keys there are, and in the question what they do there', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    await page.getByRole('button', { name: '? keys' }).click();
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    const lines = await help
+      .locator('dt')
+      .evaluateAll((keys) =>
+        keys.map((key) => key.nextElementSibling?.getBoundingClientRect().top === key.getBoundingClientRect().top),
+      );
+    expect(lines.length).toBeGreaterThan(8);
+    expect(lines).not.toContain(false);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('a');
+    const question = page.getByRole('dialog', { name: /^Approve\?/ });
+    await question.getByText('Shift+Tab, then Enter, approves').waitFor();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('Gate executed it, once.').waitFor();
+  }, 90_000);
+
+  it('says nothing of keys to who switched them off', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    await page.goto(`${gate.lite.url}/me`);
+    await page.getByRole('checkbox', { name: /keys/i }).uncheck();
+    await page.goto(gate.lite.url);
+    await page.getByRole('heading', { level: 1, name: /^Waiting/ }).waitFor();
+    expect(await page.getByRole('button', { name: '? keys' }).isVisible()).toBe(false);
+  }, 90_000);
+
   it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
     await open({ viewport: { width: 1280, height: 800 } });
     await parked();

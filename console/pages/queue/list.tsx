@@ -88,6 +88,9 @@ export function List({
   const sought = soughtId(query);
   return (
     <section class="list" aria-label="Calls">
+      <button type="button" class="by-keys" data-keys-help>
+        <kbd>?</kbd> keys
+      </button>
       <h1>
         {query.status === 'pending' ? 'Waiting' : capitalized(query.status)}{' '}
         {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
