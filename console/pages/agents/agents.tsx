@@ -73,8 +73,8 @@ function Activity({
     <>
       <p class="dim">
         <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" />{' '}
-        denied. Bars are calls of {part} each, the denied ones at their foot, above them those that went to people; all
-        have the same scale.
+        denied. Bars are calls of {part} each, the denied ones at their foot; all have the same scale. The times below
+        them are UTC.
       </p>
       <Table
         label="What agents did"

@@ -487,6 +487,10 @@ describe('the page of agents', () => {
     expect(words).toContain('pay 0 1 1');
     expect(words).toContain('read 1 0 0');
     expect(words).toMatch(/Over time, from Calls To people Denied (?:[^ ]+ )+3 1 1 /);
+    // In the colours of the legend, over an axis that says its times.
+    const bars = /<svg[^>]*aria-label="Calls, [^>]*>.*?<\/p>/s.exec(found)?.[0] ?? '';
+    expect([...bars.matchAll(/<rect class="([^"]*)"/g)].map(([, tone]) => tone)).toEqual(['allow', 'park', 'deny']);
+    expect(bars.match(/<span>\d\d-\d\d \d\d:\d\d<\/span>/g)).toHaveLength(2);
   });
 
   it('tells one agent over time by tool and tier: drawn, and as a table behind each chart', async () => {
@@ -506,8 +510,10 @@ describe('the page of agents', () => {
       expect(found).toMatch(new RegExp(`<rect class="${tier}" x="461" width="18"`));
     const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('All 3 calls, 2 tools');
-    expect(words).toMatch(/From green strict red (?:[^ ]+ )+1 1 1 By tool pay strict 1, red 1 As a table/);
-    expect(words).toMatch(/As a table From green strict red (?:[^ ]+ )+0 1 1 read green 1/);
+    expect(words).toMatch(
+      /From allowed for several people denied (?:[^ ]+ )+1 1 1 By tool pay 1 for several people, 1 denied [-0-9]{5} [:0-9]{5} [-0-9]{5} [:0-9]{5} As a table/,
+    );
+    expect(words).toMatch(/As a table From allowed for several people denied (?:[^ ]+ )+0 1 1 read 1 allowed/);
     expect(found.match(/<svg/g)).toHaveLength(3);
     expect(found.match(/<table/g)).toHaveLength(3);
     expect(await told('/agents/nobody')).toContain('It called nothing in this window.');
