@@ -315,6 +315,29 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     expect(await page.getByRole('button', { name: '? keys' }).isVisible()).toBe(false);
   }, 90_000);
 
+  it.each([true, false])(
+    'says of a decided call that it waited, and leads back to the list on a telephone; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled, viewport: { width: 320, height: 800 } });
+      const ids = [await parked({ amount: 1 }), await parked({ amount: 2 }), await parked({ amount: 2 }, 'send_email')];
+      await signIn();
+      await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
+      await page.getByRole('heading', { name: 'Why it waits' }).waitFor();
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+      await page.getByRole('heading', { name: 'Why it waited' }).waitFor();
+      await page.getByRole('link', { name: '2 waiting' }).click();
+      await page.getByRole('heading', { level: 1, name: /^Waiting 2$/ }).waitFor();
+      await page.goto(`${gate.lite.url}/hil?q=send_email`);
+      await page.getByRole('heading', { level: 1, name: /^Waiting 1 of 2$/ }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
+      expect(await page.getByRole('link', { name: '2 waiting' }).isVisible()).toBe(false);
+      await page.getByRole('link', { name: 'Those that are denied' }).click();
+      await page.locator(`[data-row="${ids[0]}"]`).waitFor();
+    },
+    90_000,
+  );
+
   it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
     await open({ viewport: { width: 1280, height: 800 } });
     await parked();

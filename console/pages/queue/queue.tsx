@@ -92,6 +92,14 @@ export async function queueShown(
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
         )}
+        {id !== null && listed && (
+          <p class="back">
+            <a href={listAddress('/hil', query)}>
+              <span aria-hidden="true">‹ </span>
+              {listed.ok && query.status === 'pending' ? `${listed.value.pending_count} waiting` : 'The list'}
+            </a>
+          </p>
+        )}
         {listed && (
           <List
             visit={visit}

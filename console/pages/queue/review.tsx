@@ -59,7 +59,7 @@ export function Review({
         </p>
       ) : (
         <p>
-          <span class={`tag ${row.status}`}>{row.status}</span>{' '}
+          <span class={`tag ${row.status}`}>{row.status}</span> {row.modification_diff && 'with changed arguments '}
           {row.decided_by && (
             <>
               by <Foreign text={row.decided_by} />{' '}
@@ -74,7 +74,7 @@ export function Review({
         </p>
       )}
       <section aria-labelledby="why">
-        <h3 id="why">Why it waits</h3>
+        <h3 id="why">{row.status === 'pending' ? 'Why it waits' : 'Why it waited'}</h3>
         <ul>
           {whyItWaits(row).map((line) => (
             <li key={line}>
