@@ -338,6 +338,30 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     90_000,
   );
 
+  it.each([true, false])(
+    'offers to decide those that are ticked where any is; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled });
+      await parked({ amount: 1 });
+      await parked({ amount: 1 }, 'send_email');
+      await signIn();
+      const buttons = page.getByRole('button', { name: /(?:Approve|Deny) ticked/ });
+      const areOff = () =>
+        buttons.evaluateAll((all) => all.map((button) => (button as HTMLButtonElement).disabled).join());
+      // Nothing but a script knows what is ticked.
+      expect(await areOff()).toBe(javaScriptEnabled ? 'true,true' : 'false,false');
+      const boxes = page.locator('[data-row] input[type="checkbox"]');
+      for (const box of await boxes.all()) await box.check();
+      expect(await areOff()).toBe('false,false');
+      await page.getByRole('button', { name: 'Approve ticked' }).click();
+      expect(await notice().textContent()).toContain('untick the others. They can be denied at once');
+      expect(await areOff()).toBe('false,false');
+      for (const box of await boxes.all()) await box.uncheck();
+      expect(await areOff()).toBe(javaScriptEnabled ? 'true,true' : 'false,false');
+    },
+    90_000,
+  );
+
   it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
     await open({ viewport: { width: 1280, height: 800 } });
     await parked();

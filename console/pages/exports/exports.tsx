@@ -99,7 +99,12 @@ async function exportsShown({ services, mayPost, csrf, query, nowMs }: Visit, fo
           {mayExport && (
             <form method="post" action="/exports/run">
               <Csrf token={csrf} />
-              <button type="submit">Copy old rows now</button>
+              <p>
+                It copies every row, <strong>of every tenant</strong>, that was not copied before and is older than{' '}
+                <code>GATE_LEDGER_EXPORT_RETENTION_SECS</code> of the ledger says: all rows there are, where that is not
+                set.
+              </p>
+              <button type="submit">Copy rows of every tenant now</button>
             </form>
           )}
           <OrAway of={done}>

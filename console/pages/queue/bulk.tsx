@@ -46,7 +46,10 @@ export const BULK: Action = {
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
     const decided = decision === 'deny' ? waiting : await forMany(waiting, visit);
     if (decision === 'approve' && new Set(decided.map(toolOf)).size > 1)
-      throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
+      throw new GateError(
+        'invalid_request',
+        'they are calls of several tools, and calls of one tool are approved at once: untick the others. They can be denied at once',
+      );
     const read = decision === 'deny' ? await readBeginnings(decided) : await readTogether(decided, visit);
     return confirmShown(visit, decision, read, ids.length - decided.length, tickedOn(visit, form));
   },
