@@ -573,6 +573,9 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
   </section>
 );
 
+const checking = (seq: string | number | undefined): string =>
+  `npx gate verify --bundle gate-proof-${seq}.json --key log.vkey`;
+
 const Story = ({
   id,
   rows,
@@ -591,9 +594,12 @@ const Story = ({
     </ol>
     {rows.length > MOST_ROWS && <p class="notice">{rows.length - MOST_ROWS} more rows are in the JSON.</p>}
     <p class="dim">
-      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine with{' '}
-      <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have from elsewhere
-      than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
+      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine, with neither
+      this console nor the network; that of row {rows.at(-1)?.seq} with{' '}
+      <code data-copy={checking(rows.at(-1)?.seq)}>{checking(rows.at(-1)?.seq)}</code>, where <code>log.vkey</code> has
+      the log's key, its verifier key or its public key in PEM, which you have from elsewhere than the proof (
+      <code>docs/how-to/prove-a-row.md</code>). <code data-copy="npx gate verify">npx gate verify</code> walks the whole
+      chain.
     </p>
   </section>
 );
