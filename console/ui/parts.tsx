@@ -17,6 +17,30 @@ export const ForeignBlock = ({ text, label }: { readonly text: string; readonly 
   </pre>
 );
 
+/** A sentence cut at what it quotes in backticks, which stands at the odd places; whole, where a quote does not end. */
+function quotesIn(text: string): readonly string[] {
+  const line = oneLine(text);
+  const parts = line.split('`');
+  return parts.length % 2 === 0 ? [line] : parts;
+}
+
+/**
+ * A sentence of Gate's around words of others: what nobody sees is shown as an escape there too, but it stands in the typeface of the page. What it
+ * quotes is theirs.
+ */
+export const Said = ({ text }: { readonly text: string }) => (
+  <bdi>{quotesIn(text).map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</bdi>
+);
+
+/** The same without elements of its own, which a browser would lay out in every row of a long list. */
+export const SaidShort = ({ text }: { readonly text: string }) => (
+  <bdi>
+    {quotesIn(text)
+      .map((part, at) => (at % 2 === 0 ? part : `“${part}”`))
+      .join('')}
+  </bdi>
+);
+
 /**
  * A time as how long ago or ahead it is; the exact one on hover, and beside it on paper, where nothing hovers, and in what is `timed`, where times are
  * compared.

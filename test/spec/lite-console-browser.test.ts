@@ -260,7 +260,7 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
         return box !== null && box.x >= 0 && box.x + box.width <= 320;
       };
       const tables = [
-        ['/audit', 'Rows', ['anonymous', 'delete_file', 'deny']],
+        ['/audit', 'Rows', ['anonymous', 'delete_file', 'denied']],
         ['/agents', 'What agents did', ['anonymous', 'denied 1']],
         ['/audit/hunt', 'Agents', ['anonymous', 'denied 1']],
       ] as const;
@@ -361,6 +361,25 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     },
     90_000,
   );
+
+  it('has who asks for what as large as the rest of a heading, and what Gate says in the typeface of the page', async () => {
+    await open();
+    await parked({ to: 'vendor', amount: 25 });
+    await signIn();
+    const fontOf = (of: Locator) =>
+      of.evaluate((element) => {
+        const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+        return [style?.fontSize, style?.fontFamily];
+      });
+    const heading = detail().getByRole('heading', { level: 2 });
+    expect(await fontOf(heading.locator('.foreign').first())).toEqual(await fontOf(heading));
+    const predicted = page.locator('[data-predicted]');
+    expect(await fontOf(predicted.locator('bdi'))).toEqual(await fontOf(predicted));
+    expect(await predicted.textContent()).not.toContain('`');
+    expect(await fontOf(predicted.locator('code', { hasText: 'vendor' }))).toEqual(
+      await fontOf(page.locator('.arguments .foreign', { hasText: 'vendor' }).first()),
+    );
+  }, 90_000);
 
   it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
     await open({ viewport: { width: 1280, height: 800 } });

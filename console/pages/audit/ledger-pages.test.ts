@@ -481,7 +481,7 @@ describe('the page of agents', () => {
     });
     const found = await text('/agents?window=1h');
     expect(found).toContain('aria-label="1 allowed, 1 sent to a person, 1 denied"');
-    for (const part of ['all', 'park', 'deny']) expect(found).toMatch(new RegExp(`<rect class="${part}" x="18`));
+    for (const part of ['allow', 'park', 'deny']) expect(found).toMatch(new RegExp(`<rect class="${part}" x="18`));
     const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('pay-bot 3 1 1 (1 refused) 1');
     expect(words).toContain('pay 0 1 1');

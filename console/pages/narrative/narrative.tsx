@@ -2,7 +2,7 @@ import { escapedInPath } from '../../../domain/name-in-path.js';
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
-import { Empty, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
@@ -40,7 +40,7 @@ export const NARRATIVE: Page = {
               ) : (
                 <>
                   <p class="headline">
-                    <Foreign text={headline} />
+                    <Said text={headline} />
                   </p>
                   <p class="dim">An annotation, made from rows; the rows are the evidence.</p>
                   <Bars
@@ -71,7 +71,7 @@ export const NARRATIVE: Page = {
                   <ul class="told">
                     {story.map(({ text, seqs }) => (
                       <li key={text}>
-                        <Foreign text={text} />{' '}
+                        <Said text={text} />{' '}
                         {seqs.map((seq) => (
                           <span key={seq}>
                             <a href={rowsOf(seq)}>#{seq}</a>{' '}
@@ -123,7 +123,7 @@ export const NARRATIVE: Page = {
                               <Time iso={at} nowMs={nowMs} />
                             </td>
                             <td class="lead">
-                              <Foreign text={summary} />{' '}
+                              <Said text={summary} />{' '}
                               {correlation_id && (
                                 <a href={`/audit/correlation/${escapedInPath(correlation_id)}`}>its call</a>
                               )}

@@ -8,7 +8,7 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
@@ -16,7 +16,7 @@ import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
-import { Severity } from './review.js';
+import { Severity, Why } from './review.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
@@ -249,12 +249,12 @@ function confirmShown(
                   </h2>
                   <p>
                     Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
-                    <Foreign text={predictedOf(row) ?? ''} />
+                    <Said text={predictedOf(row) ?? ''} />
                   </p>
                   <ul class="dim">
                     {whyItWaits(row).map((line) => (
                       <li key={line}>
-                        <Foreign text={line} />
+                        <Why line={line} />
                       </li>
                     ))}
                   </ul>

@@ -4,7 +4,7 @@ import { type PendingRequest, type PendingSummary, riskTier } from '../../../con
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
-import { Csrf, Empty, Foreign, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { ListFields } from './forms.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
@@ -289,7 +289,7 @@ function Row({
         )}
       </span>
       <span class="dim why" title={oneLine(asksFor(item))}>
-        <Foreign text={asksFor(item)} />
+        <SaidShort text={asksFor(item)} />
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />
