@@ -462,7 +462,7 @@ describe('the page of a call', () => {
     ] as const) {
       const found = await page.get(`/audit/correlation/${id}`, { as });
       expect([id, found.status]).toEqual([id, 404]);
-      expect(found.text).toContain('has no row of this call');
+      expect(found.text).toContain('No call has this id in your tenant.');
     }
   });
 });
