@@ -142,7 +142,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
-    throw new GateError('role_too_low', undefined, { fields: { required: needed, actual: person.role } });
+    throw new GateError('role_too_low', `this needs the role ${needed}; yours is ${person.role}. Nothing was done`, {
+      fields: { required: needed, actual: person.role },
+    });
   };
   const services = ({ person, proof }: Pick<Entered, 'person' | 'proof'>) => servicesFor(person, proof, reached);
 

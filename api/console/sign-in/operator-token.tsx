@@ -79,7 +79,7 @@ export function operatorTokenMode({
         return door.page(
           reply,
           401,
-          `This link was used already, or is too old: it signs in once. \`${command}\` prints a new one.`,
+          'This link was used already, or is too old: it signs in once. The command below prints a new one.',
         );
       });
       app.post('/login', async (request, reply) => {

@@ -16,7 +16,7 @@ import { printable } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
-import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, RequestId, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, RequestId, Said, Time } from '../../ui/parts.js';
 import type { Page, Shown, Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
@@ -172,7 +172,7 @@ function Call({
         <h2 id="verdict">Verdict</h2>
         {verdict ? (
           <p>
-            <Foreign text={summaryOf(factOf(verdict))} />
+            <Said text={summaryOf(factOf(verdict))} />
           </p>
         ) : (
           <Empty>
@@ -187,7 +187,7 @@ function Call({
             <ul>
               {spoke.map((line) => (
                 <li key={line}>
-                  <Foreign text={line} />
+                  <Said text={line} />
                   {rulesOf(line).map(({ name, line: at, title }) => (
                     <Fragment key={`${name} ${at}`}>
                       {' '}
@@ -220,7 +220,7 @@ function Call({
         {ended && told ? (
           <>
             <p>
-              <Foreign text={summaryOf(factOf(ended))} />
+              <Said text={summaryOf(factOf(ended))} />
             </p>
             <Facts
               of={[
@@ -318,7 +318,7 @@ function Scores({ row }: { readonly row: LedgerEntry }) {
     <>
       <h3>Inspection</h3>
       <p>
-        <Foreign text={row.reasoning} />
+        <Said text={row.reasoning} />
       </p>
       {given.length > 0 && (
         <table class="values scores">
@@ -411,7 +411,14 @@ const Review = ({
       <ul>
         {row.approvals?.map(({ by, at, provenance }) => (
           <li key={by}>
-            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by <Foreign text={provenance} />
+            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by{' '}
+            {provenance === 'console-bearer' ? (
+              'a session of the console'
+            ) : provenance === 'webauthn' ? (
+              'a passkey'
+            ) : (
+              <Foreign text={provenance} />
+            )}
           </li>
         ))}
       </ul>
@@ -537,7 +544,7 @@ const Request = ({
               As the agent sent it, secrets masked.{' '}
               {kept !== null && (
                 <>
-                  Kept as <Foreign text={kept} />.
+                  Retention class: <Foreign text={kept} />.
                 </>
               )}
             </p>
@@ -573,6 +580,9 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
   </section>
 );
 
+const checking = (seq: string | number | undefined): string =>
+  `npx gate verify --bundle gate-proof-${seq}.json --key log.vkey`;
+
 const Story = ({
   id,
   rows,
@@ -584,16 +594,19 @@ const Story = ({
 }) => (
   <section class="wide" aria-labelledby="story">
     <h2 id="story">What happened</h2>
-    <ol class="story">
+    <ol class="story timed">
       {rows.slice(0, MOST_ROWS).map((row, at) => (
         <Step key={row.id} id={id} row={row} before={rows[at - 1]} nowMs={nowMs} />
       ))}
     </ol>
     {rows.length > MOST_ROWS && <p class="notice">{rows.length - MOST_ROWS} more rows are in the JSON.</p>}
     <p class="dim">
-      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine with{' '}
-      <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have from elsewhere
-      than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
+      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine, with neither
+      this console nor the network; that of row {rows.at(-1)?.seq} with{' '}
+      <code data-copy={checking(rows.at(-1)?.seq)}>{checking(rows.at(-1)?.seq)}</code>, where <code>log.vkey</code> has
+      the log's key, its verifier key or its public key in PEM, which you have from elsewhere than the proof (
+      <code>docs/how-to/prove-a-row.md</code>). <code data-copy="npx gate verify">npx gate verify</code> walks the whole
+      chain.
     </p>
   </section>
 );
@@ -614,7 +627,7 @@ function Step({
   return (
     <li>
       <p>
-        <Foreign text={summaryOf(factOf(row))} /> <Outcome row={row} />
+        <Said text={summaryOf(factOf(row))} /> <Outcome row={row} />
       </p>
       {changes && (
         <p>

@@ -35,6 +35,15 @@ describe('a call that somebody knows by its id', () => {
       expect(await found(typed)).toMatchObject({ status: 200, has: true });
   });
 
+  it('says how its proofs are checked, in a command that is whole', async () => {
+    const { text } = await found(CALL);
+    const command = 'npx gate verify --bundle gate-proof-1.json --key log.vkey';
+    expect(text).toContain(`<code data-copy="${command}">${command}</code>`);
+    expect((await page.get('/exports')).text).toContain(
+      'npx gate verify --bundle ARCHIVE.tar.gz --key ledger-export.pub',
+    );
+  });
+
   it.each([OTHER, '55555555', '11111111-1111-1111-1111-111111111111', '<b>', ''])(
     'is told not to be there for %s, with a way on',
     async (id) => {

@@ -47,7 +47,10 @@ describe('a case', () => {
     const found = await opened({ agent: 'a bot\r\n\r\nother', call: CALL });
     expect(await kept(found)).toMatchObject({ agent_ids: ['a bot', 'other'], correlation_ids: [CALL] });
     const shown = await text(`/cases/${found}`);
-    expect([...shown.matchAll(/<tr><td class="number">(\d+)</g)].map(([, seq]) => seq)).toEqual(['2', '1']);
+    expect([...shown.matchAll(/<tr><td class="number" data-head="row">(\d+)</g)].map(([, seq]) => seq)).toEqual([
+      '2',
+      '1',
+    ]);
     expect(shown).not.toContain('globex');
   });
 

@@ -74,7 +74,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
   it('and say each reason why a call waits by itself', async () => {
     const row = await fixture.hil.park(3, { review_reasons: ['money leaves', 'it is night'] });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
-    const said = [...look.text.matchAll(/<li><bdi class="foreign">([^<]*)</g)].map(([, words]) => words);
+    const said = [...look.text.matchAll(/<li><bdi>([^<]*)</g)].map(([, words]) => words);
     expect(said).toEqual(['money leaves', 'it is night']);
   });
 
@@ -106,7 +106,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const row = await fixture.hil.park(3, { sandbox_report: (await loadAnalyzer())('tools/call', call) });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision });
     const words = look.text.replaceAll(/<[^>]*>/g, '');
-    expect(words).toContain('Predicted: risky move 25 to `vendor` (cannot be undone)');
+    expect(words).toContain('Predicted: risky move 25 to vendor (cannot be undone)');
     expect(words.split('Once it is approved, Gate executes it, once.')).toHaveLength(effects + 1);
   });
 

@@ -8,7 +8,7 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
@@ -16,7 +16,7 @@ import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
-import { Severity } from './review.js';
+import { Severity, Why } from './review.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
@@ -46,7 +46,10 @@ export const BULK: Action = {
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
     const decided = decision === 'deny' ? waiting : await forMany(waiting, visit);
     if (decision === 'approve' && new Set(decided.map(toolOf)).size > 1)
-      throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
+      throw new GateError(
+        'invalid_request',
+        'they are calls of several tools, and calls of one tool are approved at once: untick the others. They can be denied at once',
+      );
     const read = decision === 'deny' ? await readBeginnings(decided) : await readTogether(decided, visit);
     return confirmShown(visit, decision, read, ids.length - decided.length, tickedOn(visit, form));
   },
@@ -246,12 +249,12 @@ function confirmShown(
                   </h2>
                   <p>
                     Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
-                    <Foreign text={predictedOf(row) ?? ''} />
+                    <Said text={predictedOf(row) ?? ''} />
                   </p>
                   <ul class="dim">
                     {whyItWaits(row).map((line) => (
                       <li key={line}>
-                        <Foreign text={line} />
+                        <Why line={line} />
                       </li>
                     ))}
                   </ul>

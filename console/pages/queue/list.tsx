@@ -4,7 +4,7 @@ import { type PendingRequest, type PendingSummary, riskTier } from '../../../con
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
-import { Csrf, Empty, Foreign, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { ListFields } from './forms.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
@@ -50,6 +50,37 @@ function Ticking({
   );
 }
 
+/** How many wait; of a part of them, how many of all those stand here. */
+function Count({
+  of: { items, next_cursor, pending_count },
+  query,
+}: {
+  readonly of: QueuePage;
+  readonly query: QueueQuery;
+}) {
+  if (query.status !== 'pending') return null;
+  const isPart = (query.q !== undefined || query.riskTier !== undefined) && soughtId(query) === null;
+  const isWhole = next_cursor === null && query.cursor === undefined;
+  return (
+    <span class="count">
+      {isPart && (isWhole ? `${items.length} of ` : 'some of ')}
+      {pending_count}
+    </span>
+  );
+}
+
+/** Of an opened call that the list has no row of, because it was decided: where those like it are. */
+function WaitsNoMore({ selected, query }: { readonly selected: PendingRequest | null; readonly query: QueueQuery }) {
+  if (selected === null || selected.status === 'pending') return null;
+  const status = STATUSES.find((one) => one === selected.status);
+  return (
+    <p class="dim">
+      The opened call waits no more.{' '}
+      {status && <a href={listAddress('/hil', { ...query, status, cursor: undefined })}>Those that are {status}</a>}
+    </p>
+  );
+}
+
 /** Of a whole id that no call under review has: what the ledger has of it. */
 function NotReviewed({ id, of }: { readonly id: string; readonly of: Settled<readonly LedgerEntry[]> }) {
   if (!of.ok)
@@ -88,9 +119,12 @@ export function List({
   const sought = soughtId(query);
   return (
     <section class="list" aria-label="Calls">
+      <button type="button" class="by-keys" data-keys-help>
+        <kbd>?</kbd> keys
+      </button>
       <h1>
         {query.status === 'pending' ? 'Waiting' : capitalized(query.status)}{' '}
-        {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
+        {listed.ok && <Count of={listed.value} query={query} />}
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
@@ -121,6 +155,7 @@ export function List({
         <button type="submit">Show</button>
       </form>
       <div data-list>
+        {query.status === 'pending' && soughtId(query) === null && <WaitsNoMore selected={selected} query={query} />}
         <OrAway of={listed}>
           {({ items, next_cursor, searched_to }) => {
             // Before the end of the list. How far, is not told where the last row has no time: then it has fewer than a page has.
@@ -254,7 +289,7 @@ function Row({
         )}
       </span>
       <span class="dim why" title={oneLine(asksFor(item))}>
-        <Foreign text={asksFor(item)} />
+        <SaidShort text={asksFor(item)} />
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />

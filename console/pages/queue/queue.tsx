@@ -6,7 +6,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Away, Empty, Foreign } from '../../ui/parts.js';
+import { Away, Empty, Foreign, Said } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
   type Form,
@@ -91,6 +91,14 @@ export async function queueShown(
           <div class="broken">
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
+        )}
+        {id !== null && listed && (
+          <p class="back">
+            <a href={listAddress('/hil', query)}>
+              <span aria-hidden="true">‹ </span>
+              {listed.ok && query.status === 'pending' ? `${listed.value.pending_count} waiting` : 'The list'}
+            </a>
+          </p>
         )}
         {listed && (
           <List
@@ -227,7 +235,7 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next
             , by <Foreign text={row.decided_by} />
           </>
         )}
-        . {came && came.words !== '' && <Foreign text={came.words} />}{' '}
+        . {came && came.words !== '' && <Said text={came.words} />}{' '}
         <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
         <Next href={next} />
       </>

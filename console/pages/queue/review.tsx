@@ -7,7 +7,7 @@ import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
-import { Facts, Foreign, Id, Time } from '../../ui/parts.js';
+import { Facts, Foreign, Id, Said, Time } from '../../ui/parts.js';
 import type { SigningVisit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import type { SaidOfIt } from './came-of-it.js';
@@ -59,7 +59,7 @@ export function Review({
         </p>
       ) : (
         <p>
-          <span class={`tag ${row.status}`}>{row.status}</span>{' '}
+          <span class={`tag ${row.status}`}>{row.status}</span> {row.modification_diff && 'with changed arguments '}
           {row.decided_by && (
             <>
               by <Foreign text={row.decided_by} />{' '}
@@ -74,24 +74,24 @@ export function Review({
         </p>
       )}
       <section aria-labelledby="why">
-        <h3 id="why">Why it waits</h3>
+        <h3 id="why">{row.status === 'pending' ? 'Why it waits' : 'Why it waited'}</h3>
         <ul>
           {whyItWaits(row).map((line) => (
             <li key={line}>
-              <Foreign text={line} />
+              <Why line={line} />
             </li>
           ))}
         </ul>
         {said !== null && said.inspected !== null && (
           <p>
-            Inspection: <Foreign text={said.inspected} />
+            Inspection: <Said text={said.inspected} />
           </p>
         )}
       </section>
       <section aria-labelledby="effect">
         <h3 id="effect">Predicted effect</h3>
         <p data-predicted>
-          <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictedOf(row) ?? ''} />
+          <Severity of={row.sandbox_report?.severity ?? null} /> <Said text={predictedOf(row) ?? ''} />
         </p>
         {row.sandbox_report && typeof row.sandbox_report['summary'] !== 'string' && (
           <p class="dim">What exactly, is shown to who may decide: something of the call is masked here.</p>
@@ -101,7 +101,7 @@ export function Review({
           <ul>
             {reasonsOf(row).map((line) => (
               <li key={line}>
-                <Foreign text={line} />
+                <Said text={line} />
               </li>
             ))}
           </ul>
@@ -188,6 +188,25 @@ const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string
         ),
       ]
     : [];
+
+const PIN = 'definition of the tool ';
+const OF_ITSELF = 'the tool says of itself: ';
+
+/** A line of why a call waits: the tool's words about itself in their typeface, and what a definition is in words. */
+export const Why = ({ line }: { readonly line: string }) =>
+  line.startsWith(OF_ITSELF) ? (
+    <>
+      {OF_ITSELF}
+      <Foreign text={line.slice(OF_ITSELF.length)} />
+    </>
+  ) : (
+    <>
+      <Said text={line} />
+      {line.startsWith(PIN) && (
+        <span class="dim"> (how its server describes it: a pin holds the description that somebody read)</span>
+      )}
+    </>
+  );
 
 /** Which call that was, what became of it, and how it differs. */
 const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (
