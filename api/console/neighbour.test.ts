@@ -64,7 +64,7 @@ async function consoleOf(how: NonNullable<Parameters<typeof openConsole>[1]>) {
 
 /** What the forms and the programs send that ask another service, each with what it needs to get so far. */
 const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  '/hil/:id/assign': { to: 'operator:me' },
+  '/hil/:id/assign': { assignee: 'operator:me' },
   '/hil/bulk': { id: [ID], decision: 'approve' },
   '/hil/bulk/approve': { row: [`${ID} ${'a'.repeat(64)} ${ID}`] },
   '/hil/bulk/deny': { row: [`${ID} ${'a'.repeat(64)} ${ID}`] },

@@ -149,7 +149,7 @@ export const ASSIGN: Action = {
   path: '/hil/:id/assign',
   role: 'approver',
   does: 'say who should decide a call, oneself or somebody else',
-  written: { to: 'Assign to' },
+  written: { assignee: 'Assign to' },
   async act(visit, form) {
     await visit.services.hil.assign(idOf(visit), assigneeIn(visit, form));
     return backTo(visit, form);
@@ -159,8 +159,8 @@ export const ASSIGN: Action = {
 
 /** Whom the form names, as a decision would name him; whoever sends it where it has no field for that. */
 function assigneeIn({ person }: Visit, form: Form): string {
-  if (!form.names().includes('to')) return person.subject;
-  const to = form.get('to').trim();
+  if (!form.names().includes('assignee')) return person.subject;
+  const to = form.get('assignee').trim();
   if (!isPersonsName(to) || to.length > LONGEST_ASSIGNEE)
     throw new GateError(
       'invalid_request',

@@ -45,25 +45,26 @@ describe('a call that waits', () => {
     const at = `/hil/${row.id}`;
     expect((await browser.post(`${at}/assign`)).status).toBe(303);
     expect(words((await browser.get(at)).text)).toContain('Assigned tooperator:devAsked');
-    for (const to of [' oidc:ada@acme.example ', 'operator:ben']) {
-      const { status, headers } = await browser.post(`${at}/assign`, { to });
+    for (const assignee of [' oidc:ada@acme.example ', 'operator:ben']) {
+      const { status, headers } = await browser.post(`${at}/assign`, { assignee });
       expect([status, headers['location']]).toEqual([303, expect.stringContaining(at)]);
       expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
-        assigned_to: to.trim(),
+        assigned_to: assignee.trim(),
         assigned_by: 'operator:dev',
         status: 'pending',
       });
-      expect(words((await browser.get(at)).text)).toContain(`Assigned to${to.trim()}, by operator:dev`);
+      expect(words((await browser.get(at)).text)).toContain(`Assigned to${assignee.trim()}, by operator:dev`);
     }
   });
 
   it.each(['', ' ', 'ben', 'operator:', 'system:policy-tier', `oidc:${'x'.repeat(252)}`, 'operator:a\0b'])(
     'is assigned to nobody under the name %j, and what was typed stands there again',
-    async (to) => {
+    async (assignee) => {
       const row = await fixture.hil.park(1);
-      const { status, text } = await browser.post(`/hil/${row.id}/assign`, { to });
+      const { status, text } = await browser.post(`/hil/${row.id}/assign`, { assignee });
       expect([status, text]).toEqual([400, expect.stringContaining('invalid_request')]);
-      if (to === 'ben') expect(text).toMatch(/<details class="assign" open>.*<input name="to" value="ben"/s);
+      if (assignee === 'ben')
+        expect(text).toMatch(/<details class="assign" open>.*<input name="assignee" value="ben"/s);
       expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ assigned_to: null });
     },
   );

@@ -110,7 +110,7 @@ export function Forms({
             <label>
               Decides as{' '}
               <input
-                name="to"
+                name="assignee"
                 value={assignee}
                 required
                 maxLength={LONGEST_ASSIGNEE}

@@ -122,7 +122,7 @@ export async function queueShown(
               visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
-              assignee={refused?.get('to') ?? ''}
+              assignee={refused?.get('assignee') ?? ''}
             />
           )}
           {refused && found?.status !== 'pending' && <Typed form={refused} />}
