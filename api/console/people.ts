@@ -5,7 +5,7 @@ import type { Person } from '../../console/visit.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Entered, EnteredOf } from './entered.js';
 import type { SignInMode } from './sign-in/mode.js';
-import { COMMAND_LINE } from './command-line/relay.js';
+import { COMMAND_LINE } from './command-line/address.js';
 
 /** The session's cookie, or how its name begins where the host has several consoles. */
 const SESSION_COOKIE = 'gate_console_session';

@@ -67,7 +67,11 @@ describe.each(STORES)('cases on %s', (kind) => {
         await opened({ request_id: randomUUID(), actor: 'operator:dev', agent_ids: ['a', 'b'] }),
         (
           await gate.call<IncidentCase>('POST /cases?tenant=globex', {
-            ...{ request_id, actor: 'operator:dev', title: 'a case', agent_ids: ['a', 'b'], correlation_ids: [] },
+            request_id,
+            actor: 'operator:dev',
+            title: 'a case',
+            agent_ids: ['a', 'b'],
+            correlation_ids: [],
           })
         ).body,
       ];
