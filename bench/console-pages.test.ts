@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PAGES } from '../console/routes.js';
 import type { Page } from '../console/visit.js';
+import { openConsole } from '../test/support/console-over-hil.js';
 import { askedPages, BY_HAND, type HeldThere } from './console-pages.js';
 
 const HELD: HeldThere = {
@@ -39,6 +40,35 @@ describe('the pages that `npm run bench -- console` asks', () => {
   it('ask for the part that the list loads also where the queue has one page', () => {
     const asked = askedPages(PAGES, { ...HELD, lastOfQueue: '/hil' });
     expect(asked).toContainEqual(expect.objectContaining({ address: '/hil?part=rows' }));
+  });
+
+  it('ask for what they are named by: a window that the page has, which is the one that the ledger is asked for', async () => {
+    const fixture = await openConsole();
+    try {
+      const found: string[] = [];
+      fixture.ledger = (path, search) => (found.push(path + search), []);
+      const browser = await fixture.browser();
+      const pages = askedPages(PAGES, HELD).flatMap((one) => ('address' in one ? [one] : []));
+      const asked: Record<string, string[]> = {};
+      for (const { page, what, address } of pages) {
+        found.length = 0;
+        const { text } = await browser.get(address);
+        expect([address, text.includes('invalid_window')]).toEqual([address, false]);
+        asked[`${page} ${what}`.trim()] = [...found];
+      }
+      const day = encodeURIComponent(new Date(fixture.hil.now - 7 * 86_400_000).toISOString());
+      for (const [name, question] of [
+        ['/audit/agents/:agent/narrative', 'window=7d'],
+        ['/audit/agents/:agent/narrative a day', 'window=1d'],
+        ['/audit an agent in 7 days', `from=${day}`],
+        ['/agents all, 30 days', 'since_hours=720'],
+        ['/agents/:agent 30 days', 'since_hours=720'],
+      ] as const)
+        expect([name, asked[name]]).toEqual([name, expect.arrayContaining([expect.stringContaining(question)])]);
+      expect(asked['/compliance its form, nothing counted']).toEqual([]);
+    } finally {
+      await fixture.close();
+    }
   });
 
   it('come from the table of routes: a page that is added is asked, or told as not asked and why', () => {

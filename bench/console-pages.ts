@@ -47,8 +47,11 @@ type Elsewhere = Readonly<Record<string, readonly (readonly [what: string, addre
 /** Pages whose path alone asks for nothing, or for something else than what is there. */
 const IN_PLACE: Elsewhere = {
   '/hil/:id/note': [['', ({ decided }) => `/hil/${decided}/note`]],
+  '/audit/correlation': [['', ({ call }) => `/audit/correlation?id=${call}`]],
   '/decide/redeem': [['', ({ link }) => `/decide/redeem?token=${link}`]],
   '/policies/:name/diff': [['', ({ document }) => `/policies/${document}/diff?from=1&to=2`]],
+  // To count walks the whole chain, once at a time for a tenant: many who ask at once would measure who is told to wait.
+  '/compliance': [['its form, nothing counted', () => '/compliance']],
 };
 /** What costs more than the page as somebody comes to it first. */
 const ALSO: Elsewhere = {
@@ -70,7 +73,7 @@ const ALSO: Elsewhere = {
     ['a tool that nobody used', () => '/audit?tool=nothing'],
   ],
   '/audit/hunt': [['30 days', () => '/audit/hunt?window=30d']],
-  '/audit/agents/:agent/narrative': [['24 hours', ({ agent }) => `/audit/agents/${agent}/narrative?window=24h`]],
+  '/audit/agents/:agent/narrative': [['a day', ({ agent }) => `/audit/agents/${agent}/narrative?window=1d`]],
   '/agents': [['all, 30 days', () => '/agents?show=all&window=30d']],
   '/agents/:agent': [['30 days', ({ agent }) => `/agents/${agent}?window=30d`]],
 };

@@ -25,7 +25,7 @@ import { noModels } from '../domain/models/model-standing.js';
 import { noNarrator } from '../domain/models/narrator.js';
 import { createDecisionLinks } from '../domain/review/decision-link.js';
 import { hilMigrations } from '../migrations/hil.js';
-import { type DevelopmentService, ensureDevelopmentPki } from '../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
 import { ABOUT } from '../test/support/about-console.js';
 import { openLikeProduct } from '../test/support/evidenced-ledger.js';
 import { ledgerPlace } from '../test/support/ledger.js';
@@ -60,7 +60,7 @@ const answers = {
   async open({ pending, rows, policies, cases, copies }: ConsoleSize) {
     const folder = mkdtempSync(join(tmpdir(), 'gate-bench-console-'));
     closing.push(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })));
-    const pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+    const pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
     const clock = () => NOW_MS;
     const shared = { logger: pino({ level: 'silent' }), trustDomain: 'gate.local' };
 
@@ -100,8 +100,8 @@ const answers = {
     const scanner = scanInThreads();
     closing.push(() => scanner.close());
 
-    const tls = (name: DevelopmentService) => pki.services[name];
-    const over = async (name: DevelopmentService, service: Service) => {
+    const tls = (name: keyof TestPki['services']) => pki.services[name];
+    const over = async (name: keyof TestPki['services'], service: Service) => {
       closing.push(() => service.close());
       const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
       const fetch = createMtlsFetch({

@@ -16,7 +16,7 @@ import { chainRows, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import { ENTRY_COLUMNS } from '../domain/ledger/chain-store.js';
 import { prepareRow } from '../domain/ledger/entry.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../test/support/evidenced-ledger.js';
-import { ensureDevelopmentPki } from '../stack/certificates/dev-pki.js';
+import { ensureTestPki } from '../test/support/service-certificates.js';
 import type { StoreTarget } from '../adapters/store/database.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../test/support/ledger.js';
 
@@ -180,7 +180,7 @@ async function whole(ledger: EvidencedLedger, rows: number): Promise<void> {
 /** The ledger as the worker reaches it: its service over mutual TLS on loopback. */
 async function withService(ledger: EvidencedLedger, use: (client: LedgerClient) => Promise<void>): Promise<void> {
   const stateDir = mkdtempSync(join(tmpdir(), 'gate-bench-ledger-'));
-  const { services, trustDomain } = await ensureDevelopmentPki({ stateDir, trustDomain: 'gate.local' });
+  const { services, trustDomain } = await ensureTestPki({ stateDir, trustDomain: 'gate.local' });
   const service = createLedgerService({
     ledger,
     evidence: ledger,

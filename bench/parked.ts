@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { Pressed } from './load.js';
+import { type Pressed, together } from './load.js';
 import type { CallKind, Target } from './load-process.js';
 import { cpuMsOf, fileMib, residentMibOf } from './machine.js';
+import { rounded } from './numbers.js';
 import type { GateSide, Stage } from './stage.js';
 
 /** Who parks calls for the benchmarks of waiting, and how many at once. */
@@ -86,10 +88,54 @@ export function numberIn(gate: GateSide, file: string, query: string, ...values:
 }
 
 /** Calls that wait although their deadline has passed by `atMs`, from the records themselves. */
-export const stillParked = (gate: GateSide, atMs: number): number =>
+const stillParked = (gate: GateSide, atMs: number): number =>
   numberIn(
     gate,
     'calls.db',
     "select count(*) as n from call_records where state = 'parked' and deadline_ms <= ?",
     atMs + 1_000,
   );
+
+/** `first_deny_ms`: how long the first fresh call took after the start. */
+export interface Storm {
+  readonly due_at_once: number;
+  readonly seconds: number;
+  readonly per_second: number;
+  readonly first_deny_ms: number;
+}
+
+const STORM_LIMIT_MS = 15 * 60_000;
+
+/**
+ * Stops the stack, lets every deadline up to `lastDueMs` pass and starts it again, as after a night: what fresh calls feel at concurrency 1 from
+ * the first moment until the last of them has expired.
+ */
+export async function allDueAtOnce(
+  stage: Stage,
+  waiting: GateSide,
+  { lastDueMs, start, say }: { lastDueMs: number; start: () => Promise<GateSide>; say: (line: string) => void },
+): Promise<{ readonly gate: GateSide; readonly storm: Storm; readonly denies: Pressed }> {
+  await waiting.child.stop();
+  const due = stillParked(waiting, lastDueMs);
+  say(`${due} wait for their deadline, ${Math.ceil((lastDueMs - Date.now()) / 1000)} s`);
+  await sleep(Math.max(0, lastDueMs - Date.now()) + 1_000);
+  const gate = await start();
+  const begun = performance.now();
+  const denies: Pressed[] = [];
+  let left = due;
+  while (left > 0 && performance.now() - begun < STORM_LIMIT_MS) {
+    denies.push(await pressCalls(stage, deniedCall(gate), 1, 1_000));
+    left = stillParked(gate, lastDueMs);
+  }
+  const tookMs = performance.now() - begun;
+  return {
+    gate,
+    denies: together(denies),
+    storm: {
+      due_at_once: due,
+      seconds: rounded(tookMs / 1000),
+      per_second: rounded((due - left) / (tookMs / 1000)),
+      first_deny_ms: rounded(denies[0]?.latencies[0] ?? Number.NaN),
+    },
+  };
+}

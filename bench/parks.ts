@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Pressed, together, unanswered } from './load.js';
+import { type Pressed, unanswered } from './load.js';
 import { describeMachine, type Machine } from './machine.js';
 import { quantile, rounded } from './numbers.js';
 import {
+  allDueAtOnce,
   CALLERS,
   decideCalls,
   deniedCall,
   LONG_TTL_SECS,
   parkedCall,
   pressCalls,
+  type Storm,
   startWaitingGate,
-  stillParked,
   weigh,
 } from './parked.js';
 import { writeReport } from './report.js';
@@ -52,14 +52,6 @@ interface Moment {
   readonly unanswered: number;
 }
 
-interface Storm {
-  readonly mode: ParkMode;
-  readonly due_at_once: number;
-  readonly seconds: number;
-  readonly per_second: number;
-  readonly first_deny_ms: number;
-}
-
 /**
  * Thousands of parked calls: what each costs to park and to keep, what operators and new callers feel meanwhile, and what new callers feel
  * when all of them fall due in one moment, which is when the stack comes back after a stop. Each mode has an engine of its own.
@@ -67,7 +59,7 @@ interface Storm {
 export async function runParksBench({ parks, modes, say }: ParksBenchOptions): Promise<void> {
   const parking: Parking[] = [];
   const moments: Moment[] = [];
-  const storms: Storm[] = [];
+  const storms: ({ readonly mode: ParkMode } & Storm)[] = [];
   for (const mode of modes) {
     const stage = await openStage(say);
     try {
@@ -124,27 +116,14 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
     moment(mode, 'all parked', 'deny', await pressCalls(stage, deniedCall(gate), 1, 5_000));
     moment(mode, 'all parked', 'decide', await decideCalls(stage, gate, 5_000, 500));
 
-    await gate.child.stop();
-    const due = stillParked(gate, lastDueMs);
-    say(`${mode}: ${due} wait for their deadline, ${Math.ceil((lastDueMs - Date.now()) / 1000)} s`);
-    await sleep(Math.max(0, lastDueMs - Date.now()) + 1_000);
-    gate = await start(LONG_TTL_SECS);
-    const begun = performance.now();
-    const denies: Pressed[] = [];
-    let drainedMs: number | null = null;
-    while (drainedMs === null && performance.now() - begun < LIMIT_MS) {
-      denies.push(await pressCalls(stage, deniedCall(gate), 1, 1_000));
-      if (stillParked(gate, lastDueMs) === 0) drainedMs = performance.now() - begun;
-    }
-    const tookMs = drainedMs ?? performance.now() - begun;
-    storms.push({
-      mode,
-      due_at_once: due,
-      seconds: rounded(tookMs / 1000),
-      per_second: rounded((due - stillParked(gate, lastDueMs)) / (tookMs / 1000)),
-      first_deny_ms: rounded(denies[0]?.latencies[0] ?? Number.NaN),
+    const { storm, denies, ...back } = await allDueAtOnce(stage, gate, {
+      lastDueMs,
+      start: () => start(LONG_TTL_SECS),
+      say: (line) => say(`${mode}: ${line}`),
     });
-    moment(mode, 'all due at once', 'deny', together(denies));
+    gate = back.gate;
+    storms.push({ mode, ...storm });
+    moment(mode, 'all due at once', 'deny', denies);
     await gate.child.stop();
   }
 

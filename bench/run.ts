@@ -51,7 +51,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
     --verify-rows N length of the chain that is walked (20000)
   ledger-reads  audits and reports in a long ledger
     --rows N        how many (1000000); beyond 2000000 only what an index answers
-  review   more and more parked calls: memory, lists, decisions, fresh calls, a restart, expiry
+  review   more and more parked calls: memory, lists, decisions, fresh calls, a restart, expiry, all due at once
     --parks N       how many (100000)
     --minutes M     parking ends after this time, however many wait (90)
   review-lists  people's lists beside many reviews

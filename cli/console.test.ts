@@ -26,9 +26,12 @@ describe('gate console', () => {
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     mkdirSync(join(folder, '.gate'));
-    const stack = { console: { url }, operator_token: 'first', other_operators: { second: 'other' } };
-    writeFileSync(join(folder, '.gate', 'dev.json'), JSON.stringify(stack));
+    told({});
   });
+  const told = (of: object): void => {
+    const stack = { console: { url, ...of }, operator_token: 'first', other_operators: { second: 'other' } };
+    writeFileSync(join(folder, '.gate', 'dev.json'), JSON.stringify(stack));
+  };
   afterEach(async () => {
     await stop();
     server.close();
@@ -44,6 +47,18 @@ describe('gate console', () => {
 
   it('says who is known where nobody of that name is, which is wrong usage', async () => {
     expect(await done(['console', '--as', 'third'])).toEqual({ code: 2, out: expect.stringContaining('second') });
+    expect(asked).toEqual([]);
+  });
+
+  it('prints a link under the name of the settings', async () => {
+    told({ opened_at: 'https://gate.example', sign_in: 'operator-token' });
+    expect(await done(['console'])).toEqual({ code: 0, out: 'https://gate.example/login?link=abc\n' });
+  });
+
+  it('says with what people sign in where it is no token, and asks for no link', async () => {
+    told({ opened_at: 'https://localhost:8085', sign_in: 'operator-mtls' });
+    const said = expect.stringMatching(/with a certificate in the browser.*open https:\/\/localhost:8085/);
+    expect(await done(['console'])).toEqual({ code: 1, out: said });
     expect(asked).toEqual([]);
   });
 

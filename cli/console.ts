@@ -18,9 +18,27 @@ export function registerConsole(program: Command): void {
     });
 }
 
-/** The address of a new link. Throws CliError where the console does not answer. */
+/** With what people sign in at the console of a stack; `null` by an operator's token, for which there are links. */
+export function signInWith({ console: { sign_in: mode } }: Pick<DevelopmentFile, 'console'>): string | null {
+  if (mode === undefined || mode === 'operator-token') return null;
+  return {
+    'basic-admin': 'a name and a password',
+    oidc: 'an OpenID provider',
+    saml: 'a SAML identity provider',
+    'operator-mtls': 'a certificate in the browser',
+    webauthn: 'a passkey',
+  }[mode];
+}
+
+/** The address of a new link. Throws CliError where the console does not answer, or has no links. */
 export async function signInLink(stack: DevelopmentFile, operator?: string): Promise<string> {
   const { url } = stack.console;
+  const by = signInWith(stack);
+  if (by !== null)
+    throw new CliError(
+      `people sign in at this console with ${by}, and there are no links: open ${consoleOf(stack)}`,
+      1,
+    );
   const authorization = `Bearer ${operatorToken(stack, operator)}`;
   let response: Response;
   try {
@@ -29,7 +47,7 @@ export async function signInLink(stack: DevelopmentFile, operator?: string): Pro
     throw new CliError(`the console does not answer at ${url} (${await why(error)}); is Gate started?`, 5);
   }
   if (response.status === 404)
-    throw new CliError(`this console signs people in another way than by a token: open ${url}`, 1);
+    throw new CliError(`this console signs people in another way than by a token: open ${consoleOf(stack)}`, 1);
   const text = await response.text();
   if (!response.ok) throw new CliError(refusalText(response.status, text), exitOf(response.status));
   return new URL(linkAnswer.parse(JSON.parse(text)).path, consoleOf(stack)).href;

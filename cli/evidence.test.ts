@@ -303,7 +303,7 @@ describe('gate prove on a ledger file', () => {
       /has no signed checkpoint; give --key with an Ed25519 key \(PEM\) to sign one; .*openssl genpkey -algorithm ed25519 -out log\.pem.* makes one$/,
     );
     await refused({ key: vkey() }, /no checkpoint by .* is stored, and no key to sign one with was given$/);
-    await refused({ key: 'neither' }, /not a verifier key/);
+    await refused({ key: 'neither' }, /no file of that name is here, and it is not a verifier key/);
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
     await refused({ key: pem(rsa) }, /^[^\n]*--key: no Ed25519 key in PEM[^\n]*$/);
     await refused({ key: write('rsa.pem', pem(rsa)) }, /--key \S*rsa\.pem: no Ed25519 key in PEM/);

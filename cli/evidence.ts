@@ -116,10 +116,11 @@ function keysIn(file: string): NoteKey[] {
 
 /** A verifier key, given as text or as the name of a file that holds it. */
 function vkeyOf(given: string): NoteKey {
+  const isFile = existsSync(given);
   try {
-    return parseVkey(existsSync(given) ? readFileSync(given, 'utf8') : given);
+    return parseVkey(isFile ? readFileSync(given, 'utf8') : given);
   } catch (error) {
-    throw new CliError(errorText(error));
+    throw new CliError(isFile ? errorText(error) : `no file of that name is here, and it is ${errorText(error)}`);
   }
 }
 

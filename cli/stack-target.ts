@@ -11,6 +11,7 @@ import type { PendingRequest } from '../contracts/review.js';
 type Needed = 'console_workload' | 'operator_token' | 'token_issuer' | 'temporal' | 'upstream' | ServiceKey;
 const address = z.looseObject({ url: z.url() });
 const members: { readonly [Member in Needed]?: z.ZodType } = {
+  console: address.extend({ opened_at: z.url().optional(), sign_in: z.string().optional() }),
   operator_token: z.string(),
   proxy: address.extend({ ca: z.string(), agent_spiffe: z.string() }),
   console_workload: z.looseObject({ cert: z.string(), key: z.string() }),
@@ -45,8 +46,9 @@ export function developmentFile(needs: readonly Needed[]): DevelopmentFile {
 
 export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 
-/** The console of a stack, under the name that browsers know it by and where passkeys belong. */
+/** The console of a stack, under the name that browsers know it by, where passkeys belong and a provider leads back to. */
 export function consoleOf(stack: Pick<DevelopmentFile, 'console'>): string {
+  if (stack.console.opened_at !== undefined) return new URL(stack.console.opened_at).origin;
   const { protocol, hostname, port } = new URL(stack.console.url);
   return new URL(`${protocol}//${hostname === '127.0.0.1' ? 'localhost' : hostname}:${port}`).origin;
 }

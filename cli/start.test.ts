@@ -35,6 +35,14 @@ describe('the page that gate start ends with', () => {
     );
   });
 
+  it('names the console as browsers open it, and with what people sign in where there are no links', () => {
+    const named = { ...stack(true), console: { url: 'http://127.0.0.1:8085', opened_at: 'https://gate.example' } };
+    expect(readyPage(named as DevelopmentFile, '.gate', 1)).toMatch(/console +https:\/\/gate\.example {3}/);
+    expect(readyPage(named as DevelopmentFile, '.gate', 1, null, { by: 'a passkey' })).toMatch(
+      /console +https:\/\/gate\.example {3}people sign in there with a passkey\n/,
+    );
+  });
+
   it('says why there is no link, and how to ask again', () => {
     const why = 'the console does not answer at http://127.0.0.1:8085 (connection refused\u001b[2J)';
     expect(readyPage(stack(true), '.gate', 1, null, { why })).toMatch(

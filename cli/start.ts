@@ -1,9 +1,10 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
-import { signInLink } from './console.js';
+import { signInLink, signInWith } from './console.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
+import { consoleOf } from './stack-target.js';
 import { gateCommand, observed } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
@@ -42,14 +43,18 @@ export function registerStart(program: Command): void {
     });
 }
 
-/** A link that signs in at the console, or why there is none. */
-export type SignIn = { readonly link: string } | { readonly why: string };
+/** A link that signs in at the console, or with what people sign in there, or why there is no link. */
+export type SignIn = { readonly link: string } | { readonly by: string } | { readonly why: string };
 
-const linkOrWhy = (stack: DevelopmentFile): Promise<SignIn> =>
-  signInLink(stack).then(
-    (link) => ({ link }),
-    (error: unknown) => ({ why: errorText(error) }),
-  );
+async function linkOrWhy(stack: DevelopmentFile): Promise<SignIn> {
+  const by = signInWith(stack);
+  if (by !== null) return { by };
+  try {
+    return { link: await signInLink(stack) };
+  } catch (error) {
+    return { why: errorText(error) };
+  }
+}
 
 async function untilStopped(stack: Stack, signals: StopSignals, say: (line: string) => void): Promise<void> {
   let failed: unknown;
@@ -118,7 +123,7 @@ ${call(own, 'TOOL', '{}')}
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate${stack.token_issuer ? `, or a token (${gate} token prints one)` : ''}
-  console    ${consoleShown(stack.console.url, gate, signIn)}
+  console    ${consoleShown(consoleOf(stack), gate, signIn)}
   review     ${stack.hil.url}   for ${gate} pending and decide
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
@@ -135,6 +140,7 @@ Ctrl-C stops everything.
 function consoleShown(url: string, gate: string, signIn: SignIn | null): string {
   if (signIn === null) return `${url}   ${gate} console prints a link that signs you in`;
   if ('link' in signIn) return signIn.link;
+  if ('by' in signIn) return `${url}   people sign in there with ${signIn.by}`;
   return `${url}${BENEATH}no link that signs you in: ${oneLine(signIn.why)}; ${gate} console asks again`;
 }
 

@@ -23,6 +23,11 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1),
     'The Ed25519 private key of tokens, sealed with `GATE_IDENTITY_KEYS`.',
   ),
+  workloadsFile: setting(
+    'GATE_IDENTITY_WORKLOADS_FILE',
+    z.string().min(1).optional(),
+    "The processes of Gate that may ask for certificates, each with the digest of its bootstrap certificate (JSON, read whenever one asks). Without it, Gate's services have certificates from elsewhere.",
+  ),
   revocationSecs: setting(
     'GATE_IDENTITY_REVOCATION_SECS',
     seconds(300, 10, 900),

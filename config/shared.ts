@@ -68,6 +68,11 @@ export const TLS_SETTINGS = {
     "PEM of this process's certificate, its SPIFFE id as URI SAN.",
   ),
   keyFile: setting('GATE_TLS_KEY_FILE', z.string().min(1), 'PEM of the private key to it.'),
+  workloadDir: setting(
+    'GATE_WORKLOAD_STATE_DIR',
+    z.string().min(1).optional(),
+    'Folder in which this process keeps the certificate that identity gave it, where `GATE_TLS_CERT_FILE` is a bootstrap certificate. Identity itself needs none.',
+  ),
 } as const;
 
 /** The workflow engine, for the processes that use it: proxy, hil, worker. */

@@ -3,7 +3,7 @@ import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
 import { BRAIN } from './pages/brain/brain.js';
-import { CALL } from './pages/call/call.js';
+import { CALL, FIND_CALL } from './pages/call/call.js';
 import {
   ATTACH_TO_CASE,
   CASE,
@@ -61,6 +61,7 @@ export const PAGES: readonly Page[] = [
   HUNT,
   NARRATIVE,
   CALL,
+  FIND_CALL,
   CASES,
   CASE,
   AGENTS_PAGE,

@@ -256,9 +256,10 @@ export interface Services {
     cases(status: CaseStatus | undefined, limit: number): Promise<readonly IncidentCase[]>;
     /** A case and the newest rows about it; `null` where there is none for this person. */
     case(id: string): Promise<CaseWithEvidence | null>;
-    openCase(title: string, subjects: CaseSubjects): Promise<IncidentCase>;
+    /** The same form sent again, under its id, opens no second one; so with a note. */
+    openCase(title: string, subjects: CaseSubjects, requestId?: string): Promise<IncidentCase>;
     /** These throw `case_not_found` also for a case of another tenant. */
-    noteInCase(id: string, note: string): Promise<void>;
+    noteInCase(id: string, note: string, requestId?: string): Promise<void>;
     classifyCase(id: string, severity: string): Promise<void>;
     setCaseStatus(id: string, status: string): Promise<void>;
     attachToCase(id: string, subjects: CaseSubjects): Promise<void>;

@@ -34,14 +34,18 @@ export const incidentCase = z.object({
 });
 export type IncidentCase = z.infer<typeof incidentCase>;
 
+/** Names one sending of a form: whoever sends the same again, because no answer came, under the same id, has done it once. */
+const requestId = z.uuid().optional();
 /** `actor` is the person behind the calling service, such as an operator of the console. Without it, the service is the actor. */
 export const openCase = z.object({
+  request_id: requestId,
   title: storableString(1, 200),
   agent_ids: agentIds,
   correlation_ids: correlationIds,
   actor: actor.optional(),
 });
 export const addToTimeline = z.object({
+  request_id: requestId,
   at: time,
   kind: storableString(1, 64),
   actor,

@@ -436,6 +436,11 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'A service that the console asks does not answer; the page says which.',
   },
+  chain_walk_under_way: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'The first walk over the chain goes on, so nothing is known of it yet: ask again in `retry_after_secs`.',
+  },
   sign_in_busy: {
     status: 503,
     retry: 'after_wait',
@@ -710,6 +715,24 @@ export const ERROR_CODES = {
     status: 403,
     retry: 'no',
     meaning: 'The agent renewed as often as it may since a person let it in; open a recovery, which lets it in anew.',
+  },
+  caller_not_allowed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'A bootstrap certificate counts for `POST /workload-svid` alone, and there only for a workload that is pinned with it; nor has a service any certificate but those of identity renewed.',
+  },
+  issuance_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The request id is of another request, or what was shown counts no more: `reason` says which. Ask with a new id, key and the current certificate; without one, an operator opens a recovery.',
+  },
+  workload_certificate_ended: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'The certificate of this service ended, and identity gave no other one: it connects with nobody until it has one. Its log says why asking fails.',
   },
   bootstrap_not_available: {
     status: 409,

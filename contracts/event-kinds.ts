@@ -51,6 +51,8 @@ export const EVENT_KINDS = [
   'agent.decommissioned',
   'agent.containment_set',
   'agent.containment_cleared',
+  'svid.workload_refreshed',
+  'workload.svid_recovery_opened',
   'identity.grant_issued',
   'tenant.provisioned',
   'tenant.final_export',

@@ -62,6 +62,44 @@ export const issuedSvid = z.strictObject({
 
 export type IssuedSvid = z.infer<typeof issuedSvid>;
 
+export const WORKLOAD_TTL_SECONDS = { min: 60, max: 3_600, usual: 1_800 } as const;
+
+/** Body of `POST /workload-svid`: a service asks for its own next certificate. Which one it is says the connection. */
+export const workloadSvidRequest = z.strictObject({
+  /** The same id and request bring the same certificate again. */
+  request_id: z.uuid(),
+  csr_pem: z.string().min(1),
+  ttl_seconds: z.number().int().min(WORKLOAD_TTL_SECONDS.min).default(WORKLOAD_TTL_SECONDS.usual),
+});
+export type WorkloadSvidRequest = z.input<typeof workloadSvidRequest>;
+
+export const workloadSvid = issuedSvid.extend({
+  request_id: z.uuid(),
+  /** The number of this certificate among those of its workload. */
+  generation: z.number().int(),
+});
+export type WorkloadSvid = z.infer<typeof workloadSvid>;
+
+/** A process of Gate, and the certificate with which it may ask for its first one. */
+const pinnedWorkload = z.strictObject({
+  name: label,
+  /** As whom its peers see it; two processes may be one service. */
+  service: label,
+  /** SHA-256 of the certificate (DER). */
+  bootstrap_sha256: hex64,
+});
+export type PinnedWorkload = z.infer<typeof pinnedWorkload>;
+
+/** The file of `GATE_IDENTITY_WORKLOADS_FILE`. */
+export const pinnedWorkloads = z.strictObject({ workloads: z.array(pinnedWorkload) });
+
+export const workloadRecovery = z.strictObject({
+  service: z.string(),
+  recovery_generation: z.number().int(),
+  /** Null where none counted any more. */
+  revoked_svid_id: z.uuid().nullable(),
+});
+
 /** Body of `POST /revoke`: one certificate by id or serial, all of an agent, or a grant. */
 export const revokeRequest = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('svid'), svid_id: z.string().min(1).max(64), reason: reason.optional() }),

@@ -305,9 +305,11 @@ export type ApprovalStats = z.infer<typeof approvalStats>;
 /** What an event of `GET /pending/stream` tells of a row. `withdrawn`: its call was answered 503, and the row is gone. */
 export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | 'aborted' | 'withdrawn';
 
+/** Whom a row is assigned to, as a decision would name him. */
+export const LONGEST_ASSIGNEE = 256;
 /** The body of `POST /pending/{id}/assign`. A pool that is absent stays as it is. */
 export const assignRequest = z.strictObject({
-  assigned_to: z.string().min(1).max(256),
+  assigned_to: z.string().min(1).max(LONGEST_ASSIGNEE),
   escalation_pool: z.string().min(1).max(128).nullish(),
 });
 export type AssignRequest = z.infer<typeof assignRequest>;

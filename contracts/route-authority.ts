@@ -38,7 +38,8 @@ export interface RouteAuthority {
 export const routeName = (route: { readonly method: string; readonly path: string }): string =>
   `${route.method} ${route.path}`;
 
-const { agent, brain, console, deepReview, hil, identity, ledger, policyEngine, proxy, simulator } = CALLER_IDS;
+const { agent, brain, console, deepReview, hil, identity, ledger, policyEngine, proxy, sandbox, simulator } =
+  CALLER_IDS;
 
 const row = (
   service: GovernedService,
@@ -175,7 +176,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/tool-definitions/pin', 'identity.tool-definition.pin', proxy),
   later('identity', 'POST', '/upstreams', 'identity.upstream.register', console, simulator),
   later('identity', 'POST', '/upstreams/{id}/retire', 'identity.upstream.manage', console),
-  later(
+  row(
     'identity',
     'POST',
     '/workload-svid',
@@ -187,9 +188,11 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     ledger,
     policyEngine,
     proxy,
+    // Gate's own, which the contract does not know: its certificate comes from where those of all others come from.
+    sandbox,
     simulator,
   ),
-  later('identity', 'POST', '/workloads/{service}/svid-recovery', 'identity.svid.workload.recover', console),
+  row('identity', 'POST', '/workloads/{service}/svid-recovery', 'identity.svid.workload.recover', console),
   // ledger: 36 rows.
   row('ledger', 'DELETE', '/silence-allowlist/{agent_id}', 'ledger.silence.manage', console),
   row('ledger', 'GET', '/agents', 'ledger.audit.read', console, deepReview, proxy),

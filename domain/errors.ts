@@ -19,6 +19,10 @@ export class GateError extends Error {
   }
 }
 
+/** Whether what was asked for may have been done all the same: an answer was lost, or a store failed after it was sent on. */
+export const isInDoubt = ({ code, fields }: GateError): boolean =>
+  code === 'orchestrator_unavailable' || fields['in_doubt'] === true;
+
 /** The message of anything thrown, never a stack. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -1,4 +1,6 @@
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+import { z } from 'zod';
 
-/** Whether a text is a UUID as Gate writes them, in lower case; of any version. */
-export const isUuid = (text: string): boolean => UUID.test(text);
+const uuid = z.uuid();
+
+/** Whether a text is a UUID as Gate writes them, in lower case, and as its routes take them: a text that none of them takes names nothing. */
+export const isUuid = (text: string): boolean => uuid.safeParse(text).success && text === text.toLowerCase();

@@ -39,6 +39,7 @@ export const CONSOLE_ROUTES = [
   'POST /audit/searches/forget',
   'GET /audit/export',
   'GET /audit/agents/:agent/narrative',
+  'GET /audit/correlation',
   'GET /audit/correlation/:cid',
   'GET /audit/correlation/:cid/proof',
   'GET /api/audit/correlation/:cid',

@@ -160,6 +160,31 @@ const standings: Migration = {
   },
 };
 
+/** 0008: the certificates of Gate's own services, and the processes that have them (docs/architecture/identity.md#services). New tables. */
+const workloads: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_workloads (
+      id ${text} not null primary key, service ${text} not null, bootstrap_state ${text} not null, bootstrap_sha256 ${text},
+      recovery_generation ${integer} not null, svid_generation ${integer} not null, current_id ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_workload_svids (
+      id ${text} not null primary key, workload ${text} not null, service ${text} not null, csr_sha256 ${text} not null unique,
+      public_key_sha256 ${text} not null unique, authority_kind ${text} not null, caller_fingerprint ${text} not null,
+      prior_id ${text}, state ${text} not null, requested_ms ${integer} not null, svid_id ${text} unique,
+      svid_generation ${integer}, spiffe_id ${text}, serial ${text} unique, credential_fingerprint ${text} unique,
+      cert_pem ${text}, not_before_ms ${integer}, not_after_ms ${integer}, superseded_ms ${integer}, revoked_ms ${integer},
+      revoked_by_sub ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_workload_svids_asked on identity_workload_svids (workload, requested_ms)`.execute(
+      db,
+    );
+    await sql`create index if not exists identity_workload_svids_open on identity_workload_svids (state) where state = 'pending'`.execute(
+      db,
+    );
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -168,5 +193,6 @@ export const identityMigrations: Record<string, Migration> = {
   '0005-listings': listings,
   '0006-revoked-agents': revokedAgents,
   '0007-ends': ends,
+  '0008-workloads': workloads,
   '0009-standings': standings,
 };

@@ -1,6 +1,7 @@
 import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 import { anchors } from './ledger-anchors.js';
+import { caseRequests } from './ledger-case-requests.js';
 import { caseTenant } from './ledger-case-tenant.js';
 import { cases } from './ledger-cases.js';
 import { exports } from './ledger-exports.js';
@@ -155,4 +156,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0012_vacuum': vacuum,
   '0013_case_tenant': caseTenant,
   '0014_rare_rows': rareRows,
+  '0015_case_requests': caseRequests,
 };

@@ -2,7 +2,8 @@ import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { settingLines } from '../config/setting-lines.js';
 import { MOUNTED_AT } from '../stack/certificates/deployment-files.js';
 import { MADE_SETTINGS } from '../stack/certificates/made-secrets.js';
-import { APART_SETTINGS, defaultPort } from '../stack/process-settings.js';
+import { IDENTITY } from '../api/identity/service.js';
+import { APART_SETTINGS, askedBy, defaultPort } from '../stack/process-settings.js';
 import { commandOf, SERVICES } from '../stack/services.js';
 
 /** Settings that whoever starts the containers may choose, and what they are otherwise. */
@@ -32,7 +33,10 @@ export function printedCompose(text: string): string {
     hosts: [`- --hosts=${[...SERVICES.filter((service) => defaultPort(service)), TEMPORAL].map(nameOf).join(',')}`],
     'certificate volumes': SERVICES.map(({ name }) => `- ${name}-files:/out/${name}`),
     services: SERVICES.flatMap(container),
-    volumes: SERVICES.map(({ name }) => `${name}-files: {}`),
+    volumes: SERVICES.flatMap(({ name }) => [
+      `${name}-files: {}`,
+      ...(keepsCertificate(name) ? [`${name}-certificate: {}`] : []),
+    ]),
   };
   return Object.entries(parts).reduce((before, [part, lines]) => {
     const place = new RegExp(`^( *)# printed: ${part}$\\n[^]*?^ *# end$`, 'm');
@@ -43,11 +47,15 @@ export function printedCompose(text: string): string {
   }, text);
 }
 
+/** Where a service keeps the certificate that identity gave it; identity gives itself one at each start. */
+const CERTIFICATE_AT = '/state';
+const keepsCertificate = (name: string): boolean => name !== IDENTITY.name;
+
 const TEMPORAL = { name: 'temporal' } as const;
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
 function container(service: (typeof SERVICES)[number]): readonly string[] {
-  const { name, engine, stores, neighbours, calledBy } = service;
+  const { name, engine, stores, calledBy } = service;
   const variables = new Set(settingLines(APART_SETTINGS[name]).map(({ variable }) => variable));
   const reachesTools = variables.has('GATE_UPSTREAM_URL');
   const networks = [
@@ -66,13 +74,14 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
     ...(jobs.length > 0 ? jobs : ['certificates']).map(
       (job) => `    ${job}: { condition: service_completed_successfully }`,
     ),
-    ...neighbours.map(
+    // Whom identity asks has its certificate of identity.
+    ...(name === IDENTITY.name ? [] : askedBy(service)).map(
       ({ name: asked, dispensable }) => `    ${asked}: { condition: service_${dispensable ? 'started' : 'healthy'} }`,
     ),
     '  environment:',
     `    <<: ${engine ? '[*workload, *engine-client]' : '*workload'}`,
     ...environment(service, variables).map(([variable, value]) => `    ${variable}: ${value}`),
-    `  volumes: [${[`${name}-files:${MOUNTED_AT}:ro`, ...(reachesTools ? [UPSTREAMS_MOUNT] : [])].map((each) => `'${each}'`).join(', ')}]`,
+    `  volumes: [${[`${name}-files:${MOUNTED_AT}:ro`, ...(keepsCertificate(name) ? [`${name}-certificate:${CERTIFICATE_AT}`] : []), ...(reachesTools ? [UPSTREAMS_MOUNT] : [])].map((each) => `'${each}'`).join(', ')}]`,
     ...(calledBy === 'agents'
       ? [
           '  # The one public entry. 0.0.0.0 as GATE_PUBLISH_ADDRESS opens it to the network.',
@@ -100,14 +109,14 @@ function environment(
   service: ServiceDeclaration & { readonly name: (typeof SERVICES)[number]['name'] },
   variables: ReadonlySet<string>,
 ): readonly (readonly [string, string])[] {
-  const { prefix, neighbours, stores, calledBy } = service;
+  const { prefix, stores, calledBy } = service;
   const made = MADE_SETTINGS.filter(({ variable }) => variables.has(variable));
   const health = settingLines(APART_SETTINGS[service.name]).find(
     ({ variable }) => variable === `${prefix}_HEALTH_PORT`,
   )?.default;
   return [
     ...(calledBy === 'probes' ? [] : [[`${prefix}_HOST`, '0.0.0.0'] as const]),
-    ...neighbours.flatMap((neighbour) => {
+    ...askedBy(service).flatMap((neighbour) => {
       const port = defaultPort(neighbour);
       return port === null ? [] : [[`${neighbour.prefix}_URL`, `https://${neighbour.name}:${port}`] as const];
     }),
@@ -115,6 +124,7 @@ function environment(
       variables.has(variable) ? [[variable, `\${${variable}:-${otherwise}}`] as const] : [],
     ),
     ...Object.entries(TOOLS).filter(([variable]) => variables.has(variable)),
+    ...(keepsCertificate(service.name) ? [['GATE_WORKLOAD_STATE_DIR', `${CERTIFICATE_AT}/certificate`] as const] : []),
     ...(stores.length > 0 ? [['GATE_DATABASE_URL_FILE', `${MOUNTED_AT}/database-url`] as const] : []),
     // A secret is read from the file that `<variable>_FILE` names; a setting that is the path of a key says so itself.
     ...made.map(({ variable, file, path }) => [path ? variable : `${variable}_FILE`, `${MOUNTED_AT}/${file}`] as const),

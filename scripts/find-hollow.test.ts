@@ -11,6 +11,7 @@ import {
   hollowRowFields,
   hollowSettings,
   hollowSignals,
+  productSources,
 } from './find-hollow.js';
 
 describe('nothing in the product is hollow', () => {
@@ -18,6 +19,11 @@ describe('nothing in the product is hollow', () => {
     const found = findHollow();
     expect(found.filter(({ name }) => !Object.hasOwn(EXPLAINED, name))).toEqual([]);
     expect(Object.keys(EXPLAINED).filter((name) => !found.some((one) => one.name === name))).toEqual([]);
+  });
+
+  it('is looked for in everything that runs, what people see too', () => {
+    const folders = new Set(productSources().map(({ path }) => path.split('/')[0]));
+    for (const folder of ['api', 'adapters', 'console', 'domain', 'workflows']) expect(folders).toContain(folder);
   });
 
   // A search that finds nothing anywhere would be as content as one that looks.

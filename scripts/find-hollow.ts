@@ -82,6 +82,7 @@ const PRODUCT = [
   'api',
   'cli',
   'config',
+  'console',
   'contracts',
   'domain',
   'lite',

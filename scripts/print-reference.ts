@@ -19,6 +19,7 @@ import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { printedCompose } from './compose-file.js';
+import { workloadMetrics } from '../api/plugins/workload-metrics.js';
 import { connectionMetrics } from '../api/plugins/connection-metrics.js';
 import { EXPLAINED } from './find-hollow.js';
 
@@ -195,6 +196,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Every call of an agent that policy would let run waits for a person, until the time that it says. Its sidecar has the reason.',
   'agent.containment_cleared':
     'The calls of an agent are judged by the rules alone again; by whom, and what was lifted. Its sidecar has the reason.',
+  'svid.workload_refreshed':
+    'A service got its next certificate: from which it had before, or from its bootstrap certificate (`caller_kind`), and until when it counts.',
+  'workload.svid_recovery_opened':
+    'A service may use its bootstrap certificate once more; by whom. Its sidecar has the reason.',
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',
   'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',
@@ -294,7 +299,7 @@ function routesPage(): string {
 
 async function metricsPage(): Promise<string> {
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
-    ['every service', connectionMetrics],
+    ['every service', (registry) => [connectionMetrics(registry), workloadMetrics(registry)]],
     ...SERVICES.flatMap((service) =>
       service.metrics ? [[service.name, (registry: Registry) => service.metrics?.(registry)] as const] : [],
     ),

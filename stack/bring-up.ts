@@ -3,20 +3,24 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { CONSOLE } from '../api/console/service.js';
+import { IDENTITY } from '../api/identity/service.js';
 import { LEDGER } from '../api/ledger/service.js';
 import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { needed } from '../api/plugins/start.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
+import { signInMode } from '../config/console-sign-in.js';
 import type { Config, Env } from '../config/env.js';
 import { upstreamsShown } from '../config/upstreams.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
+import type { Credential } from '../adapters/identity/certificate-authority.js';
 import { replaceFile, tightenFile } from '../adapters/store/durable-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
 import { writeIn } from '../adapters/store/writable.js';
 import { connectClient, connectNative, type EngineClient } from '../workers/client.js';
-import type { DevelopmentService, DevPki } from './certificates/dev-pki.js';
+import { type DevPki, issueBootstraps } from './certificates/dev-pki.js';
+import { createWorkload, type Workload } from './certificates/workload.js';
 import type { DevelopmentFile, ServiceAddresses, Stack } from './development-file.js';
 import { addressName } from './address-name.js';
 import { engineAddress } from './engine-address.js';
@@ -82,6 +86,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   const looking = lookAt(upstream);
   const pages = starting.up.then(({ uiUrl }) => (uiUrl === null ? null : showWorkflows(start, uiUrl, logger, undo)));
   pages.catch((error: unknown) => starting.giveUp(error));
+  const workloads = developmentWorkloads(pki, logger, undo);
   const place = (store: string) => storeTarget(config.shared, store);
   const { ports, begin } = await openServices({
     services: SERVICES,
@@ -90,7 +95,8 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
     logger,
     undo,
     configOf: config.of,
-    tlsOf: (service) => pki.services[workloadOf(service) as DevelopmentService],
+    tlsOf: (service) => workloads.of(service).tls,
+    workloadOf: workloads.of,
     addressOf: ({ name }) => {
       throw new Error(`${name} stands in this process`);
     },
@@ -136,6 +142,51 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   };
   return { development, toolsFound: await looking, stop, stopNow, stopped: Promise.race([engine.finished, failure]) };
 }
+
+/**
+ * The certificates of the services of this process. Whoever starts it has the key of the CA, and is the operator who lets a service in whose
+ * certificate ended, as while the machine slept: by a new bootstrap certificate, which lies nowhere.
+ */
+function developmentWorkloads(pki: DevPki, logger: Logger, undo: Undo) {
+  const known = new Map<string, Workload>();
+  const waiting = new Set<string>();
+  let making: ReturnType<typeof issueBootstraps<string>> | null = null;
+  /** For all that ask in one turn. */
+  async function bootstrapOf(name: string): Promise<Credential> {
+    waiting.add(name);
+    making ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      const all = [...waiting].map((each) => ({ name: each, service: each }));
+      waiting.clear();
+      making = null;
+      return issueBootstraps(pki, all, { forMs: BOOTSTRAP_LIFE_MS });
+    });
+    return (await making)[name] as Credential;
+  }
+  undo.push('sweeps', 'the certificates of services', () =>
+    Promise.all([...known.values()].map((workload) => workload.close())),
+  );
+  return {
+    of(service: ServiceDeclaration): Workload {
+      const name = workloadOf(service);
+      const made = known.get(name);
+      if (made) return made;
+      const workload = createWorkload({
+        name,
+        service: name,
+        trustDomain: pki.trustDomain,
+        ca: pki.ca,
+        bootstrap: () => bootstrapOf(name),
+        folder: service.name === IDENTITY.name ? null : join(pki.stateDir, 'workloads', name),
+        logger,
+      });
+      known.set(name, workload);
+      return workload;
+    },
+  };
+}
+
+/** Used at once. */
+const BOOTSTRAP_LIFE_MS = 600_000;
 
 /** Client and connection of the engine, as soon as it answers. */
 async function connect(
@@ -225,6 +276,7 @@ function developmentFile(
   },
 ): DevelopmentFile {
   const { own, upstream } = config.of(PROXY);
+  const console = config.of(CONSOLE);
   const agent = pki.agents['support-bot'];
   const listening = LISTENING_SERVICES.flatMap((service) => {
     const { port, healthPort } = at.ports.get(service.name) ?? {};
@@ -250,9 +302,13 @@ function developmentFile(
       key: agent.keyFile,
       agent_spiffe: agent.spiffe,
     },
+    console: {
+      ...addresses.console,
+      ...(console.own.url !== undefined && { opened_at: new URL(console.own.url).origin }),
+      sign_in: signInMode(console.signIn),
+    },
     ...(tokenIssuer && { token_issuer: tokenIssuer }),
-    console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
-    proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
+    console_workload: { cert: pki.console.certFile, key: pki.console.keyFile },
     operator_token: operatorToken,
     other_operators: { second: secondOperatorToken },
     temporal: {

@@ -1,5 +1,6 @@
 import type { Found } from '../activities/clients/detected-upstream.js';
 import type { Mode } from '../contracts/call.js';
+import type { SIGN_IN_MODES } from '../config/console-sign-in.js';
 import type { ServiceKey } from './services.js';
 
 interface Address {
@@ -19,6 +20,8 @@ export interface DevelopmentFile extends ServiceAddresses {
     readonly key: string;
     readonly agent_spiffe: string;
   };
+  /** `opened_at`: where browsers open it, as the settings say; `sign_in`: how people sign in. Absent in what an older Gate wrote. */
+  readonly console: Address & { readonly opened_at?: string; readonly sign_in?: (typeof SIGN_IN_MODES)[number] };
   /** Who signs access tokens here (`gate token`); absent where the settings name an issuer. `key` is a file path. */
   readonly token_issuer?: {
     readonly issuer: string;
@@ -27,7 +30,6 @@ export interface DevelopmentFile extends ServiceAddresses {
     readonly key_id: string;
   };
   readonly console_workload: { readonly cert: string; readonly key: string };
-  readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;
   /** Tokens of further operators, by name (`gate decide --as`). */
   readonly other_operators?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { Counter, Registry } from 'prom-client';
 import type { Listener, Opened, Opening, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { createService, type TlsMaterial } from '../api/plugins/service.js';
 import { StartError } from '../config/start-error.js';
-import { type DevPki, ensureDevelopmentPki } from './certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
 import { openServices, type ServiceProcess } from './open-services.js';
 import { Undo } from './undo.js';
 
@@ -183,6 +183,25 @@ describe('the services of a process', () => {
     expect(told).toEqual(['hil has started', 'brain: no model']);
   });
 
+  it('wait for no certificate of an identity that cannot listen: the start ends with its reason', async () => {
+    const identity = declared(
+      'identity',
+      listening('identity', () => Promise.reject(new StartError('its port is taken'))),
+    );
+    const ledger = declared('ledger', listening('ledger'));
+    const workload = {
+      tls: {} as TlsMaterial,
+      startAt: () => Promise.resolve(),
+      startBy: () => Promise.resolve(),
+      observe: () => undefined,
+      close: () => Promise.resolve(),
+    };
+    await expect(openServices(processOf([identity, ledger], { workloadOf: () => workload }))).rejects.toThrow(
+      'its port is taken',
+    );
+    expect(told).not.toContain('ledger begins to listen');
+  });
+
   it('are not opened further for a process that is to end', async () => {
     const stop = new AbortController();
     const proxy = declared(
@@ -281,10 +300,10 @@ describe('a neighbour', () => {
 
   describe('apart', () => {
     let folder: string;
-    let pki: DevPki;
+    let pki: TestPki;
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'gate-neighbours-'));
-      pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+      pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
     });
     afterEach(() => rm(folder, { recursive: true, force: true }));
 

@@ -4,6 +4,8 @@ import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '..
 import type { TlsMaterial } from '../api/plugins/service.js';
 import type { GroupConfig, SettingGroups } from '../config/env.js';
 import type { StoreTarget } from '../adapters/store/database.js';
+import { IDENTITY } from '../api/identity/service.js';
+import type { Workload } from './certificates/workload.js';
 import { addressName } from './address-name.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
@@ -29,6 +31,8 @@ export interface ServiceProcess {
   /** Called when a service cannot be opened, before the others are waited for. */
   givingUp?(error: unknown): void;
   readonly signal?: AbortSignal | undefined;
+  /** Of a service whose certificate comes of identity; `null` for one whose certificate is fixed. */
+  workloadOf?(service: ServiceDeclaration): Workload | null;
 }
 
 export interface OpenServices {
@@ -40,10 +44,18 @@ export interface OpenServices {
 
 const SERVICE_LIMIT_MS = 10_000;
 
-function deferred<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
-  let resolve: (value: Value) => void = () => undefined;
-  const promise = new Promise<Value>((given) => (resolve = given));
-  return { promise, resolve };
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  resolve(value: Value): void;
+  reject(error: unknown): void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let settle: Pick<Deferred<Value>, 'resolve' | 'reject'> | undefined;
+  const promise = new Promise<Value>((resolve, reject) => (settle = { resolve, reject }));
+  // Nobody may be waiting.
+  promise.catch(() => undefined);
+  return { promise, resolve: (value) => settle?.resolve(value), reject: (error) => settle?.reject(error) };
 }
 
 /**
@@ -91,6 +103,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
       ...neighbours,
       config: owner.configOf(service),
       tls: owner.tlsOf(service),
+      ...certifying(service),
       trustDomain,
       logger,
       registry: registryOf(service),
@@ -105,6 +118,20 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
       say: owner.say,
       failed: owner.failed,
     };
+  }
+
+  /** Identity gives itself a certificate; whoever else is in this process asks it as soon as it listens. */
+  function certifying(service: ServiceDeclaration): Pick<Opening<never>, 'certified'> {
+    const workload = owner.workloadOf?.(service);
+    if (!workload) return {};
+    // Two services may be one workload, which its own shows.
+    if (service.workload === undefined || !here.has(service.workload)) workload.observe(registryOf(service));
+    return service.name === IDENTITY.name ? { certified: (issueOwn) => workload.startBy(issueOwn) } : {};
+  }
+  async function certified(service: ServiceDeclaration): Promise<void> {
+    const url = service.name === IDENTITY.name ? null : listening(IDENTITY);
+    const workload = owner.workloadOf?.(service);
+    if (url && workload) await workload.startAt(await url);
   }
 
   /** Its /metrics shows its own metrics, and those of services without a listener. */
@@ -124,7 +151,18 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
   };
   const ports = new Map<string, Ports>();
   async function listen(service: ServiceDeclaration): Promise<void> {
-    const listener = (await opened(service))?.listener?.();
+    try {
+      await listenAs(service);
+    } catch (error) {
+      // Whoever waits for its address waits no longer.
+      addresses.get(service.name)?.reject(error);
+      throw error;
+    }
+  }
+  async function listenAs(service: ServiceDeclaration): Promise<void> {
+    const open = await opened(service);
+    await certified(service);
+    const listener = open?.listener?.();
     if (!listener) return;
     const phase = ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[
       service.calledBy
@@ -149,7 +187,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     throw error;
   }
   owner.signal?.throwIfAborted();
-  const starting = all.map((each) => each.start?.());
+  const starting = [...all.map((each) => each.start?.()), ...services.map(certified)];
   const opening = services.filter(({ calledBy }) => calledBy !== 'agents').map(listen);
   try {
     await Promise.all([...starting, ...opening]);

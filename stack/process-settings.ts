@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
+import { IDENTITY } from '../api/identity/service.js';
 import { DEVELOPMENT_SETTINGS } from '../config/development.js';
 import {
   ConfigError,
@@ -41,10 +42,16 @@ export function defaultPort({ prefix, settings }: ServiceDeclaration): number | 
   return found ? (found.type.parse(undefined) as number) : null;
 }
 
-/** The addresses of the services that it calls, by name. */
-const addressSettings = ({ neighbours }: ServiceDeclaration) =>
+/** The services that it asks: those that it calls, and identity for its certificate. */
+export const askedBy = ({ name, neighbours }: ServiceDeclaration): readonly ServiceDeclaration[] => [
+  ...neighbours,
+  ...(name === IDENTITY.name || neighbours.some((each) => each.name === IDENTITY.name) ? [] : [IDENTITY]),
+];
+
+/** Their addresses, by name. */
+const addressSettings = (service: ServiceDeclaration) =>
   Object.fromEntries(
-    neighbours.flatMap((neighbour) => {
+    askedBy(service).flatMap((neighbour) => {
       const port = defaultPort(neighbour);
       return port === null ? [] : [[neighbour.name, urlSetting(neighbour.prefix, neighbour.title, port)]];
     }),

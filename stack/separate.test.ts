@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
 import { ConfigError } from '../config/env.js';
-import { type DevPki, ensureDevelopmentPki } from './certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
 import { loadSettings, startApart } from './separate.js';
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gate-apart-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -52,14 +52,14 @@ describe('the certificate of a process apart', () => {
   });
 
   it('is refused when another CA signed it', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
     expect(faultsOf({ ...tlsOf('brain'), GATE_TLS_CA_FILE: other.caFile })).toEqual([
       'GATE_TLS_CERT_FILE: was not signed by the CA of GATE_TLS_CA_FILE',
     ]);
   });
 
   it('is taken when one of several CAs signed it, as while a CA is being replaced', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
     const both = join(folder, 'both.crt');
     writeFileSync(both, other.ca + pki.ca);
     expect(faultsOf({ ...tlsOf('brain'), GATE_TLS_CA_FILE: both })).toEqual([]);

@@ -1,14 +1,18 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import pino, { type Logger } from 'pino';
-import type { EngineParts, Opening, Ports } from '../api/plugins/declaration.js';
+import { IDENTITY } from '../api/identity/service.js';
+import type { EngineParts, Opening, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { LEDGER } from '../api/ledger/service.js';
 import { needed } from '../api/plugins/start.js';
 import type { TlsMaterial } from '../api/plugins/service.js';
 import { ConfigError, type Config, type Env, type GroupConfig } from '../config/env.js';
 import type { CALL_STORE_SETTINGS, ENGINE_SETTINGS, SHARED_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
-import { serviceSpiffe } from '../domain/identity/spiffe.js';
+import { isBootstrapCertificate, serviceSpiffe } from '../domain/identity/spiffe.js';
 import { logStream } from '../adapters/store/log-stream.js';
 import { connectClient, connectNative } from '../workers/client.js';
+import { createWorkload, type Workload } from './certificates/workload.js';
 import { readTls } from './certificates/process-tls.js';
 import { engineAddress, engineTlsFault } from './engine-address.js';
 import { engineNews } from './engine-news.js';
@@ -62,9 +66,15 @@ export async function startApart(name: ProcessName, env: Env): Promise<ApartProc
     settle = { resolve, reject };
   });
   stopped.catch(() => undefined);
+  const workload = workloadOfProcess(service, config, tls, logger);
   const place = (store: string) => storeTarget(config.shared as Config<typeof SHARED_SETTINGS>, store);
   const onStop: Opening<unknown>['onStop'] = (...step) => undo.push(...step);
   try {
+    if (workload) {
+      undo.push('sweeps', 'the certificate of this process', () => workload.close());
+      // Identity gives itself its own, as soon as its store is open.
+      if (service.name !== IDENTITY.name) await workload.startAt(config.addresses[IDENTITY.name] ?? '');
+    }
     const { ports, begin } = await openServices({
       services: [service],
       together: false,
@@ -72,7 +82,8 @@ export async function startApart(name: ProcessName, env: Env): Promise<ApartProc
       logger,
       undo,
       configOf: () => config,
-      tlsOf: () => tls,
+      tlsOf: () => workload?.tls ?? tls,
+      workloadOf: () => workload,
       addressOf: (neighbour) => config.addresses[neighbour.name] ?? '',
       opa: () => presentOpa(env),
       storeTarget: place,
@@ -108,7 +119,11 @@ export function loadSettings(name: ProcessName, env: Env): { config: ApartConfig
   const service = serviceNamed(name);
   const config = readApartConfig(name, env) as ApartConfig;
   const engine = config.engine ? engineTlsFault(config.engine) : null;
-  const tls = readTls(config.tls, serviceSpiffe(config.shared.trustDomain, workloadOf(service)));
+  const tls = readTls(
+    config.tls,
+    serviceSpiffe(config.shared.trustDomain, workloadOf(service)),
+    service.name !== IDENTITY.name,
+  );
   const faults = [
     ...(engine === null ? [] : [engine]),
     ...faultsOf(service, config),
@@ -116,6 +131,29 @@ export function loadSettings(name: ProcessName, env: Env): { config: ApartConfig
   ];
   if (faults.length > 0 || 'faults' in tls) throw new ConfigError(`gate ${commandOf(service)}`, faults);
   return { config, tls };
+}
+
+/** Where its certificate is good for the first one of identity alone; otherwise `null`. */
+function workloadOfProcess(
+  service: ServiceDeclaration,
+  { tls: files, shared }: ApartConfig,
+  { ca, cert }: TlsMaterial,
+  logger: Logger,
+): Workload | null {
+  if (!isBootstrapCertificate(new X509Certificate(cert))) return null;
+  const readFirst = async () => ({
+    cert: await readFile(files.certFile, 'utf8'),
+    key: await readFile(files.keyFile, 'utf8'),
+  });
+  return createWorkload({
+    name: service.name,
+    service: workloadOf(service),
+    trustDomain: shared.trustDomain,
+    ca,
+    bootstrap: readFirst,
+    folder: service.name === IDENTITY.name ? null : (files.workloadDir ?? null),
+    logger,
+  });
 }
 
 /** A service may use only what it declares. */

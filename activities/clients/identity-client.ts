@@ -4,6 +4,9 @@ import {
   type RevocationList,
   revocationList,
   type SvidRenewRequest,
+  workloadSvid,
+  type WorkloadSvid,
+  type WorkloadSvidRequest,
 } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
@@ -13,6 +16,8 @@ export interface IdentityClient {
   revocations(after: number): Promise<RevocationList>;
   /** The next certificate of an agent. Throws what identity refuses, and `ca_unavailable` where it does not answer. */
   renew(request: SvidRenewRequest): Promise<IssuedSvid>;
+  /** The next certificate of the service that asks. Throws as `renew` does. */
+  workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
 }
 
 /** Who asks for all is answered when every certificate that has not ended was looked at. */
@@ -42,5 +47,7 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
         timeoutMs: after === 0 ? Math.max(ALL_LIMIT_MS, timeoutMs) : timeoutMs,
       }),
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
+    workloadSvid: (body) =>
+      renewing(workloadSvid, { method: 'POST', path: '/workload-svid', timeoutMs: RENEWAL_LIMIT_MS, body }),
   };
 }

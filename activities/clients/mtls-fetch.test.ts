@@ -1,15 +1,19 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createService, type Service } from '../../api/plugins/service.js';
-import { type DevLeaf, type DevPki, ensureDevelopmentPki, issueAgent } from '../../stack/certificates/dev-pki.js';
+import { type DevLeaf, issueAgent } from '../../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../../test/support/service-certificates.js';
 import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
+import { surelyNotSent } from './unsent.js';
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 let service: Service;
 let url: string;
 let requests: string[] = [];
@@ -17,7 +21,7 @@ const open: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-mtls-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
   service = createService({
     name: 'ledger',
     logger: pino({ level: 'silent' }),
@@ -32,6 +36,10 @@ beforeAll(async () => {
     done();
   });
   service.app.post('/echo', (request, reply) => reply.code(201).send(request.body));
+  service.app.post('/cut', (_request, reply) => {
+    reply.hijack();
+    reply.raw.destroy();
+  });
   service.app.get('/never', () => new Promise(() => {}));
   service.app.get('/slow-body', (_request, reply) => {
     reply.hijack();
@@ -138,7 +146,7 @@ describe('a server that is not the expected one never sees the request', () => {
   });
 
   it('a certificate of another CA', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'other'), trustDomain: 'gate.local' });
     await expect(client({ ca: other.ca })(url, { method: 'GET' })).rejects.toThrow(/certificate/);
     expect(requests).toEqual([]);
   });
@@ -166,12 +174,29 @@ describe('no whole answer is an error with one sentence', () => {
     await expect(client()('https://127.0.0.1:1', { method: 'GET' })).rejects.toThrow('ECONNREFUSED');
   });
 
+  it('which says that nothing was sent where no connection was made, and only there', async () => {
+    const failed = (call: Promise<unknown>) => call.then(() => null).catch((error: unknown) => error);
+    const closing = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(closing, 'listening');
+    const { port } = closing.address() as AddressInfo;
+    const post = { method: 'POST', headers: json, body: '{}' };
+    for (const address of ['https://127.0.0.1:1', `https://127.0.0.1:${port}`])
+      expect(surelyNotSent(await failed(client()(`${address}/echo`, post)))).toBe(true);
+    const stream = client().stream('https://127.0.0.1:1/', { headers: {}, signal: new AbortController().signal });
+    expect(surelyNotSent(await failed(stream))).toBe(true);
+    closing.close();
+    expect(surelyNotSent(await failed(client()(`${url}/cut`, post)))).toBe(false);
+    const late = client({ timeoutMs: 1_000 });
+    await late(`${url}/echo`, post);
+    expect(surelyNotSent(await failed(late(`${url}/never`, { method: 'GET' })))).toBe(false);
+  });
+
   it('when the answer is larger than allowed', async () => {
     await expect(client({ maxResponseBytes: 1_000 })(`${url}/big`, { method: 'GET' })).rejects.toThrow(url);
   });
 
   it('when the server refuses the client certificate', async () => {
-    const other = await ensureDevelopmentPki({ stateDir: join(folder, 'stranger'), trustDomain: 'gate.local' });
+    const other = await ensureTestPki({ stateDir: join(folder, 'stranger'), trustDomain: 'gate.local' });
     await expect(client({}, other.services.proxy)(url, { method: 'GET' })).rejects.toThrow(url);
     const expired = await issueAgent(pki, 'acme', 'late-bot', { notAfter: new Date(Date.now() - 60_000) });
     await expect(client({}, expired)(url, { method: 'GET' })).rejects.toThrow(url);

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { consoleMigrations } from '../../migrations/console.js';
-import { errorText, GateError } from '../../domain/errors.js';
 import { openStore, type StoreTarget } from '../store/database.js';
+import { askedOf } from './asked.js';
 
 /** A sign-in that somebody began. */
 export interface BegunSignIn {
@@ -59,13 +59,7 @@ export async function openSamlMemory({
     createHmac('sha256', key)
       .update(JSON.stringify([MAC_FORM, use, ...texts]))
       .digest('hex');
-  const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw new GateError('store_unavailable', `the console's sign-ins: ${errorText(error)}`, { cause: error });
-    }
-  };
+  const asked = askedOf("the console's sign-ins");
   const isEqual = (left: string, right: string): boolean =>
     left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
   return {

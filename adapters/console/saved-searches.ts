@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { SavedSearch } from '../../contracts/console.js';
-import { errorText, GateError } from '../../domain/errors.js';
+import { GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';
+import { askedOf } from './asked.js';
 
 export interface SearchTables {
   console_searches: { tenant: string; subject: string; name: string; query: string; saved_ms: number | string };
@@ -27,13 +28,7 @@ const MOST = 50;
 const query = z.record(z.string(), z.string());
 
 export function searchesOver({ db }: Store<SearchTables>, clock: () => number = Date.now): SavedSearches {
-  const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw new GateError('store_unavailable', `the saved searches: ${errorText(error)}`, { cause: error });
-    }
-  };
+  const asked = askedOf('the saved searches');
   const list: SavedSearches['list'] = ({ tenant, subject }) =>
     asked(async () => {
       const rows = await db

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
+import pg from 'pg';
 import { ledgerPlace, NOT_MIGRATED, STORES } from '../../test/support/ledger.js';
-import { openSessionStore, type SessionStore } from './session-store.js';
+import { eventually } from '../../test/support/waiting.js';
+import { MOST_OPEN, openSessionStore, type SessionStore } from './session-store.js';
 
 const HOUR = 3_600_000;
 const WHO = { subject: 'operator:dev', tenant: 'acme', mode: 'operator-token', role: 'viewer' };
@@ -101,6 +103,59 @@ describe('the sessions of the console', () => {
     edit("create trigger full before update on console_sessions begin select raise(abort, 'full'); end");
     now += 120_000;
     expect(await sessions.of(cookie)).toMatchObject(WHO);
+  });
+});
+
+describe.each(STORES)('the sessions of one person, on %s', (kind) => {
+  it('are as many as are listed: beyond them the one ends that was unused the longest', async () => {
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    let now = Date.parse('2026-11-02T10:00:00.000Z');
+    const options = { key: Buffer.alloc(32, 9), idleMs: HOUR, clock: () => now };
+    const sessions = await openSessionStore({ target: place.target, ...options });
+    try {
+      const [used, unused] = [await sessions.enter(WHO), await sessions.enter(WHO)];
+      await sessions.enter({ ...WHO, subject: 'operator:second' });
+      now += 120_000;
+      await sessions.of(used);
+      for (let more = 2; more < MOST_OPEN + 1; more += 1) {
+        now += 1;
+        await sessions.enter(WHO);
+      }
+      expect(await sessions.openOf(WHO)).toHaveLength(MOST_OPEN);
+      expect([await sessions.of(used), await sessions.of(unused)]).toEqual([expect.objectContaining(WHO), null]);
+      expect(await sessions.openOf({ ...WHO, subject: 'operator:second' })).toHaveLength(1);
+    } finally {
+      await sessions.close();
+      await place.remove();
+    }
+  }, 60_000);
+});
+
+describe('the sessions in a database that stands still', () => {
+  it('are not known, which is said in time, and are known again once it goes on', async () => {
+    const place = await ledgerPlace('postgres', { migrated: NOT_MIGRATED });
+    const target = place.target as { url: string; schema: string };
+    let now = Date.parse('2026-11-02T10:00:00.000Z');
+    const options = { key: Buffer.alloc(32, 9), idleMs: HOUR, clock: () => now, answerMs: 300 };
+    const sessions = await openSessionStore({ target, ...options });
+    const other = new pg.Client({ connectionString: target.url });
+    await other.connect();
+    try {
+      const cookie = await eventually('a session', () => sessions.open(WHO).catch(() => null));
+      await other.query(`begin; lock table ${target.schema}.console_sessions in access exclusive mode`);
+      const unknown = { code: 'store_unavailable', message: expect.stringContaining('did not answer within 0.3 s') };
+      await expect(sessions.of(cookie)).rejects.toMatchObject(unknown);
+      await expect(sessions.open(WHO)).rejects.toMatchObject(unknown);
+      await other.query(`rollback; begin; lock table ${target.schema}.console_sessions in share mode`);
+      // A write alone stands still: who somebody is, is said without it.
+      now += 120_000;
+      expect(await eventually('it is known', () => sessions.of(cookie).catch(() => null))).toMatchObject(WHO);
+      await other.query('rollback');
+    } finally {
+      await other.end();
+      await sessions.close();
+      await place.remove();
+    }
   });
 });
 

@@ -1,10 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { consoleMigrations } from '../../migrations/console.js';
-import { errorText, GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
+import { ANSWER_MS, askedOf } from './asked.js';
 import { type SavedSearches, type SearchTables, searchesOver } from './saved-searches.js';
 import { type DeviceGrants, deviceGrants, type GrantTable } from './device-grants.js';
 import type { OpenSession, SignedIn } from './signed-in.js';
@@ -57,6 +58,8 @@ export interface SessionOptions {
   /** A session ends after this time without a request. */
   readonly idleMs: number;
   readonly clock?: () => number;
+  /** How long the store may say nothing. */
+  readonly answerMs?: number;
 }
 
 export interface SessionTables extends GrantTable, SearchTables {
@@ -82,8 +85,9 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-/** Sessions of one person that are listed, and of everybody. */
-const MOST_TOLD = 200;
+/** Open sessions of one person, all of which are listed: one that nobody sees would be ended by nobody. Beyond them that ends which was unused the longest. */
+export const MOST_OPEN = 200;
+/** Of everybody. */
 const MOST_OF_ALL = 10_000;
 const MAC_FORM = 'gate.console-session/4';
 
@@ -101,7 +105,7 @@ export const openSessionStore = async ({
  */
 export function sessionStoreOver(
   store: Store<SessionTables>,
-  { key, idleMs, clock = Date.now }: SessionOptions,
+  { key, idleMs, clock = Date.now, answerMs = ANSWER_MS }: SessionOptions,
 ): SessionStore & { readonly searches: SavedSearches } {
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
@@ -111,13 +115,7 @@ export function sessionStoreOver(
     const times = [endsMs, Number(row.opened_ms), Number(row.until_ms)];
     return derived('row', JSON.stringify([MAC_FORM, id, kind, subject, tenant, mode, role, asked_from, ...times]));
   };
-  const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw new GateError('store_unavailable', `the console's sessions: ${errorText(error)}`, { cause: error });
-    }
-  };
+  const asked = askedOf("the console's sessions", answerMs);
   const isTheirs = (right: string, stored: string): boolean => {
     const [one, other] = [Buffer.from(right), Buffer.from(stored)];
     return one.length === other.length && timingSafeEqual(one, other);
@@ -146,7 +144,22 @@ export function sessionStoreOver(
   const insert = async (into: Kysely<SessionTables>, row: Omit<Row, 'mac'>): Promise<void> => {
     await forgetOver(into).execute();
     await inserted(into, row).execute();
+    await tooMany(into, row).execute();
   };
+  const tooMany = (of: Kysely<SessionTables>, who: Pick<Row, 'subject' | 'tenant'>) =>
+    of
+      .deleteFrom('console_sessions')
+      .where('id', 'in', (rows) =>
+        rows
+          .selectFrom('console_sessions')
+          .select('id')
+          .where('subject', '=', who.subject)
+          .where('tenant', '=', who.tenant)
+          .orderBy('seen_ms', 'desc')
+          .orderBy('opened_ms', 'desc')
+          .limit(MOST_OF_ALL)
+          .offset(MOST_OPEN),
+      );
   /** A browser's session that begins now, and what the browser keeps of it. */
   const begun = ({ subject, tenant, mode, role, endsMs: ends_ms = null }: SignedIn) => {
     const cookie = randomBytes(32).toString('base64url');
@@ -160,12 +173,12 @@ export function sessionStoreOver(
   /** A request writes seldom, and a store that takes no writes still says who somebody is, until that time is over. */
   const seen = async (row: Row, change: { readonly until_ms?: number }): Promise<void> => {
     const now = clock();
-    await db
+    const write = db
       .updateTable('console_sessions')
       .set({ seen_ms: now, ...change, mac: macOf({ ...row, ...change }) })
       .where('id', '=', row.id)
-      .execute()
-      .catch(() => undefined);
+      .execute();
+    await within(answerMs, write, () => new Error('no answer')).catch(() => undefined);
   };
   const end = async (id: string): Promise<void> =>
     void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute()));
@@ -183,7 +196,7 @@ export function sessionStoreOver(
       await asked(async () => {
         await forgetOver(db).execute();
         // In a file that this process owns nobody is given a token, which takes a transaction of Kysely's.
-        if (store.ask) return void (await writeTogether(store, [inserted(db, row), others(db)]));
+        if (store.ask) return void (await writeTogether(store, [inserted(db, row), others(db), tooMany(db, row)]));
         await db.transaction().execute(async (transaction) => {
           await inserted(transaction, row).execute();
           // Of two sign-ins at once the second one finds the session of the first. SQLite has one writer.
@@ -194,6 +207,7 @@ export function sessionStoreOver(
           // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
           await others(transaction).execute();
           await others(transaction).execute();
+          await tooMany(transaction, row).execute();
         });
       });
       return cookie;
@@ -221,7 +235,7 @@ export function sessionStoreOver(
     },
     async openOf({ subject, tenant }) {
       const theirs = newest().where('subject', '=', subject).where('tenant', '=', tenant);
-      const rows = await asked(() => theirs.limit(MOST_TOLD).execute());
+      const rows = await asked(() => theirs.limit(MOST_OPEN).execute());
       return rows.flatMap((row) => standing(row) ?? []);
     },
     endOf: async ({ subject, tenant }, id) => {

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import type { JsonGeneralNames } from '@peculiar/x509';
 import { isIP } from 'node:net';
+import { BOOTSTRAP_UNIT } from '../../domain/identity/spiffe.js';
 
 /** A certificate and its private key (PKCS#8), both as PEM text. */
 export interface Credential {
@@ -21,6 +22,8 @@ export interface LeafProfile extends Validity {
   /** Host names and addresses; empty for a client leaf. */
   readonly hosts: readonly string[];
   readonly usages: readonly ('server' | 'client')[];
+  /** Good for the first certificate of a service, and for nothing else. */
+  readonly isBootstrap?: boolean;
 }
 
 const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
@@ -82,7 +85,7 @@ export async function certify(authority: Credential, profile: LeafProfile, publi
     ...profile.hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
   ];
   const certificate = await X509CertificateGenerator.create({
-    subject: [{ CN: [profile.commonName] }],
+    subject: [{ CN: [profile.commonName] }, ...(profile.isBootstrap ? [{ OU: [BOOTSTRAP_UNIT] }] : [])],
     issuer: issuer.subject,
     serialNumber: newSerial(),
     notBefore: profile.notBefore,

@@ -22,14 +22,17 @@ import {
 } from '../../domain/identity/revocation.js';
 import type { StandingStore } from '../../domain/identity/standing.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
+import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { openStandingStore } from './standing-store.js';
 
+import { openWorkloadStore } from './workload-store.js';
+
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
-export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore {
+export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore, WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
     most: number,
@@ -245,11 +248,21 @@ export async function openIdentityStore(
     });
   }
 
-  const told = (within: Database, event: IdentityEvent) =>
+  const toldRow = (within: Database, row: NewLedgerRow) =>
     within
       .insertInto('identity_outbox')
-      .values(marked('identity_outbox', { id: uuidV7(), content: JSON.stringify(identityRow(event)) }))
+      .values(marked('identity_outbox', { id: uuidV7(), content: JSON.stringify(row) }))
       .execute();
+  const told = (within: Database, event: IdentityEvent) => toldRow(within, identityRow(event));
+  const workloads = await openWorkloadStore({
+    db,
+    intact,
+    fault: marks.fault,
+    marked,
+    change,
+    inTransaction,
+    told: toldRow,
+  });
 
   async function isUsed(within: Database, { csrSha256, publicKeySha256 }: CertificateRequest): Promise<boolean> {
     const used = await within
@@ -833,6 +846,7 @@ export async function openIdentityStore(
     ...issuance,
     ...revocation,
     ...standings,
+    ...workloads,
     undelivered: (most) =>
       asked(async () => {
         const waiting: Undelivered[] = [];

@@ -62,6 +62,46 @@ export interface IdentityTables {
     requested_ms: Count;
     mac: string;
   };
+  /** The processes of Gate that ask for certificates of their own, by their names. */
+  identity_workloads: {
+    id: string;
+    service: string;
+    /** As of an agent: `available`, then `retired`; `recovery` while the bootstrap certificate may be used once more. */
+    bootstrap_state: string;
+    /** The bootstrap certificate that was used last: another one that is pinned may be used once. */
+    bootstrap_sha256: string | null;
+    recovery_generation: Count;
+    svid_generation: Count;
+    /** The request whose certificate counts. */
+    current_id: string | null;
+    mac: string;
+  };
+  /** What services asked for, and the certificate that came of it. */
+  identity_workload_svids: {
+    id: string;
+    workload: string;
+    service: string;
+    csr_sha256: string;
+    public_key_sha256: string;
+    authority_kind: string;
+    caller_fingerprint: string;
+    prior_id: string | null;
+    /** As of an intent. */
+    state: string;
+    requested_ms: Count;
+    svid_id: string | null;
+    svid_generation: Count | null;
+    spiffe_id: string | null;
+    serial: string | null;
+    credential_fingerprint: string | null;
+    cert_pem: string | null;
+    not_before_ms: Count | null;
+    not_after_ms: Count | null;
+    superseded_ms: Count | null;
+    revoked_ms: Count | null;
+    revoked_by_sub: string | null;
+    mac: string;
+  };
   identity_svids: {
     id: string;
     agent_id: string;

@@ -25,8 +25,8 @@ export function svidSigner(trusted: string, key: string): SvidSigner {
   return {
     caPem,
     notAfterMs: Date.parse(authority.validTo),
-    async sign({ publicKey, ...profile }) {
-      const leaf = { ...profile, hosts: [], usages: ['client' as const] };
+    async sign({ publicKey, hosts = [], usages = ['client'], ...profile }) {
+      const leaf = { ...profile, hosts, usages };
       const certPem = await certify({ cert: caPem, key }, leaf, publicKey).catch((error: unknown) => {
         throw new GateError('ca_unavailable', undefined, { cause: error });
       });

@@ -59,6 +59,13 @@ const madeUpOf = (kind: StoreKind) =>
     `select id, version, change_seq from reviews where ${GIVEN[kind].replace('<=', '>')} order by change_seq limit ${AT_ONCE}`,
   );
 const MADE_UP = { sqlite: madeUpOf('sqlite'), postgres: madeUpOf('postgres') };
+/**
+ * Rows without a number: those of a store from before there were any, whose number grows smaller, and one whose number somebody took out. Counted up
+ * to a thousand.
+ */
+const NONE_GIVEN = statement<{ rows: number | string }>(
+  `select count(*) as rows from (select 1 from reviews where change_seq is null limit ${AT_ONCE}) as without_number`,
+);
 const RUNNING = statement<{ oldest: string; next: string }>(
   `select pg_snapshot_xmin(running)::text as oldest, pg_snapshot_xmax(running)::text as next from pg_current_snapshot() as running`,
 );
@@ -82,6 +89,8 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
   const seen = new Map<string, { readonly version: number; readonly seq: number }>();
   /** Rows whose number somebody made up, each told once. */
   let madeUp = '';
+  /** How many rows had no number at the look before. */
+  let without = 0;
 
   const after = async (seq: number): Promise<Changed[]> => (await ask(AFTER[kind], seq)).rows;
   const remember = (rows: readonly Changed[]) => {
@@ -95,6 +104,7 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
     seen.clear();
     remember(rows);
     madeUp = await madeUpNow();
+    without = await withoutNow();
     [floor, mark] = [from, null];
   }
 
@@ -105,6 +115,16 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
     // What is remembered of them changes with the look that begins anew: one that fails is made again.
     if (now === NONE) madeUp = now;
     return now !== madeUp;
+  }
+
+  const withoutNow = async () => Number((await ask(NONE_GIVEN)).rows[0]?.rows ?? 0);
+  /** Whether a row lost its number since the look before: the same is true of what it changed. Gate never takes one out. */
+  async function isTakenOutSince(): Promise<boolean> {
+    const now = await withoutNow();
+    const more = now > without;
+    // As above: where there are more, the look that begins anew says so.
+    if (!more) without = now;
+    return more;
   }
 
   /** Where the floor may rise to once the rows above it were read. */
@@ -125,7 +145,12 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
       const settled = postgres ? await settledUpTo() : null;
       const rows = await after(floor);
       const fresh = rows.filter(({ id, version }) => Number(version) > (seen.get(id)?.version ?? 0));
-      if ((await isMadeUpSince()) || fresh.length > AT_ONCE || rows.length === REMEMBERED) {
+      if (
+        (await isMadeUpSince()) ||
+        (await isTakenOutSince()) ||
+        fresh.length > AT_ONCE ||
+        rows.length === REMEMBERED
+      ) {
         await begin();
         return { changes: [], gap: true };
       }

@@ -11,7 +11,7 @@ export async function asked<Result>(query: () => Promise<Result>): Promise<Resul
   try {
     return await query();
   } catch (cause) {
-    throw new GateError('store_unavailable', undefined, { cause });
+    throw new GateError('store_unavailable', 'the store of the review service cannot be reached', { cause });
   }
 }
 

@@ -169,9 +169,10 @@ function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: numbe
         const found =
           [row.agent_id, row.method].some((field) => says(field, text)) ||
           says(row.risk_summary, text, isMasked) ||
-          isOfTool(row, text) ||
+          isOfTool(row, text, isMasked) ||
           (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
-        return found || (tierOf(row) !== 'unscored' && 'by its prediction');
+        // Who sees it masked is shown no prediction in a list.
+        return found || (!isMasked && tierOf(row) !== 'unscored' && 'by its prediction');
       },
     };
   return risk_tier === undefined
@@ -184,12 +185,10 @@ const isRated = (row: Rated, tier: RiskTier): boolean =>
   (tier === 'unscored' || row.annotations.includes(`"severity":"${tier}"`)) && tierOf(row) === tier;
 
 /** Whether the tool that the row is shown with has this text in its name. Most rows say without being parsed that it has not. */
-function isOfTool({ minimized_payload, method }: Searched, text: string): boolean {
+function isOfTool({ minimized_payload, method }: Searched, text: string, isMasked = false): boolean {
   if (!minimized_payload.includes('\\') && !minimized_payload.toLowerCase().includes(text)) return false;
   try {
-    return toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method })
-      .toLowerCase()
-      .includes(text);
+    return says(toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method }), text, isMasked);
   } catch {
     return false;
   }

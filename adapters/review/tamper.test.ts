@@ -396,6 +396,42 @@ describe.each([
     expect((await changes.next()).changes.map(({ row }) => row.id)).toEqual([other]);
   });
 
+  it('lists, counts, tells and decides rows that have no number of a change, as those of an older store, and hides no change of the others', async () => {
+    const [one, other] = [await made(), await made()];
+    await edited(async () => {
+      for (const id of [one, other]) await put(id, { change_seq: null });
+    });
+    const page = await store.summaries({ tenants: ['acme'], status: 'pending', sort: 'newest', limit: 50 });
+    for (const rows of [await listed(), page.items])
+      expect(Object.fromEntries(rows.map(({ id, status }) => [id, status]))).toEqual({
+        [one]: 'pending',
+        [other]: 'pending',
+      });
+    expect(page.pending_count).toBe(2);
+    expect(await store.get(one)).toMatchObject({ status: 'pending' });
+    const changes = store.changes();
+    const events = async () => (await changes.next()).changes.map(({ type, row }) => [type, row.id]);
+    // No row has a number: the first one that changes is told all the same.
+    expect(await changes.next()).toEqual({ changes: [], gap: false });
+    await store.settle(settlementOf(one, 'denied'));
+    expect(await events()).toEqual([['decided', one]]);
+    const created = await made();
+    expect(await events()).toEqual([['created', created]]);
+    await store.settle(settlementOf(created, 'denied'));
+    // Lite's file is locked until its transaction is committed.
+    await eventually('somebody edits it', () =>
+      put(created, { change_seq: null }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await changes.next()).toEqual({ changes: [], gap: true });
+    expect(await changes.next()).toEqual({ changes: [], gap: false });
+    await store.settle(settlementOf(other, 'denied'));
+    expect(await events()).toEqual([['decided', other]]);
+    expect(told).toEqual([]);
+  });
+
   it.each(['9223372036854775807', '9000000000000000'])(
     'goes on behind a row whose time is %s, page by page',
     async (created_ms) => {

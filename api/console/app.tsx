@@ -13,6 +13,7 @@ import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
+import { type TlsMaterial, withCa } from '../../domain/identity/live-tls.js';
 import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import { ANYBODYS_BODY, largeOf } from './body-limits.js';
@@ -28,12 +29,14 @@ import { keptAnswers } from './kept.js';
 import { answerLedger } from './ledger-answers.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { oneAtATime } from './one-at-a-time.js';
+import { leadToOwnName } from './own-name.js';
 import { ownRequests } from './own-requests.js';
 import { ownSessions } from './own-sessions.js';
 import { servePages } from './pages-and-forms.js';
 import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
+import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
@@ -45,7 +48,7 @@ export interface ConsoleOptions {
   readonly registry: Registry;
   readonly trustDomain: string;
   /** What browsers see; `null`: HTTP, on loopback alone. With `operatorCa` they are asked for a certificate of it, which code looks at. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly operatorCa?: string } | null;
+  readonly tls: (Pick<TlsMaterial, 'cert' | 'key' | 'live'> & { readonly operatorCa?: string }) | null;
   readonly sessions: SessionStore;
   readonly searches: SavedSearches;
   readonly assets: Assets;
@@ -89,7 +92,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     chain: chainHealth(ledger, clock, limits),
     regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
-    copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
+    copying: oneAtATime(
+      (secs) =>
+        `Somebody began to copy rows ${secs} s ago, and the ledger has not answered yet: it may copy them still, or its answer may be lost, which is known after two minutes. Look at the list before you copy again.`,
+    ),
     searches: options.searches,
     kept: keptAnswers(REPORT_FRESH_MS, clock),
     clock,
@@ -99,7 +105,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     actions,
     standing,
-    entered: (request) => people.enteredOf(request),
+    entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
     drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
@@ -126,15 +132,19 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const name = url === undefined ? null : new URL(url);
   const isTls = options.tls !== null;
   const own = ownRequests(app, { name, isTls, address: options.address, answersAt: signIn.answersAt });
+  if (name !== null && signIn.beginsAt) leadToOwnName(app, name, signIn.beginsAt);
   const { instance, sessionSeconds } = options;
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
+  const isSentAway = requestsInTurn(app, people.keyOf);
   const large = largeOf(standsFor, own.assertOrigin);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
-    throw new GateError('role_too_low', undefined, { fields: { required: needed, actual: person.role } });
+    throw new GateError('role_too_low', `this needs the role ${needed}; yours is ${person.role}. Nothing was done`, {
+      fields: { required: needed, actual: person.role },
+    });
   };
   const services = ({ person, proof }: Pick<Entered, 'person' | 'proof'>) => servicesFor(person, proof, reached);
 
@@ -176,6 +186,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     if (entered !== null) {
       own.assertForm(request, entered);
       await sessions.end(entered.session.id);
+      signIn.left?.(entered.session);
     }
     const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
     // What the browser keeps of this console, to go back to.
@@ -260,14 +271,29 @@ export function createConsoleService(options: ConsoleOptions): Service {
       may: actions,
     };
   };
-  servePages(app, { pages, actions, entered: enteredOf, assertForm: own.assertForm, assertRole, visitOf, send, large });
+  servePages(app, {
+    pages,
+    actions,
+    entered: enteredOf,
+    assertForm: own.assertForm,
+    assertRole,
+    visitOf,
+    send,
+    watching: { stands: standsFor, drainMs: (limits ?? ASK_LIMITS).drainMs },
+    large,
+  });
   return service;
 }
 
-const listenerTls = ({ cert, key, operatorCa }: NonNullable<ConsoleOptions['tls']>) =>
+const listenerTls = ({ operatorCa, live, ...shown }: NonNullable<ConsoleOptions['tls']>) =>
   operatorCa === undefined
-    ? ({ cert, key, clientCertificate: 'none' } as const)
-    : ({ cert, key, ca: operatorCa, clientCertificate: 'asked' } as const);
+    ? ({ ...shown, ...(live && { live }), clientCertificate: 'none' } as const)
+    : ({
+        ...shown,
+        ca: operatorCa,
+        ...(live && { live: withCa(live, operatorCa) }),
+        clientCertificate: 'asked',
+      } as const);
 
 const firstOf = (fields: Readonly<Record<string, string | readonly string[]>>): Record<string, string> =>
   Object.fromEntries(

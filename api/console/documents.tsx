@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { render } from 'preact-render-to-string';
 import { Document, Problem } from '../../console/ui/document.js';
 import type { Action, Page, Shown } from '../../console/visit.js';
-import { GateError } from '../../domain/errors.js';
+import { GateError, isInDoubt } from '../../domain/errors.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
@@ -91,6 +91,7 @@ export function documents({
         // Nobody types a reason twice because a form was refused.
         const action = actions.find(({ path }) => request.method === 'POST' && path === request.routeOptions.url);
         const form = action ? formOf(request.body, action.written) : null;
+        const inDoubt = isInDoubt(refusal);
         const body = (
           <Problem
             code={refusal.code}
@@ -98,9 +99,15 @@ export function documents({
             id={request.correlationId}
             signIn={signInAgain(request)}
             form={form}
+            inDoubt={inDoubt}
           />
         );
-        return send(reply, { title: 'Not done', body }, who, refusal.status);
+        return send(
+          reply,
+          { title: inDoubt ? 'Not known whether it was done' : 'Not done', body },
+          who,
+          refusal.status,
+        );
       });
       to.setNotFoundHandler(async (request, reply) => {
         const who = await entered(request).catch(() => null);

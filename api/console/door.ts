@@ -83,6 +83,7 @@ export function doorOf(options: DoorOptions): HouseDoor {
   return {
     nowMs: clock,
     assertOwnAttempt,
+    isFromElsewhere: ({ headers: { 'sec-fetch-site': site } }) => site === 'cross-site' || site === 'same-site',
     throttle(request, by = null) {
       assertOwnAttempt(request);
       const wait = failures.look(countedBy(request, by), clock());

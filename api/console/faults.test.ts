@@ -275,6 +275,23 @@ describe('a decision that is under way', () => {
     expect(text).toContain('class="tag approved"');
   });
 
+  it('and changes the call is told as in doubt, although nothing is known of the call itself any more', async () => {
+    Object.assign(limits, SHORT);
+    let taken: SignedDecision | undefined;
+    fixture.sender = (decision) => {
+      taken = decision;
+      happens('hanging', 'hil');
+      return new Promise((resolve) => waiting.push(resolve));
+    };
+    const lost = await browser.post(`/hil/${row.id}/modify`, fieldsOf({ 'value.0': '7', reason: 'seven at most' }));
+    expect(lost.status).toBe(503);
+    expect(lost.text).toContain('may have taken the decision: look at the call before you decide again');
+    expect(lost.text).toContain('seven at most');
+    expect(lost.text).not.toContain('That did not work');
+    if (!taken) throw new Error('nothing was sent');
+    for (const told of waiting.splice(0)) told(applied(taken));
+  });
+
   it.each([
     ['the engine is away', new GateError('orchestrator_unavailable')],
     ['its turn does not come', new GateError('decision_not_sent')],
@@ -304,6 +321,28 @@ describe('a decision that is under way', () => {
     expect((await browser.post(`/hil/${row.id}/approve`, fieldsOf())).status).toBe(503);
     await browser.post(`/hil/${row.id}/approve`, fieldsOf());
     expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'approved', decided_by: 'operator:dev' });
+  });
+});
+
+describe('a form whose answer is lost, and whose page cannot be shown either', () => {
+  it('is told by its own words, as in doubt', async () => {
+    await browser.post(`/hil/${row.id}/deny`, fieldsOf());
+    fixture.hanging.clear();
+    happens('hanging');
+    // The page of the note is asked for first, to know what stands there; then nobody answers any more.
+    const { reached } = fixture;
+    const push = reached.push.bind(reached);
+    reached.push = (...asked) => {
+      if (asked.some((line) => line.startsWith('PATCH '))) fixture.hanging.add('hil');
+      return push(...asked);
+    };
+    const fields = { note: 'the goods came', shown: '' };
+    const { status, text } = await browser.post(`/hil/${row.id}/note`, fields);
+    reached.push = push;
+    expect(status).toBe(503);
+    expect(text).toContain('<h1>Not known whether it was done</h1>');
+    expect(text).toContain('It may have saved the note');
+    expect(text).toContain('the goods came');
   });
 });
 

@@ -4,6 +4,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { verifyProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { type ConsoleOverLedger, consoleOverLedger, OPERATORS } from '../../test/support/console-over-ledger.js';
 import { testRow } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
 import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
@@ -33,6 +34,80 @@ afterEach(async () => {
 });
 const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
 const json = (text: string): unknown => JSON.parse(text);
+
+describe('a thousand requests of one session', () => {
+  it('are answered eight at a time, a hundred wait, the others are 429; nobody else waits', async () => {
+    await append({});
+    const real = gate;
+    const going: (() => void)[] = [];
+    let isHeld = true;
+    let most = 0;
+    let underWay = 0;
+    gate = {
+      ...real,
+      async call(...asked: Parameters<typeof real.call>) {
+        if (!asked[0].includes('tenant=acme')) return real.call(...asked);
+        most = Math.max(most, (underWay += 1));
+        if (isHeld) await new Promise<void>((resolve) => going.push(resolve));
+        underWay -= 1;
+        return { status: 200, headers: {}, body: [], bytes: Buffer.from('[]') };
+      },
+    } as TestLedgerService;
+    const ask = (as: 'acme' | 'globex' = 'acme') =>
+      page.get(`/api/audit/correlation/${CALL}`, { as, headers: JSON_ASKED });
+    try {
+      const all = Array.from({ length: 1_000 }, () => ask());
+      await eventually('eight are under way', () => going.length === 8);
+      const away = await Promise.all(all.slice(108));
+      expect(new Set(away.map(({ status, headers }) => `${status} ${String(headers['retry-after'])}`))).toEqual(
+        new Set(['429 5']),
+      );
+      expect((await ask('globex')).status).toBe(200);
+      isHeld = false;
+      for (const go of going.splice(0)) go();
+      expect(new Set((await Promise.all(all.slice(0, 108))).map(({ status }) => status))).toEqual(new Set([200]));
+      expect(most).toBe(8);
+    } finally {
+      isHeld = false;
+      for (const go of going) go();
+      gate = real;
+    }
+  });
+});
+
+describe('exports at once', () => {
+  it('are two of one person, and one more when one of them has left; nobody else waits', async () => {
+    await append({}, { tenant: 'globex' });
+    const real = gate;
+    let isHeld = true;
+    const going: (() => void)[] = [];
+    gate = {
+      ...real,
+      async call(...asked: Parameters<typeof real.call>) {
+        if (isHeld && asked[0].startsWith('GET /audit/') && asked[0].includes('tenant=acme'))
+          await new Promise<void>((resolve) => going.push(resolve));
+        return real.call(...asked);
+      },
+    } as TestLedgerService;
+    try {
+      const two = [page.get('/audit/export'), page.get('/audit/export')];
+      await eventually('two are written', () => going.length === 2);
+      const third = await page.get('/audit/export', { headers: JSON_ASKED });
+      expect([third.status, third.headers['retry-after']]).toEqual([429, '10']);
+      expect(json(third.text)).toMatchObject({ error: 'rate_limited' });
+      expect((await page.get('/audit/export', { as: 'globex' })).status).toBe(200);
+      going.shift()?.();
+      await Promise.race(two);
+      isHeld = false;
+      expect((await page.get('/audit/export')).status).toBe(200);
+      going.shift()?.();
+      expect((await Promise.all(two)).map(({ status }) => status)).toEqual([200, 200]);
+    } finally {
+      for (const go of going) go();
+      gate = real;
+    }
+  });
+});
 
 describe('the audit replay: GET /api/audit/correlation/{id}', () => {
   beforeEach(() =>
@@ -191,6 +266,29 @@ describe('the status of the chain', () => {
     expect(page.asked.filter((path) => path.startsWith('/verify'))).toEqual(['/verify']);
     now += 300_000;
     expect(await ask()).toMatchObject({ valid: true, length: 3 });
+  });
+
+  it('is told as not known yet while the first walk goes on, and as no fault', async () => {
+    const real = gate;
+    let goes: () => void = () => undefined;
+    const walked = new Promise<void>((resolve) => (goes = resolve));
+    gate = {
+      ...real,
+      async call(...asked: Parameters<typeof real.call>) {
+        if (asked[0].startsWith('GET /verify')) await walked;
+        return real.call(...asked);
+      },
+    } as TestLedgerService;
+    try {
+      const { status, headers, text } = await page.get('/api/chain-status', { headers: JSON_ASKED });
+      expect([status, headers['retry-after'], json(text)]).toMatchObject([409, '5', { error: 'chain_walk_under_way' }]);
+      expect((await page.get('/health-of-services')).status).toBe(200);
+    } finally {
+      goes();
+      gate = real;
+    }
+    const known = () => page.get('/api/chain-status', { headers: JSON_ASKED });
+    await eventually('it is known', async () => (await known()).status === 200);
   });
 
   it('is 401 for nobody, 503 without the ledger, and asked again then', async () => {

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { placeAsked, rowsAsked } from '../../console/pages/audit/asked.js';
 import { pagesOf } from '../../console/pages/audit/search.js';
@@ -10,7 +9,11 @@ import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { Entered } from './entered.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
+import { placesFor } from './one-at-a-time.js';
+import { whoIs } from './people.js';
+import { watchedFile } from './watched.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 
 /** Somebody who is signed in, or whose operator's token a program has. */
@@ -30,10 +33,19 @@ export interface LedgerAnswersOptions {
 /** Rows of one export; a larger window is exported in parts. */
 const EXPORT_ROWS = 50_000;
 const EXPORT_PAGE = 500;
+/** A walk reads some ten thousand rows in a second. */
+const WALK_AGAIN_SECS = 5;
+/** Files of one person that are being written. Each reads page after page, for as long as it is taken. */
+const EXPORTS_EACH = 2;
 
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
 export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
   const { entered, services, clock } = options;
+  const placeOf = placesFor(
+    EXPORTS_EACH,
+    `${EXPORTS_EACH} exports of yours are being written already: ask again when one is done.`,
+  );
+  const watching = { stands: options.stands, drainMs: (options.limits ?? ASK_LIMITS).drainMs };
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
@@ -60,7 +72,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   app.get('/api/chain-status', async (request) => {
     const chain = await services(await inside(request)).ledger.chain();
     if (chain === 'walking')
-      throw new GateError('console_neighbour_away', 'the ledger walks its chain: ask again in a moment');
+      throw new GateError('chain_walk_under_way', undefined, { fields: { retry_after_secs: WALK_AGAIN_SECS } });
     return chain;
   });
 
@@ -86,15 +98,28 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     if (placeAsked(address) === null)
       throw new GateError('invalid_cursor', 'before is no number of a row: leave it out for the newest.');
     const query = rowsAsked(address, clock());
+    const free = placeOf(whoIs(who.person));
+    reply.raw.once('close', free);
     const pages = pagesOf(services(who).ledger, { ...query, limit: EXPORT_PAGE });
     // A refusal, or a ledger that is away, is answered before anything is sent.
-    const first = await pages.next();
+    const first = await pages.next().catch((error: unknown) => {
+      free();
+      throw error;
+    });
     const format = (request.query as { as?: unknown }).as === 'csv' ? CSV : JSON_LINES;
     return reply
       .type(format.type)
       .header('content-disposition', `attachment; filename="${format.filename}"`)
-      .send(Readable.from(lines(first, pages, format), { objectMode: false }));
+      .send(watchedFile(reply, freedAfter(lines(first, pages, format), free), watching));
   });
+}
+
+async function* freedAfter(parts: AsyncIterable<string>, free: () => void): AsyncGenerator<string> {
+  try {
+    yield* parts;
+  } finally {
+    free();
+  }
 }
 
 /** One page is in memory at a time. A fault after the first cuts the connection, and the last line is missing. */

@@ -1,11 +1,14 @@
 import diagnostics from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
+import { Agent, buildConnector } from 'undici';
+import { connectorThatTells } from '../../activities/clients/unsent.js';
+import type { GateError } from '../../domain/errors.js';
 import { CONSOLE_HOST, CONSOLE_ORIGIN, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { neighbourOf } from './neighbour.js';
+import { MAY_BE_DECIDED, neighbourOf } from './neighbour.js';
 import { passkeyMode } from './sign-in/passkey.js';
 
 /** Nobody waits long here. */
@@ -61,7 +64,7 @@ async function consoleOf(how: NonNullable<Parameters<typeof openConsole>[1]>) {
 
 /** What the forms and the programs send that ask another service, each with what it needs to get so far. */
 const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  '/hil/:id/assign': { to: 'me' },
+  '/hil/:id/assign': { assignee: 'operator:me' },
   '/hil/bulk': { id: [ID], decision: 'approve' },
   '/hil/bulk/approve': { row: [`${ID} ${'a'.repeat(64)} ${ID}`] },
   '/hil/bulk/deny': { row: [`${ID} ${'a'.repeat(64)} ${ID}`] },
@@ -252,5 +255,36 @@ describe('a question to a neighbour', () => {
       code: 'console_neighbour_away',
       message: expect.stringContaining('the review service answered 503'),
     });
+  });
+});
+
+describe('what was asked of a service of which no answer came', () => {
+  it('is in doubt, unless no connection was made', async () => {
+    const over = (connect: ReturnType<typeof connectorThatTells>) => {
+      const agent = new Agent({ connect });
+      const fetch = async (url: string) => {
+        const { origin, pathname: path } = new URL(url);
+        const { statusCode, body } = await agent.request({ origin, path, method: 'POST' });
+        return { status: statusCode, text: () => body.text() };
+      };
+      return Promise.resolve({ url: 'http://127.0.0.1:1', fetch } as unknown as Over);
+    };
+    const told = async (connect: ReturnType<typeof connectorThatTells>) => {
+      const hil = neighbourOf('hil', over(connect), { tenant: 'acme' });
+      const question = { method: 'POST', path: '/decide/1', doubt: MAY_BE_DECIDED } as const;
+      const asked = [() => hil.ask(null, question), () => hil.pass(question, 1_000)];
+      return Promise.all(
+        asked.map((ask) =>
+          ask().then(
+            () => null,
+            ({ code, message, fields }: GateError) => [code, message.includes(MAY_BE_DECIDED), fields],
+          ),
+        ),
+      );
+    };
+    const sure = ['console_neighbour_away', false, {}];
+    expect(await told(connectorThatTells({}))).toEqual([sure, sure]);
+    const doubted = ['console_neighbour_away', true, { in_doubt: true }];
+    expect(await told(buildConnector({}))).toEqual([doubted, doubted]);
   });
 });

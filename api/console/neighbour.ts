@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { createServiceClient, type Question, refusedBy } from '../../activities/clients/service-client.js';
+import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -76,7 +77,10 @@ export function neighbourOf(
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>
-      new GateError('console_neighbour_away', doubt === undefined ? detail : `${detail}. ${doubt}`, { cause });
+      // Without a connection nobody read a byte of it.
+      doubt === undefined || surelyNotSent(cause)
+        ? new GateError('console_neighbour_away', detail, { cause })
+        : new GateError('console_neighbour_away', `${detail}. ${doubt}`, { cause, fields: { in_doubt: true } });
   const away = awayWith();
   const lost = (doubt: string | undefined, cause: unknown) =>
     awayWith(doubt)(`${name} cannot be reached: ${errorText(cause)}`, cause);

@@ -120,7 +120,7 @@ async function certificate(
     mode === 'operator-mtls' && operatorCaFile !== undefined ? { operatorCa: await authority(operatorCaFile) } : {};
   if (certFile !== undefined && keyFile !== undefined)
     return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8'), ...asks };
-  if (!together) return { cert: tls.cert, key: tls.key, ...asks };
+  if (!together) return { cert: tls.cert, key: tls.key, ...(tls.live && { live: tls.live }), ...asks };
   if (mode === 'operator-mtls')
     throw new StartError(
       'GATE_CONSOLE_AUTH=operator-mtls needs GATE_CONSOLE_CERT_FILE and GATE_CONSOLE_KEY_FILE: over HTTP nobody shows a certificate',

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Download } from '../../console/download.js';
 import type { Role } from '../../console/roles.js';
@@ -7,13 +6,14 @@ import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { printable } from '../../domain/printable.js';
-import { ANSWERS_PAGES } from '../plugins/openapi.js';
+import { ANSWERS_PAGES, takesForm } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
 import { type LargeRoute, POLICY_BODY } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
 import { signInFor } from './sign-in-again.js';
+import { watchedFile, type Watching } from './watched.js';
 
 export interface PagesOptions {
   readonly pages: readonly Page[];
@@ -25,6 +25,7 @@ export interface PagesOptions {
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
   readonly send: Send;
+  readonly watching: Watching;
   /** How forms are read. */
   readonly large: LargeRoute;
 }
@@ -32,7 +33,7 @@ export interface PagesOptions {
 /** Every page and every form of `console/routes.ts`, for who is signed in and may. */
 export function servePages(
   app: ServiceApp,
-  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, large }: PagesOptions,
+  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, watching, large }: PagesOptions,
 ): void {
   const readOf = ({ holdsPolicy }: Action): LargeRoute => (holdsPolicy ? { ...large, bodyLimit: POLICY_BODY } : large);
   for (const page of pages)
@@ -48,7 +49,7 @@ export function servePages(
       return request.headers['if-none-match'] === tag ? reply.code(304).send() : send(reply, shown, entered);
     });
   for (const action of actions)
-    app.post(action.path, { ...readOf(action), config: ANSWERS_PAGES }, async (request, reply) => {
+    app.post(action.path, { ...readOf(action), config: takenBy(action) }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertForm(request, entered);
@@ -58,24 +59,34 @@ export function servePages(
       try {
         const came = await action.act(visit, form);
         if (typeof came === 'string') return await reply.redirect(came, 303);
-        return 'filename' in came ? download(reply, came) : await send(reply, came, entered);
+        return 'filename' in came ? download(reply, came, watching) : await send(reply, came, entered);
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
-        const shown = await action.refused(visit, form, error);
+        const shown = await action.refused(visit, form, error).catch((another: unknown) => {
+          request.log.warn({ err: another }, 'the page of a refusal cannot be shown');
+          // What became of the form comes first, and may be in doubt.
+          throw error;
+        });
         return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
       }
     });
 }
+
+/** What its document says of a form: the session's `csrf` and what people write into it; a page puts more there. */
+const takenBy = ({ written }: Action): typeof ANSWERS_PAGES => {
+  const typed = Object.keys(written).filter((name) => !name.endsWith('.*'));
+  return { described: { ...ANSWERS_PAGES.described, ...takesForm(['csrf'], typed) } };
+};
 
 /** What a refusal says, with the rule that it names. */
 const told = ({ message, fields: { detail } }: GateError): string =>
   typeof detail === 'string' ? `${message} ${printable(detail)}` : message;
 
 /** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
-const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>
+const download = (reply: FastifyReply, { type, filename, headers, body }: Download, watching: Watching): FastifyReply =>
   reply
     .type(type)
     .headers(headers)
     .header('content-disposition', `attachment; filename="${filename}"`)
-    .send(Readable.from(body, { objectMode: false }));
+    .send(watchedFile(reply, body, watching));

@@ -5,11 +5,14 @@ import type { Person } from '../../console/visit.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Entered, EnteredOf } from './entered.js';
 import type { SignInMode } from './sign-in/mode.js';
+import { COMMAND_LINE } from './command-line/address.js';
 
 /** The session's cookie, or how its name begins where the host has several consoles. */
 const SESSION_COOKIE = 'gate_console_session';
 
 export interface People {
+  /** What names the session of a request, also of one that stands no more; `null` for a request of none. Nobody was asked. */
+  readonly keyOf: (request: FastifyRequest) => string | null;
   /** Whom the session of a request names, by what the way to sign in says of him now. */
   readonly enteredOf: EnteredOf;
   /** The same by what a cookie holds. */
@@ -66,6 +69,8 @@ export function peopleOf(
   };
   // What the browser keeps lives as long as the session.
   const renewed = new WeakMap<FastifyRequest, string>();
+  // A store that hangs is waited for once: the page that says so asks who it is for.
+  const unanswered = new WeakMap<FastifyRequest, unknown>();
   app.addHook('onSend', (request, reply, payload, done) => {
     const value = renewed.get(request);
     if (value !== undefined && reply.getHeader('set-cookie') === undefined)
@@ -75,9 +80,16 @@ export function peopleOf(
   return {
     enteredBy,
     isSecure,
+    // A token counts at the command line alone, and a cookie everywhere else: what is not looked at makes no other key.
+    keyOf: ({ url, headers: { cookie: sent, authorization } }) =>
+      (url.startsWith(COMMAND_LINE) ? authorization : sent && app.parseCookie(sent)[name]) || null,
     async enteredOf(request) {
+      if (unanswered.has(request)) throw unanswered.get(request);
       const value = cookieOf(request);
-      const entered = await enteredBy(value, request);
+      const entered = await enteredBy(value, request).catch((error: unknown) => {
+        unanswered.set(request, error);
+        throw error;
+      });
       if (entered?.session.isRenewed) renewed.set(request, value);
       return entered;
     },

@@ -32,6 +32,7 @@ import { jsonObject } from '../../contracts/json.js';
 import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
+import { reasonsKept } from '../../domain/masking/kept-reasons.js';
 import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -68,6 +69,14 @@ const LOOK_EVERY_MS = 150;
 const LATELY = 50;
 
 const HOUR_MS = 3_600_000;
+
+/** What stays in doubt where no answer came. */
+const MAY_BE_OPENED =
+  'It may have opened the case: look at the cases first. The same form sent again opens no second one.';
+const MAY_BE_NOTED = 'It may have written the note: look at the case first. The same form sent again writes it once.';
+const MAY_BE_CHANGED = 'It may have changed the case: look at it before you do so again.';
+const MAY_BE_UNLINKED = 'It may have unlinked the account: load the page again.';
+const MAY_BE_COPIED = 'It may have copied rows, or still be copying them: look at the list before you copy again.';
 
 /** What pages show of a policy input: classes of findings, and pointers to arguments. */
 const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as const;
@@ -136,7 +145,8 @@ export function servicesFor(
   const { ask: askBrain } = neighbourOf('brain', brain, { tenant, limits });
   const engine = neighbourOf('policy', policy, { tenant, limits });
   const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;
-  const inCases = (path: string, body: object) => ({ method: 'POST', path: `/cases${path}`, body }) as const;
+  const inCases = (path: string, body: object, doubt: string) =>
+    ({ method: 'POST', path: `/cases${path}`, body, doubt }) as const;
   const keptOf = <Value>(key: readonly unknown[], ask: () => Promise<Value>): Promise<Value> =>
     kept([tenant ?? '', ...key], ask);
   const unlessUnknown = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
@@ -222,12 +232,14 @@ export function servicesFor(
           method: 'POST',
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
+          doubt: 'It may have assigned the call: look at it before you assign it again.',
         }),
       note: (id, summary, expected) =>
         askRow({
           method: 'PATCH',
           path: `/pending/${encodeURIComponent(id)}/incident`,
           body: { incident_summary: summary, expected_summary: expected },
+          doubt: 'It may have saved the note: look at the call before you write it again.',
         }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,
@@ -237,15 +249,21 @@ export function servicesFor(
           method: 'POST',
           path: '/identities/upsert',
           body: { oidc_sub: linkOwnerOf(subject), link_code: code },
+          doubt: 'It may have linked the account: load the page again before you take another code.',
         }),
       async unlinkChat(chat) {
-        await askHil(z.object({ cleared: z.boolean() }), { method: 'DELETE', path: `${links}/${chat}` });
+        await askHil(z.object({ cleared: z.boolean() }), {
+          method: 'DELETE',
+          path: `${links}/${chat}`,
+          doubt: MAY_BE_UNLINKED,
+        });
       },
       unlinkChatOf: (name, chat) =>
         askHil(chatLinkRemoved, {
           method: 'POST',
           path: '/identities/removals',
           body: { oidc_sub: linkOwnerOf(name), chat },
+          doubt: MAY_BE_UNLINKED,
         }),
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
@@ -319,23 +337,31 @@ export function servicesFor(
       cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { status, limit })),
       case: (id) =>
         unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`), limits.reportMs)),
-      openCase: (title, subjects) => askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject })),
-      async noteInCase(id, detail) {
+      openCase: (title, subjects, request_id) =>
+        askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject, request_id }, MAY_BE_OPENED)),
+      async noteInCase(id, detail, request_id) {
         const at = new Date(clock()).toISOString();
         await askLedger(
           null,
-          inCases(`/${encodeURIComponent(id)}/timeline`, { at, kind: 'note', actor: subject, detail }),
+          inCases(
+            `/${encodeURIComponent(id)}/timeline`,
+            { at, kind: 'note', actor: subject, detail, request_id },
+            MAY_BE_NOTED,
+          ),
         );
       },
       async classifyCase(id, severity) {
         const path = `/${encodeURIComponent(id)}/classify`;
-        await askLedger(caseClassification, inCases(path, { severity, actor: subject }));
+        await askLedger(caseClassification, inCases(path, { severity, actor: subject }, MAY_BE_CHANGED));
       },
       async setCaseStatus(id, status) {
-        await askLedger(null, inCases(`/${encodeURIComponent(id)}/status`, { status, actor: subject }));
+        await askLedger(null, inCases(`/${encodeURIComponent(id)}/status`, { status, actor: subject }, MAY_BE_CHANGED));
       },
       async attachToCase(id, subjects) {
-        await askLedger(null, inCases(`/${encodeURIComponent(id)}/attach`, { ...subjects, actor: subject }));
+        await askLedger(
+          null,
+          inCases(`/${encodeURIComponent(id)}/attach`, { ...subjects, actor: subject }, MAY_BE_CHANGED),
+        );
       },
       async exports() {
         try {
@@ -347,7 +373,11 @@ export function servicesFor(
       },
       exportNow: () =>
         copying('the chain', () =>
-          askLedger(exportPass, { method: 'POST', path: '/export', isOfAll: true }, limits.exportMs),
+          askLedger(
+            exportPass,
+            { method: 'POST', path: '/export', isOfAll: true, doubt: MAY_BE_COPIED },
+            limits.exportMs,
+          ),
         ),
       regulatory: (query) => regulatory(ownTenant(), query),
       compliance: (window) =>
@@ -381,11 +411,9 @@ export function servicesFor(
       if (input === null) return { seq, not: 'purged' };
       // The rules are asked about each call of a batch by itself, which only its pipeline does.
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
-      return {
-        seq,
-        then: decision,
-        now: await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true }),
-      };
+      const now = await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true });
+      // What was said then is as the ledger keeps it.
+      return { seq, then: decision, now: { ...now, ...reasonsKept(now) } };
     },
     policy: policiesOver(engine, {
       unlessUnknown,

@@ -1,4 +1,5 @@
-import type { FastifyReply } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { within } from '../../domain/within.js';
 
 /** How often an answer that is still being sent looks whether its session still stands, and whether anybody reads it. */
@@ -39,4 +40,31 @@ export function watched(
   }, LOOK_EVERY_MS);
   ended.signal.addEventListener('abort', () => clearInterval(watch));
   return { taken };
+}
+
+/** Whether the session of a request still stands, and how long a reader may take nothing. */
+export interface Watching {
+  readonly stands: (request: FastifyRequest) => Promise<boolean>;
+  readonly drainMs: number;
+}
+
+/** A file that is sent as it is made, for as long as it may be: cut, so that the browser says that it is not whole. */
+export function watchedFile(
+  reply: FastifyReply,
+  body: AsyncIterable<Uint8Array | string>,
+  { stands, drainMs }: Watching,
+): Readable {
+  const ended = new AbortController();
+  reply.raw.on('close', () => ended.abort());
+  const { taken } = watched(reply, ended, { stands: () => stands(reply.request), drainMs });
+  ended.signal.addEventListener('abort', () => reply.raw.destroy());
+  return Readable.from(noted(body, taken), { objectMode: false });
+}
+
+/** The next part is asked for when the reader took of those before. */
+async function* noted<Part>(body: AsyncIterable<Part>, taken: () => void): AsyncGenerator<Part> {
+  for await (const part of body) {
+    yield part;
+    taken();
+  }
 }

@@ -4,10 +4,11 @@ import type { Registry } from 'prom-client';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import type { IdentityStore } from '../../adapters/identity/identity-store.js';
 import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
-import type { SpiffeBundle } from '../../contracts/identity.js';
+import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
+import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -19,6 +20,7 @@ import { agentRoutes } from './routes/agents.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
 import { svidRoutes } from './routes/svids.js';
+import { workloadRoutes } from './routes/workloads.js';
 
 export interface IdentityServiceOptions {
   readonly store: IdentityStore;
@@ -41,6 +43,8 @@ export interface IdentityServiceOptions {
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly readiness?: ReadinessChecks;
   readonly clock?: () => number;
+  /** The services that may ask for a first certificate, read whenever one does; none by default. */
+  readonly pinned?: () => Promise<readonly PinnedWorkload[]>;
 }
 
 const REVOCATION_LIFE_MS = 300_000;
@@ -95,6 +99,15 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     administratorOf,
     metrics,
     trustDomain,
+    onIssued: tell,
+  });
+  const pinned = options.pinned ?? (() => Promise.resolve([]));
+  workloadRoutes(service.app, {
+    issuing: createWorkloadIssuing({ store, signer, trustDomain, clock, pinned }),
+    readRequest: readCertificateRequest,
+    administratorOf,
+    metrics,
+    clock,
     onIssued: tell,
   });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;

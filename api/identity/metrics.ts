@@ -3,6 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 export interface IdentityMetrics {
   issued(by: 'token' | 'leaf'): void;
   refused(code: string): void;
+  refreshed(callerKind: 'bootstrap' | 'workload', service: string): void;
 }
 
 export function identityMetrics(registry: Registry): IdentityMetrics {
@@ -19,7 +20,14 @@ export function identityMetrics(registry: Registry): IdentityMetrics {
     labelNames: ['code'],
     registers,
   });
+  const refreshed = new Counter({
+    name: 'gate_identity_workload_refreshes_total',
+    help: 'Certificates given to services, by what they showed: their bootstrap certificate, or the one before.',
+    labelNames: ['caller_kind', 'service'],
+    registers,
+  });
   return {
+    refreshed: (callerKind, service) => refreshed.inc({ caller_kind: callerKind, service }),
     issued: (authority) => issued.inc({ authority }),
     refused: (code) => refused.inc({ code }),
   };

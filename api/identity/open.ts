@@ -1,12 +1,17 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
+import { WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
+import { hostsOf } from '../../domain/identity/spiffe.js';
+import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -52,6 +57,22 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
     spiffe_sequence: await needed('the store of identity', store.bundleSequence(bundleDigest(keys))),
     spiffe_refresh_hint: REFRESH_HINT_SECONDS,
   };
+  const { workloadsFile } = own;
+  const pinned = workloadsFile === undefined ? () => Promise.resolve([]) : () => readPinnedWorkloads(workloadsFile);
+  await needed('GATE_IDENTITY_WORKLOADS_FILE', pinned());
+  // Before the client of the ledger is asked for anything.
+  await parts.certified?.(async ({ requestId, csr }, { cert }) => {
+    const shown = new X509Certificate(cert);
+    const issued = await createWorkloadIssuing({ ...parts, store, signer, clock: Date.now, pinned }).issueOwn(
+      { requestId, request: await readCertificateRequest(csr), ttlSeconds: WORKLOAD_TTL_SECONDS.usual },
+      {
+        service: 'identity',
+        fingerprint: shown.fingerprint256.replaceAll(':', '').toLowerCase(),
+        hosts: hostsOf(shown),
+      },
+    );
+    return { cert: issued.certPem };
+  });
   const { adminToken: token, deploymentTenant: tenant } = own;
   const administratorOf = administrators(token !== undefined && tenant !== undefined ? { token, tenant } : null);
   return {
@@ -70,6 +91,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           administratorOf,
           people: { operators: people.operators ?? [], decideToken: people.decideToken },
           forceHilMs: own.forceHilSecs * 1_000,
+          pinned,
         }),
         own,
       ),

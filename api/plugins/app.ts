@@ -16,6 +16,10 @@ export interface Caller {
   readonly agent?: string;
   /** When the certificate or the token that an agent came with counts no more: a stream ends then. Absent for a service. */
   readonly validToMs?: number;
+  /** The certificate of a service is good for its first certificate of identity, and for nothing else. */
+  readonly bootstrap?: boolean;
+  /** The names by which a service is reached, of its certificate. */
+  readonly hosts?: readonly string[];
   /** The namespace of the rows its calls make; `operator` when absent. */
   readonly namespace?: StateNamespace;
 }

@@ -15,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Open to every caller whose certificate the CA signed. The route's row must say `callers: 'public'`. */
     public?: boolean;
+    /** A service may show its bootstrap certificate here. */
+    bootstrap?: boolean;
   }
 }
 

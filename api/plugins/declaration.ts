@@ -186,10 +186,21 @@ export const STOP_PHASES = [
 ] as const;
 export type StopPhase = (typeof STOP_PHASES)[number];
 
+/** Gives identity a certificate of its own, for a request, under the names of the certificate that it was started with. */
+export type OwnCertificate = (
+  asked: { readonly requestId: string; readonly csr: string },
+  shown: { readonly cert: string },
+) => Promise<{ readonly cert: string }>;
+
 /** What a service gets when it opens. */
 export interface Opening<Settings> {
   readonly config: Settings;
   readonly tls: TlsMaterial;
+  /**
+   * For identity alone, where services have certificates of it: it gets its own by what it is given here, before anybody is answered. Absent
+   * where its certificate comes from elsewhere.
+   */
+  certified?(issueOwn: OwnCertificate): Promise<void>;
   readonly trustDomain: string;
   readonly logger: Logger;
   readonly registry: Registry;

@@ -36,6 +36,17 @@ export const ANSWERS_PAGES: { readonly described: FastifySchema } = {
   },
 };
 
+/** What a route takes that reads a form as browsers send it: these fields, each once, and, where a page has written the form, what that put there. */
+export const takesForm = (needed: readonly string[], typed?: readonly string[]): FastifySchema => {
+  const fields = [
+    ...needed.map((name) => [name, z.string()] as const),
+    ...(typed ?? []).map((name) => [name, z.string().optional()] as const),
+  ];
+  const body = z.object(Object.fromEntries(fields));
+  const ofPage = z.union([z.string(), z.array(z.string())]);
+  return { consumes: ['application/x-www-form-urlencoded'], body: typed === undefined ? body : body.catchall(ofPage) };
+};
+
 /** For the `config` of a route that answers with an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export const ANSWERS_EVENTS = {
   described: {

@@ -5,9 +5,9 @@ const A_TURN = 1;
 
 /**
  * New connections begin a few per turn of the event loop. Hundreds that come at once would have their handshakes done one behind the other,
- * and whoever has a connection would wait for all of them. Call it before the server listens.
+ * and whoever has a connection would wait for all of them. One that may not begin is closed. Call it before the server listens.
  */
-export function paceConnections(server: Server): void {
+export function paceConnections(server: Server, mayBegin: () => boolean | Promise<boolean> = () => true): void {
   const begin = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   const waiting: Socket[] = [];
@@ -26,11 +26,21 @@ export function paceConnections(server: Server): void {
     if (begun === 1) setImmediate(turn);
     for (const each of begin) each.call(server, socket);
   }
+  function queue(socket: Socket): void {
+    if (waiting.length === 0 && begun < A_TURN) {
+      socket.off('error', ignored);
+      return start(socket);
+    }
+    waiting.push(socket);
+  }
   server.on('connection', (socket) => {
-    if (waiting.length === 0 && begun < A_TURN) return start(socket);
+    const may = mayBegin();
     // Whoever leaves before its turn is nobody's error.
     socket.on('error', ignored);
-    waiting.push(socket);
+    if (may === true) return queue(socket);
+    void Promise.resolve(may).then((is) =>
+      is && !socket.destroyed && server.listening ? queue(socket) : socket.destroy(),
+    );
   });
   server.once('close', () => {
     for (const socket of waiting.splice(0)) socket.destroy();

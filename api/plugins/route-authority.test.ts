@@ -97,7 +97,8 @@ describe('the route authority table', () => {
       'identity',
       'POST /workload-svid',
       'identity.svid.workload.issue',
-      'service-brain service-console service-hil service-identity service-ledger service-policy-engine service-proxy service-simulator',
+      // Of these the sandbox is Gate's own, beside those of the contract.
+      'service-brain service-console service-hil service-identity service-ledger service-policy-engine service-proxy service-sandbox service-simulator',
     ],
     [
       'identity',

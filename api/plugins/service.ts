@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
+import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
-import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { countsSoon, hasEnded, type TlsMaterial } from '../../domain/identity/live-tls.js';
+import { hostsOf, isBootstrapCertificate, parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -29,12 +30,7 @@ import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
 
-/** PEM text. `ca` verifies the peer; `cert` and `key` are the service's own SVID. */
-export interface TlsMaterial {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
+export type { TlsMaterial };
 
 export interface ServiceOptions {
   readonly name: string;
@@ -47,7 +43,7 @@ export interface ServiceOptions {
    */
   readonly tls?:
     | (TlsMaterial & { readonly clientCertificate: 'required' | 'asked' })
-    | (Pick<TlsMaterial, 'cert' | 'key'> & { readonly clientCertificate: 'none' });
+    | (Pick<TlsMaterial, 'cert' | 'key' | 'live'> & { readonly clientCertificate: 'none' });
   /** Governed services check every route against the route authority table before the body is read. */
   readonly governed?: GovernedService;
   readonly bodyLimit?: number;
@@ -118,6 +114,12 @@ export function createService(options: ServiceOptions): Service {
     // Refused below, in the service's own form.
     requireHostHeader: false,
   };
+  const contextOf = (given: Pick<TlsMaterial, 'cert' | 'key'> & { readonly ca?: string }) => ({
+    ...(tls?.clientCertificate !== 'none' && { ca: given.ca }),
+    cert: given.cert,
+    key: given.key,
+    minVersion: 'TLSv1.3' as const,
+  });
   const app = Fastify({
     loggerInstance: options.logger.child({ service: options.name }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -135,16 +137,23 @@ export function createService(options: ServiceOptions): Service {
     ...(tls && {
       https: {
         ...slowSenders,
-        ...(tls.clientCertificate !== 'none' && { ca: tls.ca, requestCert: true }),
-        cert: tls.cert,
-        key: tls.key,
-        minVersion: 'TLSv1.3' as const,
+        ...contextOf(tls.live?.now() ?? tls),
+        ...(tls.clientCertificate !== 'none' && { requestCert: true }),
         rejectUnauthorized: tls.clientCertificate === 'required',
         handshakeTimeout: HANDSHAKE_LIMIT_MS,
       },
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
-  if (tls) paceConnections(app.server);
+  const live = tls?.live;
+  if (tls) paceConnections(app.server, () => !live || !hasEnded(live) || countsSoon(live));
+  if (live) {
+    // Connections that are open keep the certificate that they were made with.
+    const forget = live.onRenewed((next) => (app.server as TlsServer).setSecureContext(contextOf(next)));
+    app.addHook('onClose', (_app, done) => {
+      forget();
+      done();
+    });
+  }
   readWhole(app, errorBody, headers);
   const most = options.mostConnections ?? MOST_CONNECTIONS;
   const { full, stalled } = connectionMetrics(options.registry);
@@ -192,8 +201,9 @@ export function createService(options: ServiceOptions): Service {
     const seen = seenBy(request);
     // The certificates of services come from elsewhere than those of agents.
     const fault = (seen.caller?.kind === 'agent' ? standing?.faultOf(seen.caller.fingerprint) : null) ?? null;
-    request.caller = fault === null ? seen.caller : null;
-    request.certificateFault = fault ?? seen.fault;
+    const isBootstrap = seen.caller?.bootstrap === true && request.routeOptions.config.bootstrap !== true;
+    request.caller = fault === null && !isBootstrap ? seen.caller : null;
+    request.certificateFault = isBootstrap ? BOOTSTRAP_ONLY() : (fault ?? seen.fault);
     noteCaller(request);
     // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
@@ -224,7 +234,11 @@ export function createService(options: ServiceOptions): Service {
   });
   (options.answers ?? ((to: ServiceApp) => answerErrors(to, errorBody)))(app);
   if (options.governed) enforceRouteAuthority(app, options.governed);
-  const readiness = { ...options.readiness, connections: () => `${connections.open()} of ${most}` };
+  const readiness = {
+    ...options.readiness,
+    ...(live && { workload_identity: () => live.ready() ?? null }),
+    connections: () => `${connections.open()} of ${most}`,
+  };
   const health = healthApp(options.name, options.registry, readiness, options.details);
   let described: Promise<JsonObject> | undefined;
   const openApi = () =>
@@ -306,6 +320,8 @@ type Seen =
 
 const nobody = (why: string): Seen => ({ caller: null, fault: new GateError('caller_spiffe_missing', why) });
 const NO_CERTIFICATE = nobody('the connection shows no client certificate');
+const BOOTSTRAP_ONLY = () =>
+  new GateError('caller_not_allowed', 'a bootstrap certificate counts for POST /workload-svid of identity alone');
 const OVER = nobody('the client certificate has ended; connect with the next one');
 
 const resolvedBy =
@@ -368,7 +384,14 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   const caller: Caller =
     identity.kind === 'service'
-      ? { kind: 'service', spiffe: identity.spiffe, callerId: `service-${identity.service}`, fingerprint }
+      ? {
+          kind: 'service',
+          spiffe: identity.spiffe,
+          callerId: `service-${identity.service}`,
+          fingerprint,
+          bootstrap: isBootstrapCertificate(certificate),
+          hosts: hostsOf(certificate),
+        }
       : {
           kind: 'agent',
           spiffe: identity.spiffe,

@@ -19,6 +19,7 @@ import { createEventStreams } from './event-streams.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
 import { rpcAnswer } from './rpc-answers.js';
+import { oldestRowSecs, rowsReadiness } from './rows-readiness.js';
 import { registerExecutionReceipts } from './routes/execution-receipts.js';
 import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
@@ -66,6 +67,7 @@ export interface ProxyOptions
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
 export function createProxyService(options: ProxyOptions): Service {
+  const oldestSecs = async () => oldestRowSecs(await options.calls.oldestRowsDueMs(), (options.now ?? Date.now)());
   const service = createService({
     name: 'proxy',
     logger: options.logger,
@@ -83,12 +85,7 @@ export function createProxyService(options: ProxyOptions): Service {
       ...upstreamReadiness(options.upstream),
       ...(options.standing && { revocations: revocationsKnown(options.standing) }),
       call_store: () => options.calls.ready(),
-      ledger_rows: async () => {
-        const dueMs = await options.calls.oldestRowsDueMs();
-        const ageSecs = dueMs === null ? 0 : Math.max(0, Math.round(((options.now ?? Date.now)() - dueMs) / 1000));
-        if (ageSecs > 30) throw new Error(`the oldest unappended row is ${ageSecs} s old`);
-        return `oldest unappended row: ${ageSecs} s`;
-      },
+      ...rowsReadiness(oldestSecs, options.logger),
       // Reported, but no reason to refuse other calls: each of these calls has its alarm row and is tried again.
       stuck_calls: async () => {
         const { calls, since_ms } = await options.calls.setbacks.stuck();
@@ -128,6 +125,7 @@ export function createProxyService(options: ProxyOptions): Service {
   if (standings) metrics.watchUpstreams(standings);
   service.app.decorateRequest('rpc', null);
   service.app.decorateRequest('streamed', false);
+  metrics.watchRows(oldestSecs);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
   /** One row per agent and minute. Nobody waits for it. */

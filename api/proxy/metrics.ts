@@ -94,6 +94,16 @@ export function proxyMetrics(registry: Registry) {
         },
       });
     },
+    watchRows(read: () => Promise<number>) {
+      new Gauge({
+        name: 'gate_proxy_oldest_row_seconds',
+        help: 'How long the oldest row waits that the ledger does not have; 0 where it has all.',
+        registers,
+        async collect() {
+          this.set(await read().catch(() => Number.NaN));
+        },
+      });
+    },
     watchRevocations(read: () => number | null) {
       new Gauge({
         name: 'gate_proxy_revocations_age_seconds',

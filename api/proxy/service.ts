@@ -35,6 +35,7 @@ export const PROXY = declareService({
     metrics.watchStreams(() => 0);
     metrics.watchUpstreams(() => []);
     metrics.watchRevocations(() => null);
+    metrics.watchRows(() => Promise.resolve(0));
     metrics.watchStuck(() => Promise.resolve(0));
   },
   // Only asked whether it answers.

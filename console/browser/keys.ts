@@ -8,7 +8,7 @@ import { typing } from './typing.js';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'next, previous call'],
-  ['a', 'approve: asks first'],
+  ['a', 'approve: asks first; there Shift+Tab, then Enter'],
   ['d', 'deny: type the reason, then Enter'],
   ['m', 'change the arguments'],
   ['x', 'tick the call, to decide several at once'],
@@ -58,6 +58,11 @@ let areDropped = false;
  * and act on it alone; while another page comes, or the answer to a form, nothing hears them.
  */
 export function keys(): void {
+  // What leads to the help by hand stands in pages that come later, too.
+  document.documentElement.classList.toggle('with-keys', !areOff());
+  document.addEventListener('click', ({ target }) => {
+    if (target instanceof Element && target.closest('[data-keys-help]')) help();
+  });
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || openDialog()) return;
     if (typing(event.target)) {

@@ -48,9 +48,10 @@ async function refresh(root: HTMLElement): Promise<Came> {
   const more = document.querySelector('[data-rows="more"]') !== null;
   const list = more ? 'The list changed meanwhile: load the page to see how.' : '';
   if (!more) replace('[data-list]', fresh);
-  const count = fresh.querySelector('.list h1');
-  const here = document.querySelector('.list h1');
-  if (count && here) here.replaceWith(count);
+  for (const part of ['.list h1', '.back']) {
+    const count = fresh.querySelector(part);
+    if (count) document.querySelector(part)?.replaceWith(count);
+  }
   document.title = fresh.title;
   const was = renewed(root, fresh);
   // What is awaited is said there.

@@ -202,10 +202,16 @@ export function signedForms(): void {
         let place = form.querySelector('[role="alert"]');
         if (!place) {
           place = document.createElement('p');
+          place.className = 'notice bad';
           place.setAttribute('role', 'alert');
           form.append(place);
+          // On a line of its own, below fields and buttons that stand in one.
+          form.classList.add('told');
         }
-        place.textContent = told(error);
+        const yours = document.createElement('a');
+        yours.href = '/me';
+        yours.textContent = 'Your passkeys';
+        place.replaceChildren(`${told(error)} `, yours);
       });
   });
 }

@@ -63,7 +63,10 @@ export function askToApprove(): void {
     button.form?.requestSubmit(button);
   });
   const no = buttonThatCloses(dialog, 'Not now');
-  asks.append(yes, ' ', no);
+  const keys = document.createElement('p');
+  keys.className = 'dim by-keys';
+  keys.textContent = 'Keys: Enter or Esc leaves it as it is; Shift+Tab, then Enter, approves.';
+  asks.append(yes, ' ', no, keys);
   dialog.append(asks);
   const isOver = () => {
     const why = document.createElement('p');

@@ -95,6 +95,7 @@ export const Problem = ({
   id,
   signIn,
   form = null,
+  inDoubt = false,
 }: {
   readonly code: string;
   readonly words: string;
@@ -103,9 +104,11 @@ export const Problem = ({
   readonly signIn: string;
   /** The form that was refused. */
   readonly form?: Form | null;
+  /** It may have been done all the same. */
+  readonly inDoubt?: boolean;
 }) => (
   <section>
-    <h1>That did not work</h1>
+    <h1>{inDoubt ? 'Not known whether it was done' : 'That did not work'}</h1>
     <p>
       <Foreign text={words} />
     </p>

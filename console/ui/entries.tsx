@@ -1,7 +1,7 @@
 import { escapedInPath } from '../../domain/name-in-path.js';
 import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../contracts/ledger.js';
-import { Foreign, Id, Table, Time } from './parts.js';
+import { Foreign, Id, Said, Table, Time } from './parts.js';
 
 /** Rows of the ledger as a table, one row each. `agent` is what stands for who it is about. */
 export const Entries = ({
@@ -15,10 +15,12 @@ export const Entries = ({
   readonly nowMs: number;
   readonly agent?: (row: LedgerEntry) => ComponentChildren;
 }) => (
-  <Table label={label} heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
+  <Table label={label} cards heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
     {rows.map((row) => (
       <tr key={row.id}>
-        <td class="number">{row.seq}</td>
+        <td class="number" data-head="row">
+          {row.seq}
+        </td>
         <td>
           <Time iso={row.timestamp} nowMs={nowMs} />
         </td>
@@ -27,9 +29,9 @@ export const Entries = ({
             <Foreign text={row.event_kind ?? row.method} />
           </code>
         </td>
-        <td>{agent(row)}</td>
-        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-        <td>
+        <td class="lead">{agent(row)}</td>
+        <td class="lead">{row.tool_type && <Foreign text={row.tool_type} />}</td>
+        <td class="lead first">
           <Outcome row={row} />
         </td>
         <td>
@@ -44,6 +46,14 @@ export const Entries = ({
   </Table>
 );
 
+/** What rows say in a word, in the words of the filter of the audit and of the pages of agents. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  allow: 'allowed',
+  park: 'sent to a person',
+  deny: 'denied',
+  rate_limited: 'over a limit',
+};
+
 /** The outcome of a verdict, or how far an execution came. */
 export function Outcome({ row: { policy_decision: decision } }: { readonly row: LedgerEntry }) {
   const said = decision?.['outcome'] ?? decision?.['stage'];
@@ -51,7 +61,7 @@ export function Outcome({ row: { policy_decision: decision } }: { readonly row: 
   const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
   return (
     <span class={`tag said ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
-      <Foreign text={said} />
+      <Said text={Object.hasOwn(OUTCOMES, said) ? (OUTCOMES[said] ?? '') : said} />
     </span>
   );
 }

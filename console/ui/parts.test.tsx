@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
-import { Time } from './parts.js';
+import { Said, SaidShort, Time } from './parts.js';
 
 describe('a time on a page', () => {
   const now = Date.parse('2026-11-02T10:00:00.000Z');
@@ -19,5 +19,17 @@ describe('a time on a page', () => {
   it('is exact on hover and in print', () => {
     expect(shown(-60_000)).toContain('title="2026-11-02 09:59:00 UTC"');
     expect(shown(-60_000)).toContain('<span class="exact"> (2026-11-02 09:59:00 UTC)</span>');
+  });
+});
+
+describe('a sentence of Gate around words of others', () => {
+  it.each([
+    ['move 5 to `a<b`', '<bdi>move 5 to <code>a&lt;b</code></bdi>', '<bdi>move 5 to “a&lt;b”</bdi>'],
+    ['`a` and `b`', '<bdi><code>a</code> and <code>b</code></bdi>', '<bdi>“a” and “b”</bdi>'],
+    ['a ` b', '<bdi>a ` b</bdi>', '<bdi>a ` b</bdi>'],
+    ['a\n\u202e', '<bdi>a\\n\\u{202e}</bdi>', '<bdi>a\\n\\u{202e}</bdi>'],
+  ])('%j marks what it quotes, and has the rest escaped as theirs is', (text, whole, short) => {
+    expect(render(<Said text={text} />)).toBe(whole);
+    expect(render(<SaidShort text={text} />)).toBe(short);
   });
 });

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { ComponentChildren } from 'preact';
 import { oneLine, printable } from '../../domain/printable.js';
 import { relativeTime } from '../../domain/time-told.js';
+import { isUuid } from '../../domain/uuid.js';
 import type { Settled } from '../services.js';
+import type { Form } from '../visit.js';
 import { EachWhole } from './whole.js';
 
 /** Text that an agent, a tool or a person wrote, on one line; what nobody sees is shown as an escape. */
@@ -14,7 +17,34 @@ export const ForeignBlock = ({ text, label }: { readonly text: string; readonly 
   </pre>
 );
 
-/** A time as how long ago or ahead it is; the exact one on hover, and beside it on paper and where nothing hovers. */
+/** A sentence cut at what it quotes in backticks, which stands at the odd places; whole, where a quote does not end. */
+function quotesIn(text: string): readonly string[] {
+  const line = oneLine(text);
+  const parts = line.split('`');
+  return parts.length % 2 === 0 ? [line] : parts;
+}
+
+/**
+ * A sentence of Gate's around words of others: what nobody sees is shown as an escape there too, but it stands in the typeface of the page. What it
+ * quotes is theirs.
+ */
+export const Said = ({ text }: { readonly text: string }) => (
+  <bdi>{quotesIn(text).map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</bdi>
+);
+
+/** The same without elements of its own, which a browser would lay out in every row of a long list. */
+export const SaidShort = ({ text }: { readonly text: string }) => (
+  <bdi>
+    {quotesIn(text)
+      .map((part, at) => (at % 2 === 0 ? part : `“${part}”`))
+      .join('')}
+  </bdi>
+);
+
+/**
+ * A time as how long ago or ahead it is; the exact one on hover, and beside it on paper, where nothing hovers, and in what is `timed`, where times are
+ * compared.
+ */
 export function Time({ iso, nowMs }: { readonly iso: string; readonly nowMs: number }) {
   const away = Date.parse(iso) - nowMs;
   const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
@@ -77,18 +107,32 @@ export const Empty = ({ children }: { readonly children: ComponentChildren }) =>
 /** The hidden field of every form. */
 export const Csrf = ({ token }: { readonly token: string }) => <input type="hidden" name="csrf" value={token} />;
 
-/** A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. */
+/** Names one sending of a form: after a lost answer the same one sent again does nothing twice. `of`: one that was refused. */
+export const RequestId = ({ of }: { readonly of?: Form | undefined }) => (
+  <input type="hidden" name="request" value={(of && requestIn(of)) ?? randomUUID()} />
+);
+export const requestIn = (form: Form): string | undefined => {
+  const id = form.get('request');
+  return isUuid(id) ? id : undefined;
+};
+
+/**
+ * A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. As `cards` each row stands there in lines
+ * instead, cells of class `lead` in the first, and a cell whose value says too little alone with its `data-head` before it.
+ */
 export function Table({
   label,
+  cards = false,
   heads,
   children,
 }: {
   readonly label?: string;
+  readonly cards?: boolean;
   readonly heads: readonly (string | { readonly number: string })[];
   readonly children: ComponentChildren;
 }) {
   const table = (
-    <table class="rows">
+    <table class={cards ? 'rows cards' : 'rows'}>
       <thead>
         <tr>
           {heads.map((head) =>
@@ -116,3 +160,27 @@ export function Table({
     </div>
   );
 }
+
+/** Fields that a telephone folds behind a button, which needs no script; elsewhere they stand open. */
+export const Folded = ({
+  id,
+  label,
+  asks,
+  children,
+}: {
+  readonly id: string;
+  readonly label: string;
+  /** How many of the fields are set: what is folded still counts. */
+  readonly asks: number;
+  readonly children: ComponentChildren;
+}) => (
+  <>
+    <button type="button" class="menu" popovertarget={id}>
+      {label}
+      {asks > 0 && ` (${asks} set)`}
+    </button>
+    <div id={id} class="folded" popover="auto">
+      {children}
+    </div>
+  </>
+);

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Foreign } from './parts.js';
 
 interface Refused {
   readonly refused?: string | undefined;
@@ -40,6 +41,22 @@ export const SignInByToken = ({
       <input id="token" name="token" type="password" autocomplete="current-password" required />
       <button class="act" type="submit">
         Sign in
+      </button>
+    </form>
+  </SignIn>
+);
+
+/** For who came by a link on a page of another site. */
+export const SignInByLink = ({ link }: { readonly link: string }) => (
+  <SignIn>
+    <p>
+      Another page led here with a link that signs you in, as whom it was made for. Go on only if you asked for it
+      yourself.
+    </p>
+    <form method="get" action="/login">
+      <input type="hidden" name="link" value={link} />
+      <button class="act" type="submit">
+        Sign in by the link
       </button>
     </form>
   </SignIn>
@@ -122,20 +139,49 @@ export const RegisterPasskey = () => (
   </section>
 );
 
-/** `issuer` is where the browser goes. */
+/** `issuer` is where the browser goes. `as`: whom the provider named, who was refused, and which page was wanted. */
 export const SignInByProvider = ({
   refused,
   issuer,
   start,
-}: Refused & { readonly issuer: string; readonly start: string }) => (
-  <SignIn refused={refused}>
-    <p>
-      Your organisation's sign-in is at <code>{issuer}</code>.
-    </p>
-    <p>
-      <a class="button act" href={start}>
-        Sign in there
-      </a>
-    </p>
-  </SignIn>
-);
+  as,
+}: Refused & {
+  readonly issuer: string;
+  readonly start: string;
+  readonly as?: { readonly name: string; readonly returnTo: string } | null;
+}) => {
+  const wanted = as ? { return_to: as.returnTo } : {};
+  // The provider's own session would bring the same person back, without a question.
+  const another = `${start}?${new URLSearchParams({ another: '1', ...wanted }).toString()}`;
+  if (as)
+    return (
+      <SignIn refused={refused}>
+        <p>
+          <code>{issuer}</code> says that you are <Foreign text={as.name} />.
+        </p>
+        <p class="actions">
+          <a class="button act" href={another}>
+            Sign in as somebody else
+          </a>{' '}
+          <a class="button" href={`${start}?${new URLSearchParams(wanted).toString()}`}>
+            Try again
+          </a>
+        </p>
+      </SignIn>
+    );
+  return (
+    <SignIn refused={refused}>
+      <p>
+        Your organisation's sign-in is at <code>{issuer}</code>.
+      </p>
+      <p class="actions">
+        <a class="button act" href={start}>
+          Sign in there
+        </a>{' '}
+        <a class="button" href={another}>
+          Sign in as somebody else
+        </a>
+      </p>
+    </SignIn>
+  );
+};

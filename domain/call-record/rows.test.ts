@@ -117,6 +117,24 @@ describe('the rows a record implies', () => {
     expect(rowsOf({ ...record, evidence: old }, request)).toEqual(before);
   });
 
+  it('have no personal data that a rule quotes of the arguments', () => {
+    const quoted = 'Review: payee ann, SSN 078-05-1120 is new to us.';
+    const record = recordOf('yellow');
+    const { verdict } = record.evidence;
+    const said = { review_reasons: [quoted] };
+    const event = { tool_type: 'wire_transfer', review_reasons: [quoted] };
+    const evidence = {
+      ...record.evidence,
+      ...(verdict && { verdict: { ...verdict, ...said } }),
+      decision: { ...decisionOf('yellow'), ...said },
+      forensic_event: event,
+    };
+    const rows = rowsOf({ ...record, evidence }, request);
+    expect(canonicalJson(rows as never)).not.toContain('078-05-1120');
+    for (const kind of ['proxy.verdict', 'policy.evaluated', 'hil.created'])
+      expect(rows.find((row) => row.event_kind === kind)?.reasoning).toContain('SSN [SSN] is new');
+  });
+
   it('keep the event of the evaluation of what an approver changed, and are what they were where the record has none', () => {
     const reviewed = {
       ...body,

@@ -9,6 +9,7 @@ import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import { type CallRecord, escalatedMs, type RecordedOutcome, type StagedRequest } from './record.js';
+import { eventKept, keptReasons, reasonsKept } from '../masking/kept-reasons.js';
 import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
@@ -121,8 +122,7 @@ export function rowsOf(
             idempotency_id: call.idempotency_id,
             request_digest: record.digest,
             approval_tier: verdict.approval_tier,
-            reasons: [...verdict.reasons],
-            review_reasons: [...verdict.review_reasons],
+            ...reasonsKept(verdict),
             policy_bundle: bundle,
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
           },
@@ -163,12 +163,11 @@ export function rowsOf(
           reasoningOf(policy),
           {
             allow: policy.allow,
-            reasons: policy.reasons,
-            review_reasons: policy.review_reasons,
+            ...reasonsKept(policy),
             approval_tier: policy.approval_tier,
             retention_class: policy.retention_class,
             policy_bundle: bundle,
-            ...(evidence.forensic_event && { event: evidence.forensic_event }),
+            ...(evidence.forensic_event && { event: eventKept(evidence.forensic_event) }),
           },
           request ? sidecar(input) : {},
         ),
@@ -183,7 +182,7 @@ export function rowsOf(
       row(
         'hil.created',
         false,
-        verdict?.review_reasons.join(' | ') ?? '',
+        keptReasons(verdict?.review_reasons ?? []).join(' | '),
         {
           kind: 'hil.created',
           pending_id: record.pending_id,
@@ -251,10 +250,9 @@ export function rowsOf(
           ...digests,
           tier: told.tier,
           approval_tier: told.approval_tier,
-          reasons: [...told.reasons],
-          review_reasons: [...told.review_reasons],
+          ...reasonsKept(told),
           policy_bundle: asJson(told.policy_bundle),
-          ...(told.forensic_event && { event: told.forensic_event }),
+          ...(told.forensic_event && { event: eventKept(told.forensic_event) }),
         },
         { ...params, ...sidecar(body) },
       ),
@@ -434,10 +432,13 @@ function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra 
 }
 
 /** A call without objections also needs a reason. */
-const reasoningOf = (said: {
+function reasoningOf(said: {
   readonly reasons: readonly string[];
   readonly review_reasons: readonly string[];
-}): string => [...said.reasons, ...said.review_reasons].join(' | ') || 'passed: no rule speaks against it';
+}): string {
+  const { reasons, review_reasons } = reasonsKept(said);
+  return [...reasons, ...review_reasons].join(' | ') || 'passed: no rule speaks against it';
+}
 
 /** The fields of a row besides those that every row of a call has. */
 type Extra = Omit<Partial<NewLedgerRow>, 'id'>;

@@ -66,6 +66,8 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'agent.decommissioned': 'gate',
   'agent.containment_set': 'gate',
   'agent.containment_cleared': 'gate',
+  'svid.workload_refreshed': 'gate',
+  'workload.svid_recovery_opened': 'gate',
   'identity.grant_issued': 'agent',
   'tenant.provisioned': 'gate',
   'tenant.final_export': 'gate',

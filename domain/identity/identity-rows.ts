@@ -19,8 +19,10 @@ const KINDS = [
   'agent.decommissioned',
   'agent.containment_set',
   'agent.containment_cleared',
+  'svid.workload_refreshed',
+  'workload.svid_recovery_opened',
 ] as const satisfies readonly EventKind[];
-export type IdentityEventKind = (typeof KINDS)[number];
+export type IdentityEventKind = Exclude<(typeof KINDS)[number], WorkloadEvent['kind']>;
 
 /** What happened to a certificate, or to an agent that has none. */
 export interface IdentityEvent {
@@ -94,7 +96,70 @@ export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id:
   });
 }
 
-/** A row about an agent or its certificate, and about no call: what identity may append. */
+/** What happened to the certificate of a service of Gate. */
+export type WorkloadEvent = { readonly workload: string; readonly by: string } & (
+  | {
+      readonly kind: 'svid.workload_refreshed';
+      readonly callerKind: 'bootstrap' | 'workload' | 'self';
+      readonly generation: number;
+      readonly ttlSeconds: number;
+      readonly issuedMs: number;
+      readonly svid: NonNullable<IdentityEvent['svid']>;
+    }
+  | {
+      readonly kind: 'workload.svid_recovery_opened';
+      readonly recoveryGeneration: number;
+      readonly revokedSvidId: string | null;
+      readonly reason: string | null;
+    }
+);
+
+/** The row of a workload's event, of no tenant. Its id is made of what happened, as that of an agent's. */
+export function workloadRow(event: WorkloadEvent): NewLedgerRow & { readonly id: string } {
+  const { kind, workload, by } = event;
+  const common = {
+    agent_id: IDENTITY_AGENT,
+    method: kind,
+    event_kind: kind,
+    intent_category: 'Privileged Action',
+    authorized: true,
+    state_namespace: 'operator' as const,
+    correlation_id: uuidFromDigest('gate.identity-workload', workload),
+    source: 'identity',
+    actor_sub: by,
+  };
+  if (kind === 'workload.svid_recovery_opened') {
+    const { recoveryGeneration, revokedSvidId, reason } = event;
+    const payload = reason === null ? null : canonicalJson({ reason });
+    return fittingRow({
+      ...common,
+      id: uuidFromDigest('gate.identity-event', kind, `${workload}/${recoveryGeneration}`),
+      reasoning: `a recovery of the service ${workload} was opened`,
+      policy_decision: { workload, recovery_generation: recoveryGeneration, revoked_svid_id: revokedSvidId },
+      ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+    });
+  }
+  const { svid, callerKind, generation, ttlSeconds, issuedMs } = event;
+  return fittingRow({
+    ...common,
+    id: uuidFromDigest('gate.identity-event', kind, svid.id),
+    reasoning: `the next certificate of the service ${workload}`,
+    policy_decision: {
+      workload,
+      issued_id: svid.id,
+      serial: svid.serial,
+      caller_kind: callerKind,
+      generation,
+      ttl_seconds: ttlSeconds,
+      issued_at: new Date(issuedMs).toISOString(),
+      expires_at: new Date(svid.notAfterMs).toISOString(),
+    },
+    agent_spiffe: svid.spiffe,
+    credential_fingerprint: svid.fingerprint,
+  });
+}
+
+/** A row about an agent or a certificate, and about no call: what identity may append. */
 export function isOfIdentity(row: unknown): boolean {
   const { method, event_kind: kind, agent_id: agent } = (row ?? {}) as Partial<NewLedgerRow>;
   return method === kind && KINDS.some((known) => known === kind) && agent === IDENTITY_AGENT;

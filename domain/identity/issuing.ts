@@ -93,6 +93,10 @@ export interface SvidSigner {
     readonly notBefore: Date;
     readonly notAfter: Date;
     readonly publicKey: Uint8Array;
+    /** Of a service: the names by which others reach it. */
+    readonly hosts?: readonly string[];
+    /** A client alone, by default. */
+    readonly usages?: readonly ('server' | 'client')[];
   }): Promise<{ readonly certPem: string; readonly serial: string; readonly fingerprint: string }>;
   /** The certificate of the CA, and when it ends. */
   readonly caPem: string;

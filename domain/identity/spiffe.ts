@@ -52,3 +52,14 @@ export function spiffeOfCertificate(certificate: X509Certificate): string | null
     .map((name) => name.slice('URI:'.length));
   return uris.length === 1 && (uris[0] as string).startsWith('spiffe://') ? (uris[0] as string) : null;
 }
+
+/** The organisational unit by which a certificate says that it is good for the first certificate of a service, and for nothing else. */
+export const BOOTSTRAP_UNIT = 'bootstrap';
+
+/** Node writes each part of the subject on a line of its own, and escapes line feeds within one. */
+export const isBootstrapCertificate = (certificate: X509Certificate): boolean =>
+  certificate.subject.split('\n').includes(`OU=${BOOTSTRAP_UNIT}`);
+
+/** The host names and addresses of a certificate that names a service. */
+export const hostsOf = (certificate: X509Certificate): readonly string[] =>
+  (certificate.subjectAltName ?? '').split(', ').flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);

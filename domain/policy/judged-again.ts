@@ -7,6 +7,7 @@ import { GateError } from '../errors.js';
 import { batchFault, judgeSiblings, type SiblingCall, siblingsOf } from '../mcp/batch.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import { type Comparison, decisionCompared, verdictCompared } from '../replay/comparisons.js';
+import { eventKept, heldAgainst } from '../masking/kept-reasons.js';
 import { boundedEvent } from './forensic-event.js';
 
 /** A call as it was judged: the input of its row, and the request where that is a batch. */
@@ -36,11 +37,12 @@ export async function judgedAgain(
 ): Promise<readonly Comparison[]> {
   const { decision: then, verdict, inspection } = recorded;
   const now = await decidedAgain(recorded, judge);
+  const event = now.forensic_event && boundedEvent(now.forensic_event);
   const comparisons: Comparison[] = [
     ['policy_bundle.hash_sha256', objectOf(then['policy_bundle'])['hash_sha256'], now.policy_bundle.hash_sha256],
     ...decisionCompared(then, now),
     ['policy.evaluated.retention_class', then['retention_class'], now.retention_class],
-    ['policy.evaluated.event', then['event'], now.forensic_event && boundedEvent(now.forensic_event)],
+    ['policy.evaluated.event', then['event'], event && heldAgainst(then['event'], event, eventKept)],
   ];
   // A tool in quarantine is refused whatever inspection and policy said, and its row says that alone.
   if (!verdict || verdict['layer'] === 'definitions') return comparisons;

@@ -116,7 +116,7 @@ export function createDecisionTurns({
       over = true;
       late += 1;
       void working.catch(() => undefined).finally(() => (late -= 1));
-      return sent ? new GateError('store_unavailable', UNTOLD) : tooLate();
+      return sent ? untold() : tooLate();
     });
   }
 
@@ -148,7 +148,11 @@ export function createDecisionTurns({
 const STOPPING = 'the service is stopping';
 
 const UNTOLD =
-  'the decision was sent, and what became of it could not be read or written down in time; look at the row, and send it again under the same X-Request-Id';
+  'the decision was sent and may have taken effect, but the review service could not read or write down in time what became of it; look at the call before you decide again, or send this decision again under the same X-Request-Id';
+
+/** What is said where a store fails after the decision was sent. */
+export const untold = (cause?: unknown): GateError =>
+  new GateError('store_unavailable', UNTOLD, { fields: { in_doubt: true }, cause });
 
 const notSent = (why: string): GateError =>
   new GateError('decision_not_sent', `the decision was not sent, because ${why}; nothing was decided. Send it again`);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
+import { GateError } from '../errors.js';
 import { APPROVERS } from '../../test/support/approvers.js';
 import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
 import { eventually } from '../../test/support/waiting.js';
@@ -17,7 +18,7 @@ describe('a decision whose turn is too long', () => {
   });
   afterEach(() => gate.close());
 
-  const decideOver = (over: Pick<DecisionsOptions, 'reviews' | 'sender'>) => {
+  const decideOver = (over: Pick<DecisionsOptions, 'reviews' | 'sender'>, turnMs = 200) => {
     const decide = createDecisions({
       ...over,
       decisionKey: DECISION_KEYS.privateKey,
@@ -25,7 +26,7 @@ describe('a decision whose turn is too long', () => {
       decisionLifeMs: 10_000,
       approvers: () => APPROVERS,
       observe: () => undefined,
-      turns: createDecisionTurns({ ...DECISION_TURNS, turnMs: 200 }),
+      turns: createDecisionTurns({ ...DECISION_TURNS, turnMs }),
     });
     return decide({
       id: call.correlation_id,
@@ -81,5 +82,48 @@ describe('a decision whose turn is too long', () => {
     expect(told).toMatchObject({ code: 'store_unavailable', status: 503 });
     expect(String(told)).toMatch(/was sent/);
     expect(await stateNow()).toBe('denied');
+  });
+
+  describe('a store that fails after the decision was sent', () => {
+    const away = () => Promise.reject(new GateError('store_unavailable', 'the store cannot be reached'));
+    const sentAndUntold = async (reviews: DecisionsOptions['reviews'], sender: DecisionsOptions['sender']) => {
+      const told: unknown = await decideOver({ reviews, sender }, DECISION_TURNS.turnMs).catch(
+        (error: unknown) => error,
+      );
+      expect(told).toMatchObject({ code: 'store_unavailable', status: 503, fields: { in_doubt: true } });
+      expect(String(told)).toMatch(/was sent and may have taken effect.*look at the call before you decide again/);
+    };
+
+    it.each(['settle', 'voted'] as const)('at %s: the answer says that the decision may have taken effect', (write) => {
+      const outcome = { settle: 'applied', voted: 'voted' }[write];
+      const sender = {
+        decide: async (...given: Parameters<typeof gate.host.decide>) =>
+          outcome === 'voted'
+            ? { outcome, approvals: [] }
+            : { ...(await gate.host.decide(...given)), row_settled: false },
+      } as DecisionsOptions['sender'];
+      const settling = { ...gate.reviews.settling, [write]: away };
+      return sentAndUntold({ ...gate.reviews, settling }, sender);
+    });
+
+    it('where the row of a refused decision is read: so does it', () => {
+      let sent = false;
+      const sender = { decide: () => ((sent = true), Promise.resolve({ outcome: 'refused', code: 'not_pending' })) };
+      const reads = {
+        ...gate.reviews.reads,
+        get: (...given: Parameters<typeof gate.reviews.reads.get>) =>
+          sent ? away() : gate.reviews.reads.get(...given),
+      };
+      return sentAndUntold({ ...gate.reviews, reads }, sender as DecisionsOptions['sender']);
+    });
+
+    it('where the place that decides cannot write it down: so does it', () =>
+      sentAndUntold(gate.reviews, { decide: away }));
+
+    it('before it was sent: the answer says nothing of it', async () => {
+      const reviews = { ...gate.reviews, ready: away };
+      const decided = decideOver({ reviews, sender: { decide: away } }, DECISION_TURNS.turnMs);
+      await expect(decided).rejects.toThrow('the store cannot be reached');
+    });
   });
 });

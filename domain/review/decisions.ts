@@ -14,7 +14,7 @@ import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
-import type { DecisionTurns, Turn } from './decision-turns.js';
+import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
@@ -79,7 +79,7 @@ export interface DecisionsOptions {
 /**
  * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
  * write the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first; reading the row only
- * spares it some of the others. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
+ * spares it some of the others. A `store_unavailable` after the sending says that the decision may have taken effect. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
  * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`, `passkey_required`, `passkey_refused`; `decision_not_sent`, after which nothing was decided. After `orchestrator_unavailable` the row is unchanged, and the
  * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
  * result.
@@ -213,7 +213,22 @@ export function createDecisions({
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);
     turn.sends();
-    const outcome = await sender.decide(signed);
+    try {
+      return await cameOf(row, given, signed, await sender.decide(signed));
+    } catch (error) {
+      // As before the sending it would say: nothing happened, decide again.
+      if (!(error instanceof GateError) || error.code !== 'store_unavailable') throw error;
+      throw untold(error);
+    }
+  }
+
+  /** What became of a decision that was sent, as its row shows it. */
+  async function cameOf(
+    row: PendingRequest,
+    given: DecisionBy,
+    signed: SignedDecision,
+    outcome: DecisionOutcome,
+  ): Promise<PendingRequest> {
     if (outcome.outcome === 'voted') {
       const voted = await countVotes(row, outcome.approvals);
       if (voted.status === 'pending' || voted.status === 'approved') return voted;

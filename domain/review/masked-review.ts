@@ -1,13 +1,22 @@
-import { type PendingRequest, pendingRequest, type PendingSummary, pendingSummary } from '../../contracts/review.js';
+import {
+  type PendingRequest,
+  pendingRequest,
+  type PendingSummary,
+  pendingSummary,
+  type sinceLastCall,
+} from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { mask } from '../masking/mask.js';
+import { canonicalJson } from '../crypto/digest.js';
 
 /**
  * Review rows for who only looks on (docs/architecture/console.md#pages-and-forms): secrets and personal data are masked, as in the ledger. Why a
- * call waits may quote what was asked for, as policies word it. A field that is not named here is masked.
+ * call waits may quote what was asked for, as policies word it. A field that is not named here is masked. What was made of arguments without
+ * their names, or cut, is `withheld`: by itself nothing says that it has to be masked.
  */
-type Fields<Shape extends object> = Readonly<Record<keyof Shape, 'plain' | 'masked'>>;
+type Seen = 'plain' | 'masked' | 'withheld';
+type Fields<Shape extends object> = Readonly<Record<keyof Shape, Seen>>;
 
 const ROW: Fields<typeof pendingRequest.shape> = {
   id: 'plain',
@@ -35,14 +44,14 @@ const ROW: Fields<typeof pendingRequest.shape> = {
   incident_summary: 'plain',
   incident_by: 'plain',
   decision_request_id: 'plain',
-  modification_diff: 'masked',
+  modification_diff: 'withheld',
   reviewed_payload_digest: 'plain',
   candidate_execution_payload_digest: 'plain',
   approver_provenance: 'plain',
   approver_assertion: 'plain',
   credential_kind: 'plain',
   original_payload_digest: 'plain',
-  sandbox_report: 'masked',
+  sandbox_report: 'withheld',
   sandbox_report_digest: 'plain',
   policy_bundle_sha256: 'plain',
   payload_bytes: 'plain',
@@ -51,15 +60,15 @@ const ROW: Fields<typeof pendingRequest.shape> = {
   approvals: 'plain',
   tenant: 'plain',
   state_namespace: 'plain',
-  retention: 'plain',
-  since_last_call: 'masked',
+  retention: 'masked',
+  since_last_call: 'withheld',
 };
 const SUMMARY: Fields<typeof pendingSummary.shape> = {
   id: 'plain',
   correlation_id: 'plain',
   agent_id: 'plain',
   method: 'plain',
-  tool: 'plain',
+  tool: 'masked',
   risk_summary: 'masked',
   status: 'plain',
   created_at: 'plain',
@@ -73,7 +82,7 @@ const SUMMARY: Fields<typeof pendingSummary.shape> = {
   escalated_at: 'plain',
   severity: 'plain',
   operation_class: 'plain',
-  predicted: 'masked',
+  predicted: 'withheld',
   projected_cost_micros: 'plain',
   decided_at: 'plain',
   decided_by: 'plain',
@@ -82,17 +91,108 @@ const SUMMARY: Fields<typeof pendingSummary.shape> = {
   state_namespace: 'plain',
 };
 
+/** Larger than that nothing is masked here, since others would wait: it is not shown at all. */
+const MASKED_UNITS = 16_384;
+const TOO_LARGE = '[MASKED: too large to be masked here]';
+/** Texts that are cut at so many units, and how many of a cut one may be a part of something that would be masked as a whole. */
+const CUT = { risk_summary: 500 } as const;
+const PART = 80;
+
+function maskedField(name: string, field: Json): Json {
+  if (JSON.stringify(field).length > MASKED_UNITS) return instead(name, field);
+  const masked = mask(field);
+  const isCut = name === 'risk_summary' && typeof field === 'string' && field.length >= CUT.risk_summary;
+  return isCut ? `${(masked as string).slice(0, -PART)}…` : masked;
+}
+
+/** Of a call which tool it is of. */
+function instead(name: string, field: Json): Json {
+  if (Array.isArray(field)) return [TOO_LARGE];
+  if (!isObject(field)) return TOO_LARGE;
+  const { params = null } = field;
+  const tool = isObject(params) && typeof params['name'] === 'string' ? params['name'] : '';
+  return name === 'request_payload' ? { params: { name: maskedField('tool', tool), arguments: TOO_LARGE } } : {};
+}
+
 const maskedBy =
-  (fields: Readonly<Record<string, 'plain' | 'masked'>>) =>
+  (fields: Readonly<Record<string, Seen>>, withheld: (name: string, of: JsonObject) => Json = () => null) =>
   (value: object): JsonObject =>
     Object.fromEntries(
-      Object.entries(value).map(([name, field]) => [
-        name,
-        Object.hasOwn(fields, name) && fields[name] === 'plain' ? (field as Json) : mask(field as Json),
-      ]),
+      Object.entries(value as JsonObject).map(([name, field]) => {
+        const seen = Object.hasOwn(fields, name) ? fields[name] : 'masked';
+        if (seen === 'plain') return [name, field];
+        return [name, seen === 'withheld' ? withheld(name, value as JsonObject) : maskedField(name, field)];
+      }),
     );
-const rowMasked = maskedBy(ROW);
+const rowMasked = maskedBy(ROW, (name, row) => {
+  const field = row[name] ?? null;
+  if (!isObject(field)) return null;
+  if (name === 'sandbox_report') return reportSeen(field, row);
+  return name === 'modification_diff' ? replacementsSeen(field) : differencesSeen(field);
+});
 const summaryMasked = maskedBy(SUMMARY);
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The prediction of a call of which nothing is masked; of another one how far it reaches, without a word of what it says. */
+function reportSeen(
+  report: JsonObject,
+  { request_payload: request, retention, payload_summary: short }: JsonObject,
+): Json {
+  const isWhole =
+    short !== true && isObject(request) && isObject(retention) && retention['payload_availability'] === 'available';
+  if (isWhole && canonicalJson(maskedField('request_payload', request)) === canonicalJson(request))
+    return maskedField('sandbox_report', report);
+  return Object.fromEntries(
+    REPORT_SEEN.flatMap((name) => (Object.hasOwn(report, name) ? [[name, report[name] ?? null]] : [])),
+  );
+}
+const REPORT_SEEN = ['contract', 'analyzer_version', 'analyzed', 'operation_class', 'severity', 'reversible', 'scope'];
+
+/** What an approver changed: each value as it is masked among the arguments, by the names that lead to it. */
+function replacementsSeen(diff: JsonObject): Json {
+  const { contract = null, replacements } = diff;
+  if (JSON.stringify(diff).length > MASKED_UNITS) return { contract, replacements: [] };
+  const seen = (Array.isArray(replacements) ? replacements : []).filter(isObject).map(({ path, value = null }) => {
+    const names = Array.isArray(path) ? path.map(String) : [];
+    return { path: names.map((name) => mask(name)), value: maskedAt(names, value) };
+  });
+  return { contract, replacements: seen };
+}
+function maskedAt(names: readonly string[], value: Json): Json {
+  let masked = mask(names.reduceRight<Json>((inner, name) => ({ [name]: inner }), value));
+  for (const _name of names) masked = isObject(masked) ? (Object.values(masked)[0] ?? null) : masked;
+  return masked;
+}
+
+/** Where the arguments differ, without their values. */
+function differencesSeen(last: JsonObject): JsonObject {
+  const { changes, ...rest } = last;
+  const places = (Array.isArray(changes) ? changes : []).filter(isObject).map(({ path = null, kind = null }) => ({
+    path: typeof path === 'string' && path.length <= PATH_UNITS ? maskedPath(path) : '/…',
+    kind,
+  }));
+  return { ...(maskedBy(SINCE)(rest) as JsonObject), changes: places };
+}
+/** A longer one is cut, and has a digest of what it was. */
+const PATH_UNITS = 200;
+const maskedPath = (path: string): string =>
+  path
+    .split('/')
+    .map((name) => mask(name) as string)
+    .join('/');
+const SINCE: Omit<Fields<typeof sinceLastCall.shape>, 'changes'> = {
+  pending_id: 'plain',
+  correlation_id: 'plain',
+  created_at: 'plain',
+  status: 'plain',
+  decided_at: 'plain',
+  decided_by: 'plain',
+  modified: 'plain',
+  arguments: 'plain',
+  changes_omitted: 'plain',
+};
 
 export const maskedRow = (row: PendingRequest): PendingRequest => rowMasked(row) as PendingRequest;
 

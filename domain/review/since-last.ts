@@ -105,10 +105,12 @@ export const endedTold = ({ status, modified, decided_by }: SinceLastCall): stri
 export const comparedTold = (last: SinceLastCall): string => COMPARED[last.arguments];
 
 export const changesTold = ({ changes, changes_omitted }: SinceLastCall): string[] => [
-  ...changes.map(
-    ({ path, kind, before, after }) =>
-      `${kind} ${path === '' ? 'all' : path}: ${[before, after].flatMap((value) => (value ? valueTold(value) : [])).join(' -> ')}`,
-  ),
+  ...changes.map(({ path, kind, before, after }) => {
+    const where = `${kind} ${path === '' ? 'all' : path}`;
+    // Who only looks on is told no value.
+    const values = [before, after].flatMap((value) => (value ? valueTold(value) : []));
+    return values.length === 0 ? where : `${where}: ${values.join(' -> ')}`;
+  }),
   ...(changes_omitted > 0 ? [`and ${changes_omitted} more differences`] : []),
 ];
 

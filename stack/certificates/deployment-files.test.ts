@@ -7,7 +7,8 @@ import { X509Certificate } from 'node:crypto';
 import { openKey } from '../../adapters/identity/sealed-key.js';
 import { parseDatabaseRoles } from '../../config/prepare.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { pinnedWorkloads } from '../../contracts/identity.js';
+import { isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { DevelopmentFile } from '../development-file.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { SERVICES } from '../services.js';
@@ -37,9 +38,9 @@ describe('the files of a deployment', () => {
   });
 
   it('carry each workload’s SPIFFE id and the names it is reached by', () => {
-    expect(spiffeOfCertificate(certificate('hil', 'tls.crt'))).toBe('spiffe://gate.local/service/hil');
-    expect(spiffeOfCertificate(certificate('worker', 'tls.crt'))).toBe('spiffe://gate.local/service/proxy');
-    expect(certificate('hil', 'tls.crt').checkHost('hil')).toBe('hil');
+    expect(spiffeOfCertificate(certificate('hil', 'bootstrap.crt'))).toBe('spiffe://gate.local/service/hil');
+    expect(spiffeOfCertificate(certificate('worker', 'bootstrap.crt'))).toBe('spiffe://gate.local/service/proxy');
+    expect(certificate('hil', 'bootstrap.crt').checkHost('hil')).toBe('hil');
     expect(certificate('operator', 'support-bot.crt').subjectAltName).toContain('/tenant/acme/agent/support-bot/');
   });
 
@@ -55,7 +56,7 @@ describe('the files of a deployment', () => {
   it('separate the engine’s CA from that of the data plane', () => {
     const [engine, plane] = [certificate('temporal', 'engine-ca.crt'), certificate('proxy', 'ca.crt')];
     expect(certificate('proxy', 'engine.crt').verify(engine.publicKey)).toBe(true);
-    expect(certificate('proxy', 'tls.crt').verify(engine.publicKey)).toBe(false);
+    expect(certificate('proxy', 'bootstrap.crt').verify(engine.publicKey)).toBe(false);
     expect(certificate('operator', 'support-bot.crt').verify(engine.publicKey)).toBe(false);
     expect(certificate('proxy', 'engine.crt').verify(plane.publicKey)).toBe(false);
   });
@@ -66,9 +67,7 @@ describe('the files of a deployment', () => {
       for (const file of readdirSync(join(folder, 'out', container))) {
         const pem = text(container, file);
         if (!pem.includes('PRIVATE KEY')) continue;
-        const owner = keys.get(pem);
-        // The worker acts for the proxy and carries its certificate, and the command line of an operator the console's.
-        if (owner !== undefined) expect(['proxy worker', 'console operator']).toContain(`${owner} ${container}`);
+        expect([container, keys.get(pem)]).toEqual([container, undefined]);
         keys.set(pem, container);
       }
     expect(keys.size).toBeGreaterThan(10);
@@ -131,13 +130,28 @@ describe('the files of a deployment', () => {
       );
   });
 
-  it('are the same after a second run', async () => {
-    const all = () =>
+  it('are the same after a second run, but for the certificates that count once', async () => {
+    const all = (isOnce: boolean) =>
       DEPLOYMENT_FOLDERS.flatMap((container) =>
-        readdirSync(join(folder, 'out', container)).map((file) => [container, file, text(container, file)]),
+        readdirSync(join(folder, 'out', container))
+          .filter((file) => /^(bootstrap\.|workloads\.json)/.test(file) === isOnce)
+          .map((file) => [container, file, text(container, file)]),
       );
-    const before = all();
+    const before = [all(false), all(true)];
     await write();
-    expect(all()).toEqual(before);
+    expect(all(false)).toEqual(before[0]);
+    for (const [at, one] of all(true).entries()) expect(one).not.toEqual(before[1]?.[at]);
+  });
+
+  it('give each process a certificate for its first one of identity, which knows it, and no other', () => {
+    const { workloads } = pinnedWorkloads.parse(JSON.parse(text('identity', 'workloads.json')));
+    expect(workloads.map(({ name }) => name).toSorted()).toEqual(SERVICES.map(({ name }) => name).toSorted());
+    for (const { name, service, bootstrap_sha256: digest } of workloads) {
+      const first = certificate(name, 'bootstrap.crt');
+      expect(first.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(digest);
+      expect(spiffeOfCertificate(first)).toBe(`spiffe://gate.local/service/${service}`);
+      expect([isBootstrapCertificate(first), first.keyUsage]).toEqual([true, ['1.3.6.1.5.5.7.3.2']]);
+    }
+    expect(new Set(workloads.map(({ bootstrap_sha256: digest }) => digest)).size).toBe(workloads.length);
   });
 });

@@ -6,15 +6,16 @@ import { APART_SETTINGS, defaultPort } from '../process-settings.js';
 import { keyOf, SERVICES, workloadOf } from '../services.js';
 import {
   DEVELOPMENT_AGENTS,
-  type DevelopmentService,
   type DevLeaf,
   type DevelopmentSecrets,
   type DevPki,
   ensureDevelopmentPki,
   ensureDevelopmentSecrets,
   ensureToken,
+  issueBootstraps,
 } from './dev-pki.js';
 import { MADE_SETTINGS } from './made-secrets.js';
+import type { Credential } from '../../adapters/identity/certificate-authority.js';
 import { replaceFile } from '../../adapters/store/durable-file.js';
 
 export interface DeploymentFilesOptions {
@@ -63,7 +64,8 @@ export const DEPLOYMENT_FOLDERS: readonly string[] = [
 
 /**
  * Development certificates and secrets for services in containers of their own: `<into>/<container>/<file>`, read-only for their owner.
- * What exists is kept and written again, so a second run changes nothing but certificates that are about to expire.
+ * What exists is kept and written again, so a second run changes nothing but certificates that are about to expire, and those with which
+ * services get their first one of identity: these are new each time (docs/architecture/identity.md#services).
  */
 export async function writeDeploymentFiles(options: DeploymentFilesOptions): Promise<void> {
   const stateDir = resolve(options.stateDir);
@@ -77,20 +79,26 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     also: ENGINE_WORKLOADS,
   });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
+  // New ones each time: whoever runs this is the operator who lets a service in whose certificate ended, and each is good for one alone.
+  const bootstraps = await issueBootstraps(
+    pki,
+    SERVICES.map((service) => ({ name: service.name, service: workloadOf(service) })),
+    { hosts },
+  );
   const passwordOf = (role: string) => ensureToken(join(stateDir, 'secrets', `postgres-${role}`));
   const urlOf = (role: string) => `postgresql://${role}:${passwordOf(role)}@${database}`;
-  const tls = ({ cert, key }: DevLeaf) => ({ 'ca.crt': pki.ca, 'tls.crt': cert, 'tls.key': key });
+  const tls = ({ cert, key }: Credential) => ({ 'ca.crt': pki.ca, 'bootstrap.crt': cert, 'bootstrap.key': key });
   const engine = (workload: string) => {
     const { cert, key } = enginePki.also[workload] as DevLeaf;
     return { 'engine-ca.crt': enginePki.ca, 'engine.crt': cert, 'engine.key': key };
   };
-  const { services, agents } = pki;
+  const { agents } = pki;
   /** The files that a service's settings name, and nothing else. */
   const filesOf = (service: (typeof SERVICES)[number]): Record<string, string> => {
     const read = new Set(settingLines(APART_SETTINGS[service.name]).map(({ variable }) => variable));
     const [store] = service.stores;
     return {
-      ...tls(services[workloadOf(service) as DevelopmentService]),
+      ...tls(bootstraps[service.name]),
       ...(service.engine && engine(service.name)),
       ...Object.fromEntries(
         MADE_SETTINGS.filter(({ variable }) => read.has(variable)).map(({ file, text }) => [
@@ -115,8 +123,8 @@ export async function writeDeploymentFiles(options: DeploymentFilesOptions): Pro
     },
     operator: {
       'ca.crt': pki.ca,
-      'console.crt': services.console.cert,
-      'console.key': services.console.key,
+      'console.crt': pki.console.cert,
+      'console.key': pki.console.key,
       'dev.json': `${JSON.stringify(operatorView(pki, secrets), null, 2)}\n`,
       ...Object.fromEntries(
         Object.entries(agents).flatMap(([name, leaf]) => [
@@ -176,8 +184,6 @@ function operatorView({ agents }: DevPki, { operatorToken, secondOperatorToken }
       agent_spiffe: agents['support-bot'].spiffe,
     },
     console_workload: { cert: at('console.crt'), key: at('console.key') },
-    // The proxy's key stays with the proxy.
-    proxy_workload: { cert: '', key: '' },
     operator_token: operatorToken,
     other_operators: { second: secondOperatorToken },
     temporal: { address: 'temporal:7233', namespace: 'gate', ui_url: null, pages_url: null },

@@ -17,7 +17,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { openKey } from '../../adapters/identity/sealed-key.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-import { DEVELOPMENT_SERVICES, ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
+import { ensureDevelopmentPki, ensureDevelopmentSecrets, issueAgent } from './dev-pki.js';
 
 const trustDomain = 'gate.local';
 let stateDir: string;
@@ -57,7 +57,7 @@ describe('the development certificates', () => {
     },
   );
 
-  it('are laid out as a CA, a leaf per service and a leaf per agent; keys are for the owner only', async () => {
+  it('are laid out as a CA, a leaf for the operator and a leaf per agent; keys are for the owner only', async () => {
     await ensureDevelopmentPki({ stateDir, trustDomain });
     const files = filesUnder(stateDir);
     expect(files).toEqual(
@@ -66,10 +66,12 @@ describe('the development certificates', () => {
           'agents/acme/support-bot',
           'agents/acme/build-bot',
           'agents/acme/dev-agent',
-          ...DEVELOPMENT_SERVICES.map((name) => `services/${name}`),
+          'services/console',
+          'services/simulator',
         ].flatMap((path) => [`pki/${path}.crt`, `pki/${path}.key`]),
         'pki/ca/ca.crt',
         'pki/ca/ca.key.sealed',
+        'pki/workloads.json',
         'secrets/identity-keys',
       ].sort(),
     );
@@ -77,11 +79,23 @@ describe('the development certificates', () => {
       expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.crt') ? 0o644 : 0o600]);
   });
 
-  it('give a service its SPIFFE id, the local names and both usages', async () => {
+  it('of services that an earlier Gate left are removed, with their keys', async () => {
+    asMade();
+    for (const file of ['ledger.crt', 'ledger.key']) writeFileSync(join(stateDir, 'pki/services', file), 'x');
+    await ensureDevelopmentPki({ stateDir, trustDomain });
+    expect(readdirSync(join(stateDir, 'pki/services')).sort()).toEqual([
+      'console.crt',
+      'console.key',
+      'simulator.crt',
+      'simulator.key',
+    ]);
+  });
+
+  it('give the operator’s commands the SPIFFE id of the console, the local names and both usages', async () => {
     const pki = await ensureDevelopmentPki({ stateDir, trustDomain, hosts: ['ledger'] });
-    const leaf = new X509Certificate(pki.services.ledger.cert);
+    const leaf = new X509Certificate(pki.console.cert);
     expect(leaf.subjectAltName).toBe(
-      'URI:spiffe://gate.local/service/ledger, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:ledger',
+      'URI:spiffe://gate.local/service/console, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:ledger',
     );
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
     expect(leaf.verify(new X509Certificate(pki.ca).publicKey)).toBe(true);
@@ -128,7 +142,7 @@ describe('a leaf is renewed, alone', () => {
     await damage(keyFile, certFile);
     const after = await ensureDevelopmentPki({ stateDir, trustDomain });
     expect(after.ca).toBe(before.ca);
-    expect(after.services).toEqual(before.services);
+    expect(after.console).toEqual(before.console);
     expect(after.agents['support-bot']).toEqual(before.agents['support-bot']);
     const { cert, key, spiffe } = after.agents['build-bot'];
     expect(spiffe).not.toBe(before.agents['build-bot'].spiffe);
@@ -144,7 +158,7 @@ describe('a leaf is renewed, alone', () => {
     }));
   it('when its key is gone', () => renewed((keyFile) => unlinkSync(keyFile)));
   it('when a crash left a new key beside the old certificate', () =>
-    renewed((keyFile) => writeFileSync(keyFile, readFileSync(join(stateDir, 'pki/services/hil.key')))));
+    renewed((keyFile) => writeFileSync(keyFile, readFileSync(join(stateDir, 'pki/services/console.key')))));
   it('when it is not a certificate', () => renewed((_key, certFile) => writeFileSync(certFile, '')));
   it('when it names somebody else', () =>
     renewed(async () => {
@@ -160,12 +174,12 @@ describe('a leaf is renewed, alone', () => {
     expect((await ensureDevelopmentPki({ stateDir, trustDomain })).agents['build-bot'].cert).toBe(short.cert);
   });
 
-  it('every service when it must answer to one more host', async () => {
+  it('the operator’s when it must answer to one more host', async () => {
     const before = await ensureDevelopmentPki({ stateDir, trustDomain });
     const after = await ensureDevelopmentPki({ stateDir, trustDomain, hosts: ['proxy', '10.1.2.3'] });
     expect(after.ca).toBe(before.ca);
-    expect(after.services.proxy.spiffe).toBe(before.services.proxy.spiffe);
-    expect(new X509Certificate(after.services.proxy.cert).checkIP('10.1.2.3')).toBe('10.1.2.3');
+    expect(after.console.spiffe).toBe(before.console.spiffe);
+    expect(new X509Certificate(after.console.cert).checkIP('10.1.2.3')).toBe('10.1.2.3');
     expect(after.agents).toEqual(before.agents);
   });
 });
@@ -184,7 +198,7 @@ describe('the key of the CA', () => {
     writeFileSync(clear, key);
     unlinkSync(sealed);
     const after = await ensureDevelopmentPki({ stateDir, trustDomain });
-    expect([after.ca, after.services, after.agents]).toEqual([before.ca, before.services, before.agents]);
+    expect([after.ca, after.console, after.agents]).toEqual([before.ca, before.console, before.agents]);
     expect(openKey(keys, 'certificates', after.sealedCaKey.text)).toBe(key);
     expect(readFileSync(sealed, 'utf8')).toBe(after.sealedCaKey.text);
     expect(existsSync(clear)).toBe(false);
@@ -226,7 +240,7 @@ describe('the CA is made anew, and every leaf with it', () => {
     const after = await ensureDevelopmentPki({ stateDir, trustDomain: domain });
     expect(after.ca).not.toBe(before.ca);
     const ca = new X509Certificate(after.ca);
-    for (const leaf of [...Object.values(after.services), ...Object.values(after.agents)]) {
+    for (const leaf of [after.console, ...Object.values(after.agents)]) {
       expect(leaf.ca).toBe(after.ca);
       expect(new X509Certificate(leaf.cert).verify(ca.publicKey)).toBe(true);
     }

@@ -7,9 +7,9 @@ import {
   randomBytes,
   X509Certificate,
 } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join, parse, resolve } from 'node:path';
 import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
 import {
   type Credential,
@@ -19,21 +19,17 @@ import {
   readCredential,
   validFor,
 } from '../../adapters/identity/certificate-authority.js';
+import { type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
 import { type KeyUse, openKey, sealKey } from '../../adapters/identity/sealed-key.js';
 import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 import { withFileLock } from '../file-lock.js';
-import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 
-/** Workloads that call services but are not a service of Gate yet. */
-const FURTHER_WORKLOADS = ['simulator'] as const;
-export type DevelopmentService = Exclude<ProcessName, 'worker'> | (typeof FURTHER_WORKLOADS)[number];
-
-/** Every workload of the development stack. */
-export const DEVELOPMENT_SERVICES = [
-  ...new Set([...SERVICES.map(workloadOf), ...FURTHER_WORKLOADS]),
-] as readonly DevelopmentService[];
+/** As whom the operator's own commands ask: services have their certificates of identity. */
+const OPERATORS_WORKLOAD = 'console';
+/** Calls services and is none of Gate's own: whoever runs it brings this certificate. */
+const SIMULATOR = 'simulator';
 
 /** The tenant and the agents that exist after the first start. `dev-agent` has no persona: it is for the operator's own tools. */
 export const DEVELOPMENT_TENANT = 'acme';
@@ -62,11 +58,14 @@ export interface DevPki {
   readonly caFile: string;
   /** The private key of the CA, sealed with the key ring of `secrets/identity-keys`. */
   readonly sealedCaKey: SealedKeyFile;
-  readonly services: Readonly<Record<DevelopmentService, DevLeaf>>;
+  /** Of the operator's own commands, which ask as the console. */
+  readonly console: DevLeaf;
   /** By agent name, all of tenant `acme`. */
   readonly agents: Readonly<Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>>;
   /** By the names given in `also`. */
   readonly also: Readonly<Record<string, DevLeaf>>;
+  /** The file of `GATE_IDENTITY_WORKLOADS_FILE`. */
+  readonly workloadsFile: string;
 }
 
 export interface DevPkiOptions {
@@ -90,7 +89,7 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1'];
 const BACKDATE_MS = DAY_MS;
 
 /**
- * The development certificate authority with a leaf per service and per agent, under `<stateDir>/pki`
+ * The development certificate authority with a leaf per agent and one for the operator's commands, under `<stateDir>/pki`
  * (docs/architecture/identity-and-routes.md#development). Made on the first call; later calls return what is there and renew only what
  * has less than 30 days left, was signed by another CA, misses a host or is damaged. Safe to repeat, to interrupt at any point, and to
  * run in several processes at once. Keys are readable by the owner only.
@@ -109,17 +108,26 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
         profile: () => ({ commonName: name, spiffe, hosts, usages: ['server', 'client'], ...lifetime(LEAF_DAYS) }),
       });
     };
-    const services = {} as Record<DevelopmentService, DevLeaf>;
-    for (const name of DEVELOPMENT_SERVICES) services[name] = await leafOf(name);
+    const console_ = await leafOf(OPERATORS_WORKLOAD);
+    await leafOf(SIMULATOR);
     const also: Record<string, DevLeaf> = {};
     for (const name of options.also ?? []) also[name] = await leafOf(name);
+    removeOthers(join(folder, 'services'), [OPERATORS_WORKLOAD, SIMULATOR, ...Object.keys(also)]);
     const agents = {} as Record<(typeof DEVELOPMENT_AGENTS)[number], DevLeaf>;
     for (const name of DEVELOPMENT_AGENTS) {
       agents[name] = await ensureAgent(folder, authority, trustDomain, DEVELOPMENT_TENANT, name);
     }
     const { cert: ca, certFile: caFile, sealedCaKey } = authority;
-    return { stateDir, trustDomain, ca, caFile, sealedCaKey, services, agents, also };
+    const workloadsFile = pinsOf(stateDir);
+    if (readIfPresent(workloadsFile, PRIVATE_FILE) === null) writePins(workloadsFile, []);
+    return { stateDir, trustDomain, ca, caFile, sealedCaKey, console: console_, agents, also, workloadsFile };
   });
+}
+
+/** An earlier Gate left a key here for each service, with a certificate of a year. */
+function removeOthers(folder: string, kept: readonly string[]): void {
+  for (const file of readdirSync(folder))
+    if (!kept.includes(parse(file).name)) rmSync(join(folder, file), { force: true });
 }
 
 /**
@@ -136,6 +144,47 @@ export async function issueAgent(
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () =>
     ensureAgent(folder, await ensureAuthority(pki.stateDir, pki.trustDomain), pki.trustDomain, tenant, agent, profile),
   );
+}
+
+/** Which processes may ask identity for a certificate, and with which of their own. */
+const pinsOf = (stateDir: string): string => join(resolve(stateDir), 'pki', 'workloads.json');
+const writePins = (file: string, workloads: readonly PinnedWorkload[]): void =>
+  replaceFile(file, `${JSON.stringify({ workloads }, null, 2)}\n`, PRIVATE_FILE);
+
+/**
+ * A new bootstrap certificate for each of these processes, with which it gets its first certificate of identity, once
+ * (docs/architecture/identity.md#services). Each is pinned in the place of the one before, which then counts no more.
+ */
+export async function issueBootstraps<Name extends string>(
+  pki: Pick<DevPki, 'stateDir' | 'trustDomain'>,
+  workloads: readonly { readonly name: Name; readonly service: string }[],
+  { hosts = [], forMs = LEAF_DAYS * DAY_MS }: { readonly hosts?: readonly string[]; readonly forMs?: number } = {},
+): Promise<Readonly<Record<Name, Credential>>> {
+  const folder = resolve(pki.stateDir, 'pki');
+  return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
+    const authority = await ensureAuthority(pki.stateDir, pki.trustDomain);
+    const file = pinsOf(pki.stateDir);
+    const stored = readIfPresent(file, PRIVATE_FILE);
+    const pins = new Map(
+      (stored === null ? [] : pinnedWorkloads.parse(JSON.parse(stored)).workloads).map((pin) => [pin.name, pin]),
+    );
+    const made = {} as Record<Name, Credential>;
+    for (const { name, service } of workloads) {
+      made[name] = await issueLeaf(authority, {
+        commonName: name,
+        spiffe: serviceSpiffe(pki.trustDomain, service),
+        hosts: [...new Set([...LOCAL_HOSTS, ...hosts])],
+        usages: ['client'],
+        isBootstrap: true,
+        notBefore: new Date(Date.now() - BACKDATE_MS),
+        notAfter: new Date(Date.now() + forMs),
+      });
+      const digest = new X509Certificate(made[name].cert).fingerprint256.replaceAll(':', '').toLowerCase();
+      pins.set(name, { name, service, bootstrap_sha256: digest });
+    }
+    writePins(file, [...pins.values()]);
+    return made;
+  });
 }
 
 interface StoredCredential extends Credential {

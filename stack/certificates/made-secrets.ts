@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { DevelopmentSecrets, DevPki } from './dev-pki.js';
 
 /** What a development stack made for its processes. */
-export type Made = DevelopmentSecrets & Pick<DevPki, 'sealedCaKey'>;
+export type Made = DevelopmentSecrets & Pick<DevPki, 'sealedCaKey' | 'workloadsFile'>;
 
 /** A setting that names a secret or key which development creates itself. */
 interface MadeSetting {
@@ -74,6 +75,12 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
     file: 'ca.key.sealed',
     text: ({ sealedCaKey }) => sealedCaKey.text,
     path: ({ sealedCaKey }) => sealedCaKey.file,
+  },
+  {
+    variable: 'GATE_IDENTITY_WORKLOADS_FILE',
+    file: 'workloads.json',
+    text: ({ workloadsFile }) => readFileSync(workloadsFile, 'utf8'),
+    path: ({ workloadsFile }) => workloadsFile,
   },
   {
     variable: 'GATE_IDENTITY_SIGNING_KEY_PATH',

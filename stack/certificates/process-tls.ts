@@ -4,12 +4,14 @@ import type { TlsMaterial } from '../../api/plugins/service.js';
 import type { Config } from '../../config/env.js';
 import type { TLS_SETTINGS } from '../../config/shared.js';
 import { readCredential } from '../../adapters/identity/certificate-authority.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 
 /** The certificate of a separate process, read from its files, or everything that is wrong with them. */
 export function readTls(
   files: Config<typeof TLS_SETTINGS>,
   spiffe: string,
+  /** Where its certificate comes of identity, it is kept. */
+  keepsIt = true,
 ): TlsMaterial | { readonly faults: string[] } {
   const faults: string[] = [];
   const read = (variable: string, file: string): string => {
@@ -28,8 +30,13 @@ export function readTls(
   if (!certificate) return { faults: ['GATE_TLS_KEY_FILE: is not the private key of GATE_TLS_CERT_FILE'] };
   const found = spiffeOfCertificate(certificate);
   if (found !== spiffe) faults.push(`GATE_TLS_CERT_FILE: is the certificate of ${found ?? 'nobody'}, not of ${spiffe}`);
-  if (Date.parse(certificate.validTo) <= Date.now())
+  // One for the first time may be over: what it brought is renewed without it.
+  if (!isBootstrapCertificate(certificate) && Date.parse(certificate.validTo) <= Date.now())
     faults.push(`GATE_TLS_CERT_FILE: expired on ${certificate.validTo}`);
+  if (isBootstrapCertificate(certificate) && keepsIt && files.workloadDir === undefined)
+    faults.push(
+      'GATE_WORKLOAD_STATE_DIR: must name a folder, since GATE_TLS_CERT_FILE is a bootstrap certificate, good for the first one of identity alone',
+    );
   if (!signedBy(certificate, ca)) faults.push('GATE_TLS_CERT_FILE: was not signed by the CA of GATE_TLS_CA_FILE');
   return faults.length > 0 ? { faults } : { ca, cert, key };
 }

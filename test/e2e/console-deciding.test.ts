@@ -44,7 +44,7 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
     const page = await opened(`/hil/${row.id}`);
     await page.keyboard.press('a');
     const question = page.getByRole('dialog');
-    expect(await question.textContent()).toContain('risky move 25 to `vendor` (cannot be undone)');
+    expect(await question.textContent()).toContain('risky move 25 to vendor (cannot be undone)');
     const [asked, read] = [await question.boundingBox(), await page.locator('table.values').first().boundingBox()];
     expect(asked?.y).toBeGreaterThan((read?.y ?? 0) + (read?.height ?? 0));
     await page.context().close();

@@ -204,6 +204,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
     if (path === '/decide/redeem') return linkTo(await parked(over));
     if (path === '/hil/:id/note') return of(await settled(over));
     if (path === '/audit') return '/audit?agent=a-bot';
+    if (path === '/audit/correlation') return `${path}?id=${(await parked(over)).correlation_id}`;
     if (path === '/policies/:name/diff') return '/policies/a.rego/diff?from=1&to=1';
     if (path.startsWith('/policies/')) return path.replace(':name', 'a.rego').replace(':version', '1');
     if (path.startsWith('/cases/')) return path.replace(':id', '00000000-0000-4000-8000-0000000000aa');

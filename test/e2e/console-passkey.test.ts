@@ -204,3 +204,66 @@ inBrowser(`approving with a passkey in a browser${needs('chromium', executable !
     expect(complaints).toEqual([]);
   }, 60_000);
 });
+
+inBrowser(`approving where everybody needs a passkey${needs('chromium', executable !== null)}`, () => {
+  let fixture: ConsoleFixture;
+  let browser: Browser;
+  let address: string;
+  let page: Page;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+    const port = await freePort();
+    address = `http://localhost:${port}`;
+    fixture = await openConsole(await readAssets(), {
+      consoleUrl: address,
+      hilOptions: { passkeyRequired: 'all' },
+    });
+    await fixture.service.app.listen({ host: '127.0.0.1', port });
+    page = await watchedPage(browser, complaints);
+    const { cookie } = await fixture.browser();
+    await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  }, 60_000);
+
+  it('says to who has none that it takes one, before anything is pressed, and leads there', async () => {
+    const row = await fixture.hil.park(1);
+    await page.goto(`${address}/hil/${row.id}`);
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    expect(await approve.isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Deny', exact: true }).isDisabled()).toBe(false);
+    const why = page.locator('#why-not');
+    expect(await why.textContent()).toContain('It is approved with a passkey, and you have registered none');
+    expect(await seriousInBothThemes(page)).toEqual([]);
+    await why.getByRole('link', { name: 'register one' }).click();
+    await page.waitForURL(`${address}/me`);
+  }, 60_000);
+
+  it('tells what is refused all the same on a line of its own, toned, with the way to the passkeys', async () => {
+    const row = await fixture.hil.park(2);
+    await page.goto(`${address}/hil/${row.id}`);
+    // A page that was loaded while there was one.
+    await page.getByRole('button', { name: 'Approve', exact: true }).evaluate((button: HTMLButtonElement) => {
+      button.disabled = false;
+    });
+    for (const width of [320, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      const said = page.locator('.decide form .notice.bad');
+      await said.waitFor();
+      expect(await said.textContent()).toContain('passkey_refused');
+      expect(await said.getByRole('link', { name: 'Your passkeys' }).getAttribute('href')).toBe('/me');
+      const [box, button] = await Promise.all([
+        said.boundingBox(),
+        page.getByRole('button', { name: 'Approve', exact: true }).boundingBox(),
+      ]);
+      expect(box?.y).toBeGreaterThanOrEqual((button?.y ?? 0) + (button?.height ?? 0));
+    }
+    expect(await seriousInBothThemes(page)).toEqual([]);
+    // What the review service refused, a browser tells of as well.
+    expect(complaints.filter((one) => !one.includes('Failed to load resource'))).toEqual([]);
+  }, 60_000);
+});

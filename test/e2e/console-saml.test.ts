@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
+import { readAssets } from '../../api/console/assets.js';
 import { openSamlMemory, type SamlMemory } from '../../adapters/console/saml-memory.js';
 import { openSamlMode } from '../../api/console/sign-in/saml/saml.js';
 import { freePort } from '../../stack/programs/free-port.js';
+import { findingsInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { openConsole } from '../support/console.js';
 import { needs } from '../support/needs.js';
@@ -62,7 +64,7 @@ inBrowser(`signing in by SAML in a browser${needs('chromium', executable !== nul
       logger: pino({ level: 'silent' }),
       clock: Date.now,
     });
-    console = await openConsole({ signIn, decideToken: DECIDE, url: at });
+    console = await openConsole({ signIn, decideToken: DECIDE, url: at, assets: await readAssets() });
     await console.service.listen({ host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort: 0 });
   });
   afterEach(async () => {
@@ -103,6 +105,9 @@ inBrowser(`signing in by SAML in a browser${needs('chromium', executable !== nul
     await victim.setContent(form);
     await victim.getByRole('button', { name: 'Go on' }).click();
     await victim.getByRole('alert').waitFor();
+    expect(await findingsInBothThemes(victim)).toEqual([]);
+    await victim.goto(`${at}/login`);
+    expect(await findingsInBothThemes(victim)).toEqual([]);
     expect(await ours.cookies(at)).toEqual([]);
     await Promise.all([theirs.close(), ours.close()]);
   }, 60_000);

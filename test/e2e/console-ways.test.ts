@@ -11,10 +11,11 @@ import { readAssets } from '../../api/console/assets.js';
 import { basicAdminMode } from '../../api/console/sign-in/basic-admin.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { openOidcMode } from '../../api/console/sign-in/oidc.js';
+import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { openOperatorMtlsMode } from '../../api/console/sign-in/operator-mtls.js';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { freePort } from '../../stack/programs/free-port.js';
-import { findings } from '../support/accessibility.js';
+import { findingsInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { openConsole } from '../support/console.js';
 import { needs } from '../support/needs.js';
@@ -58,7 +59,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
     closes.push(() => Promise.resolve(console.service.app.server.closeAllConnections()));
   };
   const me = () => page.evaluate<unknown>("fetch('/auth/me').then((answer) => answer.json())");
-  const accessible = async () => expect(await findings(page)).toEqual([]);
+  const accessible = async () => expect(await findingsInBothThemes(page)).toEqual([]);
 
   describe('by a name and a password', () => {
     beforeEach(() =>
@@ -95,6 +96,31 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
       await page.getByRole('button', { name: 'Go on' }).click();
       await page.waitForURL(/user_code=/);
       await accessible();
+    });
+  });
+
+  describe('by the token of an operator', () => {
+    const token = 'dev-token-0123456789abcdefghijklmnop';
+    beforeEach(() =>
+      opened(operatorTokenMode({ operators: [{ name: 'dev', tenant: 'acme', token }], clock: Date.now })),
+    );
+
+    it('refuses another one, and a link that is none, and takes the right one', async () => {
+      await page.goto(`${at}/login?link=x`);
+      await page.getByRole('alert').waitFor();
+      await accessible();
+      await page.goto(`${at}/audit`);
+      await accessible();
+      const send = async (text: string) => {
+        await page.getByLabel(/token/i).fill(text);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+      };
+      await send('wrong');
+      await page.getByRole('alert').waitFor();
+      await accessible();
+      await send(token);
+      await page.waitForURL((url) => url.pathname !== '/login');
+      expect(await me()).toMatchObject({ name: 'operator:dev', mode: 'operator-token' });
     });
   });
 
@@ -137,6 +163,14 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
         httpOnly: true,
         sameSite: 'Lax',
       });
+    });
+
+    it('has a page of its own for who signed out, and says on it that no sign-in was begun', async () => {
+      await page.goto(`${at}/login`);
+      await accessible();
+      await page.goto(`${at}/auth/oidc/callback?code=x&state=x`);
+      await page.getByRole('alert').waitFor();
+      await accessible();
     });
 
     it('signs nobody in whose groups give no role, and says so', async () => {
@@ -211,6 +245,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
       await page.goto(`${at}/audit`);
       await signIn();
       await page.getByRole('alert').waitFor();
+      await accessible();
       expect(await me()).toMatchObject({ error: 'unauthenticated' });
     });
   });

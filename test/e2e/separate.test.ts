@@ -1,254 +1,56 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ServiceDeclaration } from '../../api/plugins/declaration.js';
 import { enrollment, issuedSvid } from '../../contracts/identity.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { findTemporal } from '../../stack/programs/find-program.js';
-import { freePort } from '../../stack/programs/free-port.js';
-import { PROJECT_ROOT } from '../../config/project-root.js';
-import { defaultPort } from '../../stack/process-settings.js';
-import { SERVICES } from '../../stack/services.js';
-import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from '../support/agent.js';
 import { certificateRequest } from '../support/certificate-request.js';
-import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { bareEnvironment, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
-import { eventually, timePasses } from '../support/waiting.js';
+import { gateServices, readCompose } from '../support/compose.js';
+import { CONTAINERS, type RunningProcess, type SeparateStack, startSeparateStack } from '../support/separate-stack.js';
+import { STACK_START_LIMIT_MS } from '../support/stack.js';
+import { faultsOf } from '../linearizability/faults.js';
+import { PROCESSES, separateGate } from '../linearizability/deployments.js';
+import { playRound } from '../linearizability/rounds.js';
+import { hasGo } from '../support/go-program.js';
+import { needs } from '../support/needs.js';
+import { seededRandom } from '../support/random.js';
+import { someOf, timesOf } from '../support/some-of.js';
+import { eventually } from '../support/waiting.js';
 
-/**
- * The services of docker-compose.yml, command and environment as they stand there, as processes of this machine: only addresses, ports and
- * folders are this machine's. A real Postgres, and a real engine behind mutual TLS.
- */
 const compose = readCompose();
-const afterItsNeighbours = ({ neighbours }: Pick<ServiceDeclaration, 'neighbours'>): number =>
-  Math.max(0, ...neighbours.map((neighbour) => 1 + afterItsNeighbours(neighbour)));
-/** Whoever asks another stands behind it. */
-const CONTAINERS: readonly string[] = [
-  'tools',
-  ...SERVICES.toSorted((one, other) => afterItsNeighbours(one) - afterItsNeighbours(other)).map(({ name }) => name),
-];
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | string>;
-  output(): string;
-}
-
-let folder: string;
-let postgres: TestPostgres;
-let engine: TemporalServer;
-let engineDoor: Server;
+const hasChecker = await hasGo();
+let stack: SeparateStack;
 let agent: AgentClient;
 /** A worker that shows the engine its certificate of the data plane. */
-let refused: Running;
-const ports = new Map<string, number>();
-const running = new Map<string, Running>();
-
-/** A port per name of the container network. */
-async function portOf(name: string): Promise<number> {
-  const known = ports.get(name);
-  if (known !== undefined) return known;
-  const port = await freePort();
-  ports.set(name, port);
-  return port;
-}
-
-/** What a container would find, said for this machine. */
-function here(service: ComposeService, text: string): string {
-  const files = filesOf(service);
-  let said = text
-    .replaceAll('/run/gate', join(folder, 'out', files ?? ''))
-    .replace(/^\/app\//, `${PROJECT_ROOT}/`)
-    .replace('0.0.0.0', '127.0.0.1')
-    .replace('--owner=1000:1000', `--owner=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
-    .replace('--database=postgres:5432/gate', `--database=${databaseHere()}`)
-    .replace('=/out', `=${join(folder, 'out')}`)
-    .replace('=/data', `=${join(folder, 'tools')}`)
-    .replace(/^\/state$/, join(folder, 'state'));
-  for (const [name, port] of ports) said = said.replaceAll(name, `localhost:${port}`);
-  return said.replace('--port=9000', `--port=${ports.get('tools:9000')}`);
-}
-
-const databaseHere = (): string => {
-  const { host, pathname, search } = new URL(postgres.url);
-  return `${host}${pathname}${search}`;
-};
-
-/** Its listeners move to the free ports that its neighbours are told. */
-const listensOn: Readonly<Record<string, { variable: string; port: number; health: number }>> = Object.fromEntries(
-  SERVICES.map((service) => {
-    const health = new URL(String(compose.services[service.name]?.environment?.['GATE_HEALTHCHECK_URL'])).port;
-    return [service.name, { variable: service.prefix, port: defaultPort(service) ?? 0, health: Number(health) }];
-  }),
-);
-
-function environmentOf(name: string): NodeJS.ProcessEnv {
-  const service = compose.services[name] as ComposeService;
-  const listener = listensOn[name];
-  const own = Object.fromEntries(
-    Object.entries(service.environment ?? {}).map(([variable, value]) => [variable, here(service, String(value))]),
-  );
-  return {
-    ...bareEnvironment(),
-    ...own,
-    GATE_LOG_LEVEL: 'warn',
-    // The demonstration tools stand elsewhere here than where the shipped data classes them.
-    ...(service.environment?.['GATE_UPSTREAM_URL'] && { GATE_UPSTREAM_NAME: 'demo' }),
-    ...(listener && {
-      ...(listener.port > 0 && { [`${listener.variable}_PORT`]: String(ports.get(`${name}:${listener.port}`)) }),
-      [`${listener.variable}_HEALTH_PORT`]: String(ports.get(`${name}:${listener.health}`)),
-    }),
-  };
-}
-
-function start(name: string, more: NodeJS.ProcessEnv = {}, args: readonly string[] | null = null): Running {
-  const service = compose.services[name] as ComposeService;
-  const [program, ...first] = service.entrypoint ?? ['node', '/app/bin/gate.mjs'];
-  const child = spawn(
-    program === 'node' ? process.execPath : (program as string),
-    [...first, ...(args ?? service.command ?? [])].map((part) => here(service, part)),
-    { cwd: PROJECT_ROOT, env: { ...environmentOf(name), ...more }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const ended = new Promise<number | string>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal ?? 'nothing'));
-  });
-  return { child, ended, output: () => output };
-}
-
-/** A job, or a command of a person: runs to its end. Gives what it printed. */
-async function finish(name: string, more: NodeJS.ProcessEnv = {}, args: readonly string[] | null = null) {
-  const job = start(name, more, args);
-  const code = await job.ended;
-  if (code !== 0) throw new Error(`${name} ended with ${code}: ${job.output()}`);
-  return job.output();
-}
-
-const operator = async <T>(...args: string[]): Promise<T> =>
-  JSON.parse(await finish('operator', {}, [...args, '--json'])) as T;
-
-const tools = async (): Promise<ToolsState> =>
-  (await (await fetch(`http://localhost:${ports.get('tools:9000')}/state`)).json()) as ToolsState;
-
-/** The engine's listener as the containers meet it: mutual TLS, certificates of the engine's CA only. */
-function openEngineDoor(address: string): Promise<Server> {
-  const file = (name: string) => readFileSync(join(folder, 'out', 'temporal', name));
-  const [host, port] = address.split(':') as [string, string];
-  const door = createTlsServer(
-    {
-      ca: file('engine-ca.crt'),
-      cert: file('engine.crt'),
-      key: file('engine.key'),
-      requestCert: true,
-      rejectUnauthorized: true,
-      ALPNProtocols: ['h2'],
-    },
-    (socket) => {
-      const through = connect(Number(port), host);
-      socket.pipe(through).pipe(socket);
-      socket.on('error', () => through.destroy());
-      through.on('error', () => socket.destroy());
-    },
-  );
-  return new Promise((open) => door.listen(ports.get('temporal:7233'), '127.0.0.1', () => open(door)));
-}
+let refused: RunningProcess;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gate-separate-'));
-  postgres = await startPostgres();
-  for (const [name, { port, health }] of Object.entries(listensOn))
-    for (const each of [port, health]) if (each > 0) await portOf(`${name}:${each}`);
-  for (const name of ['tools:9000', 'temporal:7233']) await portOf(name);
-
-  await finish('certificates');
-  // The test's Postgres has no second database for an engine that is not kept there.
-  const roles = readFileSync(join(folder, 'out', 'prepare', 'database-roles'), 'utf8');
-  await finish('prepare-database', {
-    GATE_ADMIN_DATABASE_URL_FILE: '',
-    GATE_ADMIN_DATABASE_URL: postgres.url,
-    GATE_DATABASE_ROLES_FILE: '',
-    GATE_DATABASE_ROLES: roles
-      .split(',')
-      .filter((role) => !role.startsWith('temporal:'))
-      .join(','),
-  });
-  engine = await startTemporal({
-    binary: await findTemporal({ onProgress: () => undefined }),
-    stateDir: join(folder, 'engine'),
-    port: await portOf('engine'),
-    uiPort: null,
-    namespace: 'unused',
-    dbFile: null,
-  });
-  ports.delete('engine');
-  engineDoor = await openEngineDoor(engine.address);
-  await finish('prepare-engine');
-
-  for (const name of CONTAINERS) running.set(name, start(name));
-  const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = environmentOf('worker');
-  refused = start('worker', {
+  stack = await startSeparateStack();
+  const { GATE_TLS_CERT_FILE, GATE_TLS_KEY_FILE } = stack.environmentOf('worker');
+  refused = stack.start('worker', {
     GATE_TEMPORAL_TLS_CERT_FILE: GATE_TLS_CERT_FILE,
     GATE_TEMPORAL_TLS_KEY_FILE: GATE_TLS_KEY_FILE,
     GATE_WORKER_HEALTH_PORT: '0',
   });
-  const view = join(folder, 'out', 'operator', 'dev.json');
-  const said = here(compose.services['operator'] as ComposeService, readFileSync(view, 'utf8'));
-  rmSync(view);
-  writeFileSync(view, said);
-  const pem = (name: string) => readFileSync(join(folder, 'out', 'operator', name), 'utf8');
-  agent = createAgentClient(`https://localhost:${ports.get('proxy:8443')}`, {
-    ca: pem('ca.crt'),
-    cert: pem('support-bot.crt'),
-    key: pem('support-bot.key'),
+  agent = createAgentClient(`https://localhost:${stack.port('proxy:8443')}`, {
+    ca: stack.file('operator', 'ca.crt'),
+    cert: stack.file('operator', 'support-bot.crt'),
+    key: stack.file('operator', 'support-bot.key'),
   });
-  await Promise.all(Object.keys(listensOn).map((name) => ready(name)));
 }, STACK_START_LIMIT_MS);
-
-/** Waits for 200 on /readyz; a process that ended meanwhile says why. */
-async function ready(name: string): Promise<void> {
-  const process_ = running.get(name) as Running;
-  const address = `http://localhost:${ports.get(`${name}:${listensOn[name]?.health}`)}/readyz`;
-  let last = 'no answer';
-  const deadline = Date.now() + 120_000;
-  for (;;) {
-    if (process_.child.exitCode !== null) throw new Error(`${name} ended: ${process_.output()}`);
-    try {
-      const reply = await fetch(address);
-      last = await reply.text();
-      if (reply.status === 200) return;
-    } catch {
-      // It does not listen yet.
-    }
-    if (Date.now() > deadline) throw new Error(`${name} is not ready: ${last}\n${process_.output()}`);
-    await timePasses(100, 'until the next look');
-  }
-}
 
 afterAll(async () => {
   await agent?.close();
-  for (const { child, ended } of [refused, ...running.values()].filter(Boolean).reverse())
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await ended;
-    }
-  engineDoor?.close();
-  await engine?.stop();
-  await postgres?.stop();
-  await rm(folder, { recursive: true, force: true });
+  if (refused?.child.exitCode === null) refused.child.kill('SIGKILL');
+  await refused?.ended;
+  await stack?.stop();
 }, 60_000);
+
+const operator = <T>(...args: string[]): Promise<T> => stack.operator<T>(...args);
+const tools = () => stack.tools();
 
 describe('docker-compose.yml, its services as separate processes', () => {
   it('runs every Gate service that stands in the file', () => {
@@ -320,15 +122,8 @@ describe('docker-compose.yml, its services as separate processes', () => {
   }, 30_000);
 
   describe('while a neighbour is away', () => {
-    const stopped = async (name: string): Promise<void> => {
-      const { child, ended } = running.get(name) as Running;
-      child.kill('SIGKILL');
-      await ended;
-    };
-    const back = async (name: string): Promise<void> => {
-      running.set(name, start(name));
-      await ready(name);
-    };
+    const stopped = (name: string) => stack.killed(name);
+    const back = (name: string) => stack.back(name);
     const transfer = { from: 'operating', to: 'payroll', amount: 26 };
 
     it.each([
@@ -400,7 +195,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
 
     it('without a worker the proxy is not ready while calls wait, and ready again once one polls', async () => {
       const worker = async (): Promise<string> => {
-        const probe = await fetch(`http://localhost:${ports.get(`proxy:${listensOn['proxy']?.health}`)}/readyz`);
+        const probe = await fetch(`http://localhost:${stack.healthPort('proxy')}/readyz`);
         const { checks, details } = (await probe.json()) as Record<'checks' | 'details', Record<string, string>>;
         return `${probe.status} ${checks['worker']} ${details['worker'] ?? ''}`;
       };
@@ -448,7 +243,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
       const lost = await agent.call('list_files');
       expect([lost.status, lost.body]).toMatchObject([502, { error: 'upstream_unreachable', layer: 'upstream' }]);
       expect(lost.text).not.toMatch(/localhost|127\.0\.0\.1|https?:/);
-      running.set('tools', start('tools'));
+      stack.running.set('tools', stack.start('tools'));
       await eventually('the tools answer', async () => {
         const reply = await agent.call('list_files');
         return reply.status === 200;
@@ -462,7 +257,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
     /** So that the test sees the end of each. */
     const SOON_OVER = { GATE_IDENTITY_REVOCATION_SECS: '10', GATE_IDENTITY_SUPERSEDED_SECS: '5' };
     const second = ['proxy-2:8443', 'proxy-2:8080'] as const;
-    const file = (container: string, name: string) => readFileSync(join(folder, 'out', container, name), 'utf8');
+    const file = (container: string, name: string) => stack.file(container, name);
     const ca = () => file('operator', 'ca.crt');
     const opened: Http[] = [];
     const at = <Client extends Http>(client: Client): Client => {
@@ -471,7 +266,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
     };
     const askIdentity = async (path: string, body: JsonObject, token: string, credential = {}) => {
       const reply = await at(
-        createHttp(`https://localhost:${ports.get('identity:8086')}`, { ca: ca(), ...credential }),
+        createHttp(`https://localhost:${stack.port('identity:8086')}`, { ca: ca(), ...credential }),
       ).request('POST', path, { headers: { authorization: `Bearer ${token}` }, body });
       return { status: reply.status, body: reply.body };
     };
@@ -493,7 +288,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
       return { id, agentId, clients, credential: { cert, key: keyPem } };
     }
     const atBoth = (credential: { readonly cert: string; readonly key: string }) =>
-      [ports.get('proxy:8443'), ports.get(second[0])].map((port) =>
+      [stack.port('proxy:8443'), stack.port(second[0])].map((port) =>
         at(createAgentClient(`https://localhost:${port}`, { ca: ca(), ...credential })),
       );
     const errors = (clients: readonly AgentClient[]) =>
@@ -511,28 +306,26 @@ describe('docker-compose.yml, its services as separate processes', () => {
     const bothSay = (clients: readonly AgentClient[], what: string | number) =>
       eventually(`both proxies say ${what}`, async () => (await errors(clients)).every((said) => said === what));
     const identityEnds = async () => {
-      const { child, ended } = running.get('identity') as Running;
-      child.kill('SIGKILL');
-      await ended;
+      await stack.killed('identity');
     };
 
     beforeAll(async () => {
-      for (const name of second) await portOf(name);
-      running.set(
+      for (const name of second) await stack.portOf(name);
+      stack.running.set(
         'proxy-2',
-        start('proxy', {
-          GATE_PROXY_PORT: String(ports.get(second[0])),
-          GATE_PROXY_HEALTH_PORT: String(ports.get(second[1])),
+        stack.start('proxy', {
+          GATE_PROXY_PORT: String(stack.port(second[0])),
+          GATE_PROXY_HEALTH_PORT: String(stack.port(second[1])),
         }),
       );
       await identityEnds();
-      running.set('identity', start('identity', SOON_OVER));
-      await ready('identity');
+      stack.running.set('identity', stack.start('identity', SOON_OVER));
+      await stack.ready('identity');
     }, 90_000);
     afterAll(async () => {
       await Promise.all(opened.map((client) => client.close()));
-      const { child, ended } = running.get('proxy-2') as Running;
-      running.delete('proxy-2');
+      const { child, ended } = stack.running.get('proxy-2') as RunningProcess;
+      stack.running.delete('proxy-2');
       child.kill('SIGKILL');
       await ended;
     });
@@ -555,7 +348,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
         ({ status }) => status,
         () => 'no answer',
       );
-      const database = new pg.Client({ connectionString: postgres.url });
+      const database = new pg.Client({ connectionString: stack.postgres.url });
       await database.connect();
       await eventually('it is stored', async () => {
         const { rows } = await database.query('select revoked_ms from gate_identity.identity_svids where id = $1', [
@@ -567,7 +360,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
       await database.end();
       // It may have been heard of just before.
       expect([200, 'no answer']).toContain(await lost);
-      running.set('identity', start('identity', SOON_OVER));
+      stack.running.set('identity', stack.start('identity', SOON_OVER));
       await bothSay(clients, '401 certificate_revoked');
     }, 90_000);
 
@@ -607,8 +400,8 @@ describe('docker-compose.yml, its services as separate processes', () => {
       await identityEnds();
       const first = await lost;
       if (first.status !== 200) expect([first.status, first.body['error']]).toEqual([503, 'ca_unavailable']);
-      running.set('identity', start('identity', { ...SOON_OVER, GATE_IDENTITY_SUPERSEDED_SECS: '60' }));
-      await ready('identity');
+      stack.running.set('identity', stack.start('identity', { ...SOON_OVER, GATE_IDENTITY_SUPERSEDED_SECS: '60' }));
+      await stack.ready('identity');
       // Until a proxy has heard identity again it may let nobody in; nothing is asked of identity then.
       const again = await eventually('identity is heard', async () => {
         const reply = await renew(pem);
@@ -627,18 +420,38 @@ describe('docker-compose.yml, its services as separate processes', () => {
       await identityEnds();
       expect(await errors(clients)).toEqual([200, 200]);
       await bothSay(clients, '503 control_state_unavailable');
-      const probe = await fetch(`http://localhost:${ports.get(second[1])}/readyz`);
+      const probe = await fetch(`http://localhost:${stack.port(second[1])}/readyz`);
       expect([probe.status, ((await probe.json()) as { checks: JsonObject }).checks['revocations']]).toEqual([
         503,
         'failed',
       ]);
-      running.set('identity', start('identity'));
+      stack.running.set('identity', stack.start('identity'));
       await bothSay(clients, 200);
     }, 120_000);
   });
 
+  describe('reviews that many people decide at once', () => {
+    const REVIEWS = timesOf(33, 100);
+    const some = someOf('processes that are killed alone', PROCESSES, 2);
+    // Two of them in one round; where all of them are tried each has a round of its own.
+    const rounds = some.length === PROCESSES.length ? some.map((name) => [name]) : [some];
+
+    (hasChecker ? it : it.skip).each(rounds.map((kill) => [kill.join(', then of the '), kill] as const))(
+      `each have one end, whoever asks: ${REVIEWS} of them, kill -9 of the %s alone in between${needs('go', hasChecker)}`,
+      async (_, kill) => {
+        const random = seededRandom('reviews that many people decide at once');
+        const deployment = separateGate({ stack, kill, random });
+        const { ended, gate } = await playRound({ deployment, reviews: REVIEWS, random });
+        expect(await faultsOf(ended, await stack.tools())).toEqual([]);
+        expect(await gate.verify()).toMatchObject({ valid: true });
+        await gate.down();
+      },
+      600_000,
+    );
+  });
+
   it('stops tidily on SIGTERM: the proxy refuses and drains, and every process ends with 0', async () => {
-    const proxy = running.get('proxy') as Running;
+    const proxy = stack.running.get('proxy') as RunningProcess;
     const slow = agent.call('slow_task', { seconds: 5 });
     await eventually('the slow tool runs', async () => (await tools()).counts['slow_task'] === 1);
     proxy.child.kill('SIGTERM');
@@ -646,7 +459,7 @@ describe('docker-compose.yml, its services as separate processes', () => {
     expect(await proxy.ended).toBe(0);
     await expect(agent.call('list_files')).rejects.toThrow();
     for (const name of [...CONTAINERS].reverse()) {
-      const { child, ended } = running.get(name) as Running;
+      const { child, ended } = stack.running.get(name) as RunningProcess;
       child.kill('SIGTERM');
       expect([name, await ended]).toEqual([name, 0]);
     }

@@ -11,10 +11,11 @@ import { issuedSvid } from '../../contracts/identity.js';
 import {
   DEVELOPMENT_TENANT,
   type DevelopmentSecrets,
-  type DevPki,
-  ensureDevelopmentPki,
   ensureDevelopmentSecrets,
+  issueBootstraps,
 } from '../../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../support/service-certificates.js';
+import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { certificateRequest } from '../support/certificate-request.js';
@@ -27,15 +28,23 @@ const AGENTS = 8;
 const START_LIMIT_MS = 120_000;
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 let secrets: DevelopmentSecrets;
 let port: number;
 let child: ChildProcess;
 let fetch: ReturnType<typeof createMtlsFetch>;
 
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
-const ask = async (method: 'GET' | 'POST', path: string, body?: object, token?: string): Promise<Answer> => {
-  const reply = await fetch(`https://localhost:${port}${path}`, {
+const ask = (method: 'GET' | 'POST', path: string, body?: object, token?: string): Promise<Answer> =>
+  asked(fetch, method, path, body, token);
+const asked = async (
+  as: typeof fetch,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+  token?: string,
+): Promise<Answer> => {
+  const reply = await as(`https://localhost:${port}${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     ...(body && { body: JSON.stringify(body) }),
@@ -75,7 +84,7 @@ async function kill(): Promise<void> {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-identity-killed-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: 'gate.local' });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
   secrets = await ensureDevelopmentSecrets({ stateDir: folder });
   port = await freePort();
   const { cert, key } = pki.services.console;
@@ -149,6 +158,78 @@ describe('identity, killed while it issues', () => {
         database.close();
         expect(new Set(stored.map(({ agent_id: id }) => id)).size).toBe(stored.length);
         expect(stored.map(({ cert_pem: pem }) => pem)).toEqual(certificates);
+      }
+    },
+    ROUNDS * START_LIMIT_MS,
+  );
+
+  it(
+    'gives a service one certificate for its bootstrap certificate, the same to who asks again, and lets it ask anew where none came',
+    async () => {
+      const random = seededRandom('identity is killed while services ask');
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const names = Array.from({ length: AGENTS }, (_, at) => `brain-${round}-${at}`);
+        const first = await issueBootstraps(
+          pki,
+          names.map((name) => ({ name, service: 'brain' })),
+        );
+        const askers = names.map((name) => {
+          const leaf = first[name] as { readonly cert: string; readonly key: string };
+          return createMtlsFetch({
+            ca: pki.ca,
+            cert: leaf.cert,
+            key: leaf.key,
+            expectedServerSpiffe: 'spiffe://gate.local/service/identity',
+            timeoutMs: 60_000,
+            connectTimeoutMs: 30_000,
+          });
+        });
+        const newBody = async () => ({ request_id: uuidV7(), csr_pem: (await certificateRequest()).pem });
+        const bodies = await Promise.all(names.map(newBody));
+        const askAs = (at: number, body: object): Promise<Answer> => {
+          const asker = askers[at] as (typeof askers)[number];
+          return asked(asker, 'POST', '/workload-svid', body);
+        };
+        let answers = 0;
+        const heardFirst = bodies.map((body, at) =>
+          askAs(at, body).then(
+            (answer) => {
+              answers += 1;
+              return answer;
+            },
+            () => null,
+          ),
+        );
+        const enough = Math.floor(random.next() * (AGENTS - 1));
+        await eventually('some are answered', () => answers >= enough);
+        await kill();
+        const heard = await Promise.all(heardFirst);
+        await start();
+        const again = await Promise.all(bodies.map((body, at) => askAs(at, body)));
+        for (const [at, answer] of again.entries()) {
+          const before = heard[at];
+          if (answer.status === 200) {
+            if (before) expect(answer.body).toEqual(before.body);
+            const more = await askAs(at, await newBody());
+            expect([more.status, more.body['error']]).toEqual([409, 'issuance_conflict']);
+          } else {
+            expect([answer.status, answer.body['error'], before ?? null]).toEqual([409, 'issuance_conflict', null]);
+            expect((await askAs(at, await newBody())).status).toBe(200);
+          }
+        }
+        await Promise.all(askers.map((asker) => asker.close()));
+        const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+        const stored = database
+          .prepare("select workload, svid_id from identity_workload_svids where state = 'issued' and workload like ?")
+          .all(`brain-${round}-%`) as { workload: string; svid_id: string }[];
+        const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
+        database.close();
+        expect(stored.map(({ workload }) => workload).toSorted()).toEqual(names.toSorted());
+        const told = rows.map(
+          ({ content }) =>
+            (JSON.parse(content) as { policy_decision: { issued_id?: string } }).policy_decision.issued_id,
+        );
+        for (const { svid_id: id } of stored) expect(told.filter((one) => one === id)).toHaveLength(1);
       }
     },
     ROUNDS * START_LIMIT_MS,

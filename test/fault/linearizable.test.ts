@@ -6,7 +6,8 @@ import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server
 import { checkHistories } from '../linearizability/checker.js';
 import { faultsOf } from '../linearizability/faults.js';
 import type { History, Operation } from '../linearizability/history.js';
-import { KILLS, playRound } from '../linearizability/rounds.js';
+import { KILLS, wholeGate } from '../linearizability/deployments.js';
+import { playRound } from '../linearizability/rounds.js';
 import { hasGo } from '../support/go-program.js';
 import { needs } from '../support/needs.js';
 import { seededRandom } from '../support/random.js';
@@ -75,7 +76,26 @@ describe('the model that histories of reviews are checked against', () => {
       possible.push(
         history('a link, then a decision', link('pending', 1), by('ana', 'deny', 'denied', 3, 4), link('ended', 5)),
       );
+      // Who hung up looks where his link leads, and what he is told then fits to what he sent.
+      const again: Made = {
+        from: 6,
+        to: 7,
+        input: { kind: 'deny', subject: 'ana', request: 'ana-again', required: 1 },
+        output: { known: true, refused: 'already_decided' },
+      };
+      const unheard = by('ana', 'deny', null, 1, null);
+      possible.push(
+        history('a lost answer, and it happened', unheard, link('ended', 3), again),
+        history('a lost answer, and it happened later', unheard, link('pending', 3), again),
+      );
       const impossible = [
+        history(
+          'a lost answer, and another end after the first',
+          unheard,
+          link('ended', 3),
+          by('ben', 'approve', 'approved', 5, 6),
+        ),
+        history('a lost answer to nothing', link('pending', 1), again),
         history('a link to what is over', by('ana', 'deny', 'denied', 1, 2), link('pending', 3)),
         history('a link that is over too early', link('ended', 1), by('ana', 'deny', 'denied', 3, 4)),
         history('counted after the end', by('ben', 'deny', 'denied', 1, 2, 2), counted('ana', 3, 4)),
@@ -121,19 +141,18 @@ describe('reviews that many people decide at once', () => {
     ),
     async () => {
       const random = seededRandom('reviews that many people decide at once');
-      const stateDir = join(folder, 'state');
-      const { ended, gate } = await playRound({
-        stateDir,
+      const deployment = wholeGate({
+        stateDir: join(folder, 'state'),
         toolsUrl: tools.url,
-        reviews: REVIEWS,
         kill: random.pick(KILLS),
-        random,
       });
+      const { ended, gate, ways } = await playRound({ deployment, reviews: REVIEWS, random });
       expect(await faultsOf(ended, tools.state())).toEqual([]);
       // The round says something: it had each of these.
       for (const status of ['approved', 'denied', 'expired']) expect(ended.map((one) => one.status)).toContain(status);
+      expect([...ways].toSorted()).toEqual(['bulk', 'chat', 'hung up', 'link', 'redeemed', 'token']);
       expect(await gate.verify()).toMatchObject({ valid: true });
-      await gate.stop();
+      await gate.down();
     },
     STACK_START_LIMIT_MS,
   );

@@ -1,4 +1,3 @@
-import type { DemoUpstream } from '../../demo/upstream/server.js';
 import { checkHistories } from './checker.js';
 import { linesOf } from './history.js';
 import type { Ended } from './rounds.js';
@@ -6,7 +5,7 @@ import type { Ended } from './rounds.js';
 /** What is wrong with reviews that are over: a history that no order explains, or a tool that ran without its approval or twice. */
 export async function faultsOf(
   ended: readonly Ended[],
-  { effects }: ReturnType<DemoUpstream['state']>,
+  { effects }: { readonly effects: readonly { readonly arguments: Readonly<Record<string, unknown>> }[] },
 ): Promise<unknown[]> {
   const verdicts = await checkHistories(ended.map(({ history }) => history));
   return ended.flatMap(({ history, memo, correlationId, status }) => {

@@ -3,30 +3,21 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { type PendingRequest, MODIFICATION_CONTRACT } from '../../contracts/review.js';
 import { errorText } from '../../domain/errors.js';
 import { deadlineOf } from '../../domain/review/transitions.js';
 import { createHttp, type Http, type Reply } from '../support/agent.js';
-import { startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
+import { type AtConsole, atConsole } from './console.js';
+import type { Deployment, Up } from './deployments.js';
 import type { History, Operation } from './history.js';
 
-export type Killed = 'host' | 'engine';
-/** Each way to lose processes of Gate. */
-export const KILLS: readonly (readonly Killed[])[] = [['host', 'engine'], ['host'], ['engine']];
-
 export interface RoundOptions {
-  /** A folder that outlives the kills. */
-  readonly stateDir: string;
-  /** The demonstration tools, which outlive them too. */
-  readonly toolsUrl: string;
+  readonly deployment: Deployment;
   /** Reviews of this round. */
   readonly reviews: number;
-  /** What gets a kill -9 in the middle: the process that hosts every service, the engine, or both. */
-  readonly kill: readonly Killed[];
   readonly random: { next(): number; pick<T>(from: readonly T[]): T };
 }
 
@@ -43,10 +34,19 @@ const SPREAD_MS = 400;
 const TOGETHER = 16;
 /** What somebody saw in an answer is the operation of a client of its own. */
 const SEEN = 100;
+/** Who is at the console, and what somebody else's press did to this review, too. */
+const AT_CONSOLE = 300;
+/** Calls that one press at the console decides at most. */
+const MOST_AT_ONCE = 3;
+/** How soon somebody is gone who does not wait for the answer to a press. */
+const HUNG_UP_MS = 80;
+/** Of those who follow a link, how many do not wait. */
+const IMPATIENT = 0.5;
 
 interface Review {
   readonly id: string;
   readonly correlationId: string;
+  readonly digest: string;
   /** Names the call at the tools. */
   readonly memo: string;
   /** How many people it needs. */
@@ -54,8 +54,11 @@ interface Review {
   readonly operations: Operation[];
 }
 interface Asked {
-  /** `link`: a decision link that the same person made, and that is looked up before it is followed. */
-  readonly via: 'token' | 'chat' | 'link';
+  /**
+   * `link`: a decision link that the same person made, and that is looked up before it is followed. `redeemed`: such a link, followed at the
+   * console. `bulk`: with others, by one press at the console.
+   */
+  readonly via: 'token' | 'chat' | 'link' | 'redeemed' | 'bulk';
   readonly kind: Operation['input']['kind'];
   readonly person: Person;
   readonly request: string;
@@ -70,44 +73,48 @@ export interface Ended {
   readonly approvals: readonly string[];
 }
 
+export interface Round {
+  readonly ended: readonly Ended[];
+  readonly gate: Up;
+  /** Ways to decide in which somebody was answered, and `hung up` where somebody did not wait. */
+  readonly ways: ReadonlySet<Asked['via'] | 'hung up'>;
+}
+
 const now = (): number => Number(process.hrtime.bigint());
 
 /** Parks calls, lets people decide all of them at once in every way there is, kills what it is told in the middle, and waits until all are over. */
-export async function playRound({
-  stateDir,
-  toolsUrl,
-  reviews,
-  kill,
-  random,
-}: RoundOptions): Promise<{ readonly ended: readonly Ended[]; readonly gate: TestStack }> {
-  let gate: TestStack;
+export async function playRound({ deployment, reviews, random }: RoundOptions): Promise<Round> {
+  let gate: Up;
   let http: Http;
+  let console_: Readonly<Record<Person, AtConsole>>;
+  const ways = new Set<Asked['via'] | 'hung up'>();
   const slackAnswers = await openSlackAnswers();
   const up = async (people: number) => {
-    gate = await startStack({
-      stateDir,
-      env: {
-        GATE_UPSTREAM_URL: toolsUrl,
-        GATE_UPSTREAM_NAME: 'demo',
-        GATE_VELOCITY_LIMIT: '0',
-        GATE_REVIEW_MAX_PARKED_CALLS: String(reviews),
-        GATE_HIL_QUORUM_RISKY: String(people),
-        GATE_REVIEW_TTL_AUTO_SECS: String(TTL_SECS),
-        GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
-        GATE_REVIEW_TTL_STRICT_SECS: String(TTL_SECS),
-        GATE_HIL_SLACK_SIGNING_SECRET: SLACK_SECRET,
-        GATE_HIL_SLACK_API_URL: slackAnswers.url,
-      },
+    gate = await deployment.up({
+      GATE_VELOCITY_LIMIT: '0',
+      GATE_REVIEW_MAX_PARKED_CALLS: String(reviews),
+      GATE_HIL_QUORUM_RISKY: String(people),
+      GATE_REVIEW_TTL_AUTO_SECS: String(TTL_SECS),
+      GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
+      GATE_REVIEW_TTL_STRICT_SECS: String(TTL_SECS),
+      GATE_HIL_SLACK_SIGNING_SECRET: SLACK_SECRET,
+      GATE_HIL_SLACK_API_URL: slackAnswers.url,
     });
-    const { hil, proxy, console_workload: console_ } = gate.development;
+    const { hil, proxy, console_workload: workload } = gate.development;
+    const ca = readFileSync(proxy.ca, 'utf8');
     http = createHttp(hil.url, {
-      ca: readFileSync(proxy.ca, 'utf8'),
-      cert: readFileSync(console_.cert, 'utf8'),
-      key: readFileSync(console_.key, 'utf8'),
+      ca,
+      cert: readFileSync(workload.cert, 'utf8'),
+      key: readFileSync(workload.key, 'utf8'),
     });
+    const [dev, second] = await Promise.all(PEOPLE.map((person) => atConsole(gate.development, ca, tokenOf(person))));
+    console_ = { 'operator:dev': dev as AtConsole, 'operator:second': second as AtConsole };
     const linked = { oidc_sub: 'dev', slack_user_id: CHAT_USER };
     const reply = await ask('POST', '/identities/upsert', 'operator:dev', randomUUID(), linked);
     if (reply.status !== 200) throw new Error(`the chat account could not be linked: ${reply.text}`);
+  };
+  const closed = async () => {
+    await Promise.all([http, ...Object.values(console_)].map((one) => one.close()));
   };
   const tokenOf = (person: Person): string =>
     person === 'operator:dev' ? gate.development.operator_token : String(gate.development.other_operators?.['second']);
@@ -164,16 +171,26 @@ export async function playRound({
 
   /** One operation, written down with its answer. True where the answer says nothing of what happened. */
   async function operate(review: Review, asked: Asked, client: number): Promise<boolean> {
-    const { kind, person, request, value } = asked;
-    const { required } = review;
-    const input = { kind, subject: person, request, required, ...(value !== undefined && { value }) };
     const call = now();
     const reply = await send(review, asked).catch(() => null);
-    const output = reply && outputOf(reply, asked);
+    return answered(review, asked, client, call, reply && outputOf(reply, asked));
+  }
+
+  /** Writes down what was asked at `call` and is answered now. True where the answer says nothing of what happened. */
+  function answered(
+    review: Review,
+    { via, kind, person, request, value }: Asked,
+    client: number,
+    call: number,
+    output: Operation['output'] | null,
+  ): boolean {
+    const { required } = review;
+    const input = { kind, subject: person, request, required, ...(value !== undefined && { value }) };
     if (output === null) {
       review.operations.push({ client, call, return: null, input, output: { known: false } });
       return true;
     }
+    ways.add(via);
     const ended = now();
     const push = (more: number, of: Operation['input'], said: Operation['output']) =>
       review.operations.push({ client: client + more, call, return: ended, input: of, output: said });
@@ -195,12 +212,17 @@ export async function playRound({
    * A link to the decision, looked up as the page behind it does: what the look said is the operation of a client of its own. A link that
    * was not made, because the review is over or nobody answered, leads nowhere.
    */
-  async function follow(review: Review, { kind, person }: Asked, client: number): Promise<void> {
+  async function follow(review: Review, { kind, person }: Asked, client: number): Promise<string | null> {
     const made = await ask('GET', `/pending/${review.id}/decision-link?action=${kind}`, person, randomUUID()).catch(
       () => null,
     );
-    if (made?.status !== 200) return;
+    if (made?.status !== 200) return null;
     const { token } = made.body as { token: string };
+    await look(token, review, person, client);
+    return token;
+  }
+
+  async function look(token: string, review: Review, person: Person, client: number): Promise<void> {
     const call = now();
     const looked = await ask('POST', '/decision-link/verify', person, randomUUID(), { token }).catch(() => null);
     if (looked?.status !== 200) return;
@@ -216,6 +238,46 @@ export async function playRound({
       input: { kind: 'link', required },
       output,
     });
+  }
+
+  /**
+   * A link, followed at the console by somebody who may be gone before the answer: then what came of it is lost, and he looks where the link leads
+   * now and follows it once more, which is another decision.
+   */
+  async function redeem(review: Review, asked: Asked & { kind: 'approve' | 'deny' }, client: number): Promise<void> {
+    const token = await follow(review, asked, client);
+    for (let again = 0; token !== null && again < 3; again += 1) {
+      const page = await console_[asked.person].redeem(token, review.id);
+      if (page === null) return;
+      const patience = new AbortController();
+      const gone = random.next() < IMPATIENT ? setTimeout(() => patience.abort(), random.next() * HUNG_UP_MS) : null;
+      const call = now();
+      const output = await page.press(asked.kind, review.required, patience.signal);
+      if (gone !== null) clearTimeout(gone);
+      if (!answered(review, { ...asked, request: page.request }, client, call, output)) return;
+      if (patience.signal.aborted) ways.add('hung up');
+      await look(token, review, asked.person, client);
+    }
+  }
+
+  /** One press for this review and some of the others. Those that nobody answered for are pressed again, as the page offers it. */
+  async function decideMany(
+    review: Review,
+    { via, kind, person }: Asked & { kind: 'approve' | 'deny' },
+    client: number,
+    among: readonly Review[],
+  ): Promise<void> {
+    const others = Array.from({ length: Math.floor(random.next() * MOST_AT_ONCE) }, () => random.pick(among));
+    let left = [...new Set([review, ...others])].map((one) => ({ one, request: randomUUID() }));
+    for (let again = 0; left.length > 0 && again < 3; again += 1) {
+      const call = now();
+      const ticked = left.map(({ one: { id, digest }, request }) => ({ id, digest, request }));
+      const came = await console_[person].decideMany(kind, ticked);
+      left = left.filter(({ one, request }) =>
+        answered(one, { via, kind, person, request }, AT_CONSOLE + client, call, came.get(one.id) ?? null),
+      );
+      if (left.length > 0) await timePasses(250, 'until it is tried again');
+    }
   }
 
   const anything = ({ required }: Review): Asked => {
@@ -235,19 +297,26 @@ export async function playRound({
     ] as const);
     if (kind === 'approve' || kind === 'deny') {
       const way = random.next();
-      if (way < 0.25) return { via: 'chat', kind, person: 'operator:dev', request: `click-${request}` };
-      if (way < 0.5) return { via: 'link', kind, person, request };
+      if (way < 0.2) return { via: 'chat', kind, person: 'operator:dev', request: `click-${request}` };
+      if (way < 0.35) return { via: 'link', kind, person, request };
+      if (way < 0.55) return { via: 'redeemed', kind, person, request };
+      if (way < 0.75) return { via: 'bulk', kind, person, request };
     }
     const value = kind === 'assign' || kind === 'incident' ? { value: request.slice(0, 8) } : {};
     return { via: 'token', kind, person, request, ...value };
   };
 
   /** Everybody at once. Those who heard nothing say it again, under the same request id, as the answer 503 asks them to. */
-  async function decideTogether(review: Review, count: number): Promise<void> {
+  async function decideTogether(review: Review, count: number, among: readonly Review[]): Promise<void> {
     await Promise.all(
       Array.from({ length: count }, async (_, client) => {
         const asked = anything(review);
         await timePasses(random.next() * SPREAD_MS, 'people do not click in one moment');
+        const { kind } = asked;
+        if (kind === 'approve' || kind === 'deny') {
+          if (asked.via === 'redeemed') return redeem(review, { ...asked, kind }, client);
+          if (asked.via === 'bulk') return decideMany(review, { ...asked, kind }, client, among);
+        }
         if (asked.via === 'link') await follow(review, asked, client);
         for (let again = 0; again < 3 && (await operate(review, asked, client)); again += 1) {
           if (asked.via === 'chat') return;
@@ -260,38 +329,49 @@ export async function playRound({
   const park = async (count: number): Promise<Review[]> => {
     const agent = await gate.agent();
     const memos = Array.from({ length: count }, () => randomUUID());
-    return inTurns(memos, TOGETHER, async (memo): Promise<Review> => {
+    const made = await inTurns(memos, TOGETHER, async (memo): Promise<Review | null> => {
       const to = `vendor-${memo}`;
-      // As the answer 503 of a busy engine asks: again, under the same id.
-      const callId = randomUUID();
+      // As the answer 503 of a busy engine asks, and where nobody answered: again, under the same id.
+      let callId = randomUUID();
       let last: Reply | null = null;
       const call = { from: 'operating', to, amount: 1 };
       const reply = await eventually(`${memo} is answered`, async () => {
-        last = await agent.call('wire_transfer', call, { idempotencyId: callId });
-        return last.status !== 503 && last;
+        last = await agent.call('wire_transfer', call, { idempotencyId: callId }).catch(() => null);
+        if (last?.status !== 503) return last;
+        // Closed before anything was done: it is that for good, and a call of its own is another one.
+        if (last.body['error'] === 'call_abandoned') callId = randomUUID();
+        return null;
       }).catch((error: unknown) => {
         throw new Error(`${errorText(error)}: ${last?.status} ${last?.text}\n${gate.output()}`);
       });
+      // Parked by a request that was answered 503, and over before the next one: nobody could decide it.
+      if (reply.status === 403 && reply.body['error'] === 'review_expired') return null;
       if (reply.status !== 202) throw new Error(`not parked: ${reply.status} ${reply.text}`);
-      const row = await gate.operator.rowOf(reply.correlationId);
+      const row = await eventually(`the review of ${memo}`, async () => {
+        const at = `/pending/by-correlation/${reply.correlationId}`;
+        const found = await ask('GET', at, 'operator:dev', randomUUID()).catch(() => null);
+        return found?.status === 200 && (JSON.parse(found.text) as PendingRequest);
+      });
       const required = row.required_approvers ?? 1;
       const due = now() + (deadlineOf(row) - Date.now()) * 1e6 - 100e6;
       const expires = { client: OPERATIONS, call: due, return: null, input: { kind: 'expire', required } } as const;
       return {
         id: row.id,
         correlationId: reply.correlationId,
+        digest: row.original_payload_digest ?? '',
         memo: to,
         required,
         operations: [{ ...expires, output: { known: false } }],
       };
     });
+    return made.filter((review) => review !== null);
   };
   // A part of them is left for the deadline.
   let begun = 0;
   const decided = (some: readonly Review[]) =>
     inTurns(some, TOGETHER, (review) => {
       begun += 1;
-      return decideTogether(review, Math.floor(random.next() * OPERATIONS));
+      return decideTogether(review, Math.floor(random.next() * OPERATIONS), some);
     });
 
   // What a call needs is what holds when it is parked: the first half needs one number of people, the second half the other.
@@ -299,17 +379,15 @@ export async function playRound({
   await up(first);
   const parked = await park(Math.ceil(reviews / 2));
   const deciding = decided(parked);
-  if (kill.length > 0) {
-    // However many reviews a round has, and however fast the machine is: while some of them are being decided.
-    const most = 1 + Math.floor(random.next() * (parked.length - 1));
-    await eventually('reviews are being decided', () => begun >= most);
-    await timePasses(random.next() * SPREAD_MS, 'the kill comes at any moment');
-    await killed(kill, gate!);
-  }
-  // Without its engine the host goes on, and starts another.
-  if (!kill.includes('host')) await deciding;
-  await http!.close();
-  await gate!.stop();
+  // However many reviews a round has, and however fast the machine is: while some of them are being decided.
+  const most = 1 + Math.floor(random.next() * (parked.length - 1));
+  await eventually('reviews are being decided', () => begun >= most);
+  await timePasses(random.next() * SPREAD_MS, 'the kill comes at any moment');
+  await gate!.lose();
+  // What outlives it is asked on; the others find out that nobody answers.
+  if (deployment.outlives) await deciding;
+  await closed();
+  await gate!.down();
   await up(second);
   await deciding;
   await decided(parked.filter(() => random.next() < 0.3));
@@ -341,9 +419,9 @@ export async function playRound({
       approvals: output.approvals,
     };
   });
-  await http!.close();
+  await closed();
   await slackAnswers.close();
-  return { ended, gate: gate! };
+  return { ended, gate: gate!, ways };
 }
 
 const shownOf = (row: PendingRequest) => ({
@@ -402,16 +480,6 @@ async function openSlackAnswers() {
       await once(server, 'close');
     },
   };
-}
-
-async function killed(what: readonly Killed[], gate: TestStack): Promise<void> {
-  const file = readFileSync(join(gate.stateDir, 'run', 'temporal.pid'), 'utf8');
-  const engine = file.startsWith('{') ? (JSON.parse(file) as { pid: number }).pid : Number(file);
-  const ended = new Promise((resolve) => gate.process.once('exit', resolve));
-  if (what.includes('engine')) process.kill(engine, 'SIGKILL');
-  if (!what.includes('host')) return;
-  gate.process.kill('SIGKILL');
-  await ended;
 }
 
 async function inTurns<Item, Made>(

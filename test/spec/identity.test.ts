@@ -10,10 +10,9 @@ import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identi
 import {
   DEVELOPMENT_TENANT,
   type DevelopmentSecrets,
-  type DevPki,
-  ensureDevelopmentPki,
   ensureDevelopmentSecrets,
 } from '../../stack/certificates/dev-pki.js';
+import { ensureTestPki, type TestPki } from '../support/service-certificates.js';
 import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
 import { type ApartProcess, startApart } from '../../stack/separate.js';
 import { certificateRequest } from '../support/certificate-request.js';
@@ -25,7 +24,7 @@ const IDENTITY = `spiffe://${TRUST_DOMAIN}/service/identity`;
 const able = await hasGo();
 
 let folder: string;
-let pki: DevPki;
+let pki: TestPki;
 let secrets: DevelopmentSecrets;
 let running: ApartProcess;
 let url: string;
@@ -48,7 +47,7 @@ const start = async () => {
 };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-identity-'));
-  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: TRUST_DOMAIN });
+  pki = await ensureTestPki({ stateDir: folder, trustDomain: TRUST_DOMAIN });
   secrets = await ensureDevelopmentSecrets({ stateDir: folder });
   await start();
 }, 120_000);
@@ -196,7 +195,7 @@ describe('SPIFFE as others implement it', () => {
         verified: id,
       });
       // It refuses what another CA signed, so the line above proves something.
-      const elsewhere = await ensureDevelopmentPki({ stateDir: join(folder, 'elsewhere'), trustDomain: TRUST_DOMAIN });
+      const elsewhere = await ensureTestPki({ stateDir: join(folder, 'elsewhere'), trustDomain: TRUST_DOMAIN });
       const refused = await goSpiffe(question(elsewhere.agents['build-bot'].cert));
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('unknown authority')]);
     },

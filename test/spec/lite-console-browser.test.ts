@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { JsonObject } from '../../contracts/json.js';
 import { seriousInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
@@ -44,6 +44,12 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
   const parked = async (args: JsonObject = { amount: 25 }, tool = 'wire_transfer') =>
     (await gate.call(tool, { arguments: args })).body['pending_id'] as string;
   const notice = () => page.locator('.notice').first();
+  /** The cell of a table that says so; what a style puts before its text counts. */
+  const seen = (table: Locator, words: string) => {
+    const [head, value] = words.includes(' ') ? words.split(' ') : [undefined, words];
+    const cells = head === undefined ? table.locator('td, th[scope="row"]') : table.locator(`td[data-head="${head}"]`);
+    return cells.filter({ hasText: value ?? '' });
+  };
   const detail = () => page.getByRole('region', { name: 'The chosen call' });
 
   describe.each([
@@ -241,6 +247,150 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     },
     90_000,
   );
+
+  it.each([true, false])(
+    'has what matters of each row in the width of a telephone, and fields behind a button; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled, viewport: { width: 320, height: 800 } });
+      await gate.call('delete_file');
+      await signIn();
+      /** Nothing of it is to be scrolled to. */
+      const isInSight = async (of: Locator) => {
+        const box = await of.first().boundingBox();
+        return box !== null && box.x >= 0 && box.x + box.width <= 320;
+      };
+      const tables = [
+        ['/audit', 'Rows', ['anonymous', 'delete_file', 'denied']],
+        ['/agents', 'What agents did', ['anonymous', 'denied 1']],
+        ['/audit/hunt', 'Agents', ['anonymous', 'denied 1']],
+      ] as const;
+      for (const [path, name, words] of tables) {
+        await page.goto(gate.lite.url + path);
+        const table = page.getByRole('region', { name, exact: true });
+        expect(await table.evaluate((of) => of.scrollWidth - of.clientWidth)).toBe(0);
+        for (const word of words) expect([path, word, await isInSight(seen(table, word))]).toEqual([path, word, true]);
+      }
+      await page.goto(`${gate.lite.url}/audit?tool=delete_file`);
+      const tool = page.getByRole('textbox', { name: 'Tool' });
+      expect(await tool.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Find, filter (1 set)' }).click();
+      expect(await isInSight(tool)).toBe(true);
+      await tool.fill('another');
+      await page.getByRole('button', { name: 'Show' }).click();
+      await page.waitForURL(/tool=another/);
+    },
+    90_000,
+  );
+
+  it('says which keys there are, and in the question what they do there', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    await page.getByRole('button', { name: '? keys' }).click();
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    const lines = await help
+      .locator('dt')
+      .evaluateAll((keys) =>
+        keys.map((key) => key.nextElementSibling?.getBoundingClientRect().top === key.getBoundingClientRect().top),
+      );
+    expect(lines.length).toBeGreaterThan(8);
+    expect(lines).not.toContain(false);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('a');
+    const question = page.getByRole('dialog', { name: /^Approve\?/ });
+    await question.getByText('Shift+Tab, then Enter, approves').waitFor();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('Gate executed it, once.').waitFor();
+  }, 90_000);
+
+  it('says nothing of keys to who switched them off', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    await page.goto(`${gate.lite.url}/me`);
+    await page.getByRole('checkbox', { name: /keys/i }).uncheck();
+    await page.goto(gate.lite.url);
+    await page.getByRole('heading', { level: 1, name: /^Waiting/ }).waitFor();
+    expect(await page.getByRole('button', { name: '? keys' }).isVisible()).toBe(false);
+  }, 90_000);
+
+  it.each([true, false])(
+    'says of a decided call that it waited, and leads back to the list on a telephone; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled, viewport: { width: 320, height: 800 } });
+      const ids = [await parked({ amount: 1 }), await parked({ amount: 2 }), await parked({ amount: 2 }, 'send_email')];
+      await signIn();
+      await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
+      await page.getByRole('heading', { name: 'Why it waits' }).waitFor();
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+      await page.getByRole('heading', { name: 'Why it waited' }).waitFor();
+      await page.getByRole('link', { name: '2 waiting' }).click();
+      await page.getByRole('heading', { level: 1, name: /^Waiting 2$/ }).waitFor();
+      await page.goto(`${gate.lite.url}/hil?q=send_email`);
+      await page.getByRole('heading', { level: 1, name: /^Waiting 1 of 2$/ }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
+      expect(await page.getByRole('link', { name: '2 waiting' }).isVisible()).toBe(false);
+      await page.getByRole('link', { name: 'Those that are denied' }).click();
+      await page.locator(`[data-row="${ids[0]}"]`).waitFor();
+    },
+    90_000,
+  );
+
+  it.each([true, false])(
+    'offers to decide those that are ticked where any is; with scripts: %s',
+    async (javaScriptEnabled) => {
+      await open({ javaScriptEnabled });
+      await parked({ amount: 1 });
+      await parked({ amount: 1 }, 'send_email');
+      await signIn();
+      const buttons = page.getByRole('button', { name: /(?:Approve|Deny) ticked/ });
+      const areOff = () =>
+        buttons.evaluateAll((all) => all.map((button) => (button as HTMLButtonElement).disabled).join());
+      // Nothing but a script knows what is ticked.
+      expect(await areOff()).toBe(javaScriptEnabled ? 'true,true' : 'false,false');
+      const boxes = page.locator('[data-row] input[type="checkbox"]');
+      for (const box of await boxes.all()) await box.check();
+      expect(await areOff()).toBe('false,false');
+      await page.getByRole('button', { name: 'Approve ticked' }).click();
+      expect(await notice().textContent()).toContain('untick the others. They can be denied at once');
+      expect(await areOff()).toBe('false,false');
+      for (const box of await boxes.all()) await box.uncheck();
+      expect(await areOff()).toBe(javaScriptEnabled ? 'true,true' : 'false,false');
+    },
+    90_000,
+  );
+
+  it('has who asks for what as large as the rest of a heading, and what Gate says in the typeface of the page', async () => {
+    await open();
+    await parked({ to: 'vendor', amount: 25 });
+    await signIn();
+    const fontOf = (of: Locator) =>
+      of.evaluate((element) => {
+        const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+        return [style?.fontSize, style?.fontFamily];
+      });
+    const heading = detail().getByRole('heading', { level: 2 });
+    expect(await fontOf(heading.locator('.foreign').first())).toEqual(await fontOf(heading));
+    const predicted = page.locator('[data-predicted]');
+    expect(await fontOf(predicted.locator('bdi'))).toEqual(await fontOf(predicted));
+    expect(await predicted.textContent()).not.toContain('`');
+    expect(await fontOf(predicted.locator('code', { hasText: 'vendor' }))).toEqual(
+      await fontOf(page.locator('.arguments .foreign', { hasText: 'vendor' }).first()),
+    );
+  }, 90_000);
+
+  it('shows the exact time without hovering where times are compared: rows of the audit, and the story of a call', async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    await parked();
+    await signIn();
+    expect(await page.locator('.list .exact').first().isVisible()).toBe(false);
+    await page.goto(`${gate.lite.url}/audit`);
+    expect(await page.locator('td .exact').first().isVisible()).toBe(true);
+    await page.locator('td a[href^="/audit/correlation/"]').first().click();
+    expect(await page.locator('.story .exact').first().isVisible()).toBe(true);
+  }, 90_000);
 
   it('fits 320 and 1280 pixels, and axe finds nothing serious on it, in both themes', async () => {
     await open({}, { GATE_LITE_MODE: 'observe' });

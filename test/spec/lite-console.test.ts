@@ -226,7 +226,7 @@ describe('signing in at lite', () => {
       /^gate_console_session_[0-9a-f]{8}=[\w-]{43}; .*HttpOnly; SameSite=Lax$/,
     );
     const used = await browserAt(gate.lite.url).get(link);
-    expect([used.status, used.text]).toEqual([401, expect.stringContaining('`gate lite link` prints a new one')]);
+    expect([used.status, used.text]).toEqual([401, expect.stringContaining('The command below prints a new one')]);
     // Whoever is signed in and opens the used link again wants the page.
     expect(await browser.get(link)).toMatchObject({ status: 303, location: '/' });
     await gate.close();

@@ -14,6 +14,16 @@ const told = ({ id, nodes }: Result): string => `${id}: ${nodes.map(({ html }) =
 /** All of it. */
 export const findings = async (page: Page): Promise<string[]> => (await violations(page)).map(told);
 
+/** All of it in both themes, which differ by colours alone. */
+export async function findingsInBothThemes(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    found.push(...(await findings(page)).map((one) => `${colorScheme}: ${one}`));
+  }
+  return found;
+}
+
 /** What is serious, or worse. */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> =>
   (await violations(page, rules)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);

@@ -53,6 +53,8 @@ export interface ConsoleOverLedger {
   reading: ((parts: readonly Buffer[]) => AsyncIterable<Uint8Array>) | null;
   /** `true`: the ledger does not answer. */
   ledgerIsAway: boolean;
+  /** `true`: the ledger does what it is told, and its answer is lost. */
+  losesAnswers: boolean;
   /** What the ledger's stream says. */
   streamed: AsyncIterable<Uint8Array> | null;
   /** The headers with which each stream was asked for. */
@@ -163,6 +165,7 @@ export function consoleOverLedger(
         state.asked.push(path);
         if (state.ledgerIsAway) throw new Error('nobody there');
         const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
+        if (state.losesAnswers && method !== 'GET') throw new Error('nothing came');
         return { status, text: bytes.toString('utf8') };
       }),
       hil: over((path) => {
@@ -197,6 +200,7 @@ export function consoleOverLedger(
     brain: null,
     review: null,
     ledgerIsAway: false,
+    losesAnswers: false,
     streamed: null,
     streamsAsked: [],
     async get(path, { as = 'acme', headers = {} } = {}) {

@@ -8,7 +8,7 @@ import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import type { Assets } from '../../api/console/assets.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
-import { consoleMetrics } from '../../api/console/metrics.js';
+import { type ConsoleMetrics, consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { consoleMigrations } from '../../migrations/console.js';
 import { ABOUT } from './about-console.js';
@@ -29,7 +29,7 @@ const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(
 
 /** The console alone: its neighbours keep what they were asked, and answer 503. */
 export async function openConsole(options: {
-  readonly signIn: SignInMode;
+  readonly signIn: SignInMode | ((metrics: ConsoleMetrics) => Promise<SignInMode>);
   readonly decideToken?: string;
   readonly clock?: () => number;
   readonly url?: string;
@@ -39,6 +39,8 @@ export async function openConsole(options: {
   readonly trustedProxies?: readonly string[];
   /** What pages load; nothing by default. */
   readonly assets?: Assets;
+  /** Where the console's log lines go; nowhere by default. */
+  readonly logger?: ConsoleOptions['logger'];
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
   const {
@@ -50,6 +52,7 @@ export async function openConsole(options: {
     streams = false,
     trustedProxies = [],
     assets = { style: asset('/static/style'), script: asset('/static/script') },
+    logger = pino({ level: 'silent' }),
   } = options;
   const file = join(directory, 'console.db');
   await writeMigrated(file, consoleMigrations);
@@ -76,22 +79,23 @@ export async function openConsole(options: {
     return Promise.resolve({ url: `https://${name}.invalid`, fetch: Object.assign(fetch, { stream }) });
   };
   const registry = new Registry();
+  const metrics = consoleMetrics(registry);
   const service = createConsoleService({
-    logger: pino({ level: 'silent' }),
+    logger,
     registry,
     trustDomain: 'gate.local',
     tls,
     sessions,
     searches: sessions.searches,
     assets,
-    signIn,
+    signIn: typeof signIn === 'function' ? await signIn(metrics) : signIn,
     decideToken,
     url,
     sessionSeconds: 28_800,
     trustedProxies,
     passkeyRequired: 'none',
     about: ABOUT,
-    metrics: consoleMetrics(registry),
+    metrics,
     neighbours: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others'), readiness: {} },
     clock,
   });

@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createLedgerService, type LedgerServiceOptions } from '../../api/ledger/app.js';
 import type { Caller } from '../../api/plugins/app.js';
+import type { Over } from '../../api/plugins/declaration.js';
 import { type EvidencedLedger, type LikeProductOptions, openLikeProduct } from './evidenced-ledger.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
@@ -85,3 +87,26 @@ export async function ledgerService(
     },
   };
 }
+
+/** The ledger as the console reaches it, without a socket. */
+export const overLedger = (of: TestLedgerService): Over => {
+  const asked = (url: string, { method = 'GET', headers, body }: Parameters<Over['fetch']['stream']>[1]) => {
+    const { pathname, search } = new URL(url);
+    return of.call(`${method} ${pathname}${search}`, body, { ...(headers && { headers }) });
+  };
+  return {
+    url: 'https://ledger.test',
+    fetch: Object.assign(
+      async (...[url, how]: Parameters<Over['fetch']>) => {
+        const { status, bytes } = await asked(url, how as never);
+        return { status, text: () => Promise.resolve(bytes.toString()) };
+      },
+      {
+        async stream(...[url, how]: Parameters<Over['fetch']['stream']>) {
+          const { status, bytes } = await asked(url, how);
+          return { status, body: Readable.from([bytes]), text: () => Promise.resolve(bytes.toString()) };
+        },
+      },
+    ) as Over['fetch'],
+  };
+};

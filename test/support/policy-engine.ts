@@ -12,6 +12,7 @@ import type { Over } from '../../api/plugins/declaration.js';
 import { overInProcess } from '../../api/plugins/over-in-process.js';
 import { createPolicyService } from '../../api/policy/app.js';
 import { openManagement, type PolicyManagement } from '../../api/policy/management.js';
+import type { DecisionSource } from '../../contracts/decided-calls.js';
 import type { ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { POLICY_KEYS } from './policy-keys.js';
@@ -25,8 +26,11 @@ export interface TestPolicyEngine {
   close(): Promise<void>;
 }
 
-/** The policy engine over a store of its own, with OPA; what was recorded is what the test says, of any tenant. */
-export async function policyEngine(rows: readonly ReplayRow[] = []): Promise<TestPolicyEngine> {
+/** The policy engine over a store of its own, with OPA; what was recorded is what the test says, of any tenant, and so is what people decided. */
+export async function policyEngine(
+  rows: readonly ReplayRow[] = [],
+  decisions: DecisionSource | null = null,
+): Promise<TestPolicyEngine> {
   const folder = mkdtempSync(join(tmpdir(), 'gate-policy-engine-'));
   const directory = shippedPolicyDirectory();
   const floor = await loadPolicySet({ directory });
@@ -56,6 +60,7 @@ export async function policyEngine(rows: readonly ReplayRow[] = []): Promise<Tes
         ),
     },
     recorded,
+    decisions,
     log: pino({ level: 'silent' }),
   });
   const service = createPolicyService({

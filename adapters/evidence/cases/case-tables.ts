@@ -17,6 +17,8 @@ export interface CaseTable {
 interface TimelineTable extends CaseEvent {
   case_id: string;
   version: number | string;
+  /** Of the form that it was written by. */
+  request_id: string | null;
 }
 export interface NotificationTable {
   id: string;

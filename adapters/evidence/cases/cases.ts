@@ -9,6 +9,7 @@ import {
   type IncidentCase,
 } from '../../../contracts/cases.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Store } from '../../store/database.js';
 import { writeTogether } from '../../store/write-together.js';
@@ -45,11 +46,16 @@ const MAX_TRIES = 20;
  * `ledger_store_unavailable`.
  */
 export interface Cases {
-  open(given: Subjects & CaseScope & { readonly title: string }, actor: string): Promise<IncidentCase>;
+  /** Under a `request_id` the same case opened again by the same actor is the case that there is. */
+  open(
+    given: Subjects & CaseScope & { readonly title: string; readonly request_id?: string | undefined },
+    actor: string,
+  ): Promise<IncidentCase>;
   get(id: string, scope: CaseScope): Promise<IncidentCase>;
   /** Newest first. */
   list(query: CaseScope & { readonly status?: CaseStatus; readonly limit: number }): Promise<IncidentCase[]>;
-  addEvent(id: string, event: CaseEvent, scope: CaseScope): Promise<void>;
+  /** Under a request's id the same words of the same actor stand there once. */
+  addEvent(id: string, event: CaseEvent, scope: CaseScope, requestId?: string): Promise<void>;
   /** Any move between the three states is allowed; setting the current one changes nothing. Throws `invalid_status`. */
   setStatus(id: string, status: string, actor: string, scope: CaseScope): Promise<void>;
   /**
@@ -97,8 +103,20 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     return found;
   }
 
-  const timelineRow = (id: string, version: number, event: CaseEvent) =>
-    db.insertInto('case_timeline').values({ case_id: id, version, ...event });
+  const timelineRow = (id: string, version: number, event: CaseEvent, request_id: string | null = null) =>
+    db.insertInto('case_timeline').values({ case_id: id, version, ...event, request_id });
+  const isWritten = async (id: string, { kind, actor, detail }: CaseEvent, requestId: string): Promise<boolean> => {
+    const found = await db
+      .selectFrom('case_timeline')
+      .select('version')
+      .where('case_id', '=', id)
+      .where('request_id', '=', requestId)
+      .where('kind', '=', kind)
+      .where('actor', '=', actor)
+      .where('detail', '=', detail)
+      .executeTakeFirst();
+    return found !== undefined;
+  };
 
   interface Change {
     readonly set: Partial<
@@ -106,6 +124,7 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     >;
     readonly event: CaseEvent;
     readonly also?: readonly Compilable[];
+    readonly requestId?: string | undefined;
   }
   /** Applies what `decide` returns to the current version of the case, by compare-and-set; `null` changes nothing. */
   const change = (id: string, scope: CaseScope, decide: (before: CaseTable) => Change | null): Promise<void> =>
@@ -114,22 +133,26 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
         const before = await row(id, scope);
         const decided = decide(before);
         if (!decided) return;
+        const { event, requestId } = decided;
+        // After the case was read: what is written in between is another version of it.
+        if (requestId !== undefined && (await isWritten(id, event, requestId))) return;
         const version = Number(before.version) + 1;
         const update = db
           .updateTable('cases')
           .set({ ...decided.set, updated_at: now(), version })
           .where('id', '=', id)
           .where('version', '=', before.version);
-        if (await writeTogether(store, [update, timelineRow(id, version, decided.event), ...(decided.also ?? [])]))
+        if (await writeTogether(store, [update, timelineRow(id, version, event, requestId), ...(decided.also ?? [])]))
           return;
       }
       throw new GateError('ledger_store_unavailable', 'the case is being changed by too many at once; try again');
     });
 
   return {
-    open: ({ title, agent_ids, correlation_ids, tenant }, actor) =>
+    open: ({ title, agent_ids, correlation_ids, tenant, request_id }, actor) =>
       reading(async () => {
-        const id = randomUUID();
+        const content = [tenant ?? '', actor, title, listText(agent_ids), listText(correlation_ids)];
+        const id = request_id === undefined ? randomUUID() : uuidFromDigest('gate.case', request_id, ...content);
         const at = now();
         const opened = {
           id,
@@ -145,8 +168,12 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
           version: 1,
         };
         const event = { at, kind: 'opened', actor, detail: '' };
-        await writeTogether(store, [db.insertInto('cases').values(opened), timelineRow(id, 1, event)]);
-        return toCase(opened, [event]);
+        const insert = db
+          .insertInto('cases')
+          .values(opened)
+          .onConflict((conflict) => conflict.column('id').doNothing());
+        if (await writeTogether(store, [insert, timelineRow(id, 1, event)])) return toCase(opened, [event]);
+        return toCase(await row(id, { tenant }), (await timelines([id])).get(id) ?? []);
       }),
     get: (id, scope) =>
       reading(async () => {
@@ -162,7 +189,7 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
         const events = await timelines(rows.map(({ id }) => id));
         return rows.map((found) => toCase(found, events.get(found.id) ?? []));
       }),
-    addEvent: (id, event, scope) => change(id, scope, () => ({ set: {}, event })),
+    addEvent: (id, event, scope, requestId) => change(id, scope, () => ({ set: {}, event, requestId })),
     setStatus: (id, asked, actor, scope) =>
       change(id, scope, (before) => {
         const status = known(caseStatus.safeParse(asked), 'invalid_status');

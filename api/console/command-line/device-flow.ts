@@ -5,6 +5,7 @@ import { GateError } from '../../../domain/errors.js';
 import { bareAddress, countedAddress } from '../../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { takesForm } from '../../plugins/openapi.js';
 import type { ConsoleMetrics } from '../metrics.js';
 
 export interface DeviceFlowOptions {
@@ -48,7 +49,7 @@ export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
     };
   });
 
-  app.post(PATHS.begin, async (request) => {
+  app.post(PATHS.begin, takes('scope'), async (request) => {
     const form = formOf(request);
     if (form('scope') !== SCOPE) throw new GateError('invalid_scope');
     const wait = begun.take(countedAddress(request.ip), 1, clock());
@@ -69,7 +70,7 @@ export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
     };
   });
 
-  app.post(PATHS.token, async (request) => {
+  app.post(PATHS.token, takes('grant_type', 'device_code'), async (request) => {
     const form = formOf(request);
     if (form('grant_type') !== GRANT_TYPE) throw new GateError('unsupported_grant_type');
     const came = await sessions.grants.collect(form('device_code'), stands);
@@ -92,13 +93,16 @@ export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
   });
 
   /** Ends a token. One that is not known has ended, so that is no error. */
-  app.post(PATHS.revoke, async (request) => {
+  app.post(PATHS.revoke, takes('token'), async (request) => {
     const token = formOf(request)('token');
     if (token === '') throw new GateError('invalid_request', 'token: is missing');
     await sessions.endToken(token);
     return {};
   });
 }
+
+/** What the document says of a form of the one client. */
+const takes = (...fields: readonly string[]) => ({ config: { described: takesForm(['client_id', ...fields]) } });
 
 const REFUSALS = {
   pending: 'authorization_pending',

@@ -9,6 +9,7 @@ import type { Over } from '../../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
 import { largeOf } from '../body-limits.js';
 import { MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from '../neighbour.js';
+import { COMMAND_LINE } from './address.js';
 import { relay, reviewEvents, reviewsSeenBy } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
@@ -30,7 +31,6 @@ export interface CommandLineOptions {
   readonly limits?: AskLimits | undefined;
 }
 
-const AT = '/command-line';
 /** Written into the decisions that are made here. */
 const CHANNEL = 'command-line';
 
@@ -49,13 +49,13 @@ export function relayCommandLine(
     return who;
   };
 
-  app.get(`${AT}/me`, async (request) => {
+  app.get(`${COMMAND_LINE}/me`, async (request) => {
     const { person, session } = await inside(request);
     const { subject, tenant, role, mode } = person;
     return { subject, tenant, role, mode, ends_at: new Date(session.untilMs).toISOString() };
   });
 
-  relay(app, `${AT}/hil/pending/stream`, {
+  relay(app, `${COMMAND_LINE}/hil/pending/stream`, {
     entered: inside,
     stands: async (request) => (await holder(request)) !== null,
     limits,
@@ -66,7 +66,7 @@ export function relayCommandLine(
   for (const route of RELAYED)
     app.route({
       method: route.method,
-      url: `${AT}/${route.service}${route.path}`,
+      url: `${COMMAND_LINE}/${route.service}${route.path}`,
       ...largeOf(async (request) => (await holder(request)) !== null),
       async handler(request, reply) {
         const { person, proof } = await inside(request);

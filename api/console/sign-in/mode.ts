@@ -17,6 +17,8 @@ export interface Door {
   readonly nowMs: () => number;
   /** Throws `csrf_failed` for a part of another site's page. */
   readonly assertOwnAttempt: (request: FastifyRequest) => void;
+  /** Whether a page of another site leads here: who followed it may not have meant to come. */
+  readonly isFromElsewhere: (request: FastifyRequest) => boolean;
   /**
    * Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. Asked
    * before a password is compared or a provider's answer is read. What nobody guesses (an operator's token, a link) is looked at first,
@@ -53,12 +55,16 @@ export interface SignInMode {
   /** What stands on the page `/login`; `wanted` is the page that is opened afterwards. */
   readonly body: (refused: string | undefined, wanted: string) => VNode;
   readonly routes: (app: ServiceApp, door: Door) => void;
+  /** The pages on which a sign-in begins, where it can end at the console's own name alone: a cookie or a passkey belongs to that. */
+  readonly beginsAt?: readonly string[];
   /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
   readonly personOf: (session: Opened) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Where each request has to prove anew who sends it: whether this one does, for the person of the session. */
   readonly isProvedBy?: (request: FastifyRequest, session: SignedIn) => Promise<boolean>;
   /** Where what a session was opened by may change without the settings: whether it is still so. Asked of whoever shows a token alone. */
   readonly entitles?: (session: Opened) => Promise<boolean>;
+  /** Notes that somebody signed out, once his session is ended. */
+  readonly left?: (who: Pick<SignedIn, 'subject' | 'tenant' | 'role'>) => void;
   readonly readiness?: ReadinessChecks;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;

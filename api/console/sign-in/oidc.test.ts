@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { federatedPrincipal } from './federated-principal.js';
 import { openOidcMode } from './oidc.js';
 import { ownPath } from './own-path.js';
 
@@ -25,6 +26,7 @@ const RULES = {
   viewerGroups: ['viewers'],
   mfaValues: ['mfa'],
 };
+const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
 const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
   openOidcMode({
     issuer,
@@ -35,7 +37,7 @@ const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
     rules: RULES,
     decideToken: DECIDE,
     key: Buffer.alloc(32, 3),
-    logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
+    logger: logger(),
     clock: () => Date.now() + aheadMs,
     ...over,
   });
@@ -49,6 +51,7 @@ beforeEach(async () => {
     signIn: await mode(provider.issuer),
     decideToken: DECIDE,
     clock: () => Date.now() + aheadMs,
+    logger: logger(),
   });
 });
 afterEach(async () => {
@@ -67,6 +70,14 @@ async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
   return browser;
 }
+/** What was logged of an event, but for when and in which words. */
+const written = (named: string) =>
+  logged
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === named)
+    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
@@ -84,6 +95,18 @@ describe('signing in by a provider', () => {
       location: '/audit?agent=a%2Fb',
     });
     expect(await browser.me()).toMatchObject({ name: 'oidc:ada', tenant: 'acme', role: 'approver', mode: 'oidc' });
+  });
+
+  it('leads to its own name from another one of this machine, where the cookie would be lost', async () => {
+    const under = async (host: string, url: string) => {
+      const { statusCode, headers } = await console.service.app.inject({ url, headers: { host } });
+      return [statusCode, headers.location];
+    };
+    const wanted = '/login?return_to=%2Faudit';
+    expect(await under('127.0.0.1:8085', wanted)).toEqual([303, `${CONSOLE_AT}${wanted}`]);
+    expect(await under('[::1]:8085', '/auth/oidc/login')).toEqual([303, `${CONSOLE_AT}/auth/oidc/login`]);
+    expect(await under('localhost:8085', '/login')).toEqual([200, undefined]);
+    expect(await under('127.0.0.1:8085', '/auth/oidc/callback')).toEqual([401, undefined]);
   });
 
   it('asks for a code with PKCE, state and nonce, and shows the browser nothing that they follow from', async () => {
@@ -125,12 +148,19 @@ describe('signing in by a provider', () => {
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
   });
 
-  it('writes who signed in without a name, a token or a code', async () => {
+  it('writes who signed in, and out, without a name, a token or a code', async () => {
     const browser = browserAt(console);
     const back = await atProvider(browser);
     await browser.get(back);
-    expect(logged).toContain('"event":"federated_login"');
-    expect(logged).toMatch(/"principal":"oidc:acme:[0-9a-f]{16}:[0-9a-f]{32}"/);
+    const of = { method: 'oidc', tenant: 'acme', issuer: provider.issuer, subject: 'oidc:ada' } as const;
+    const entered = { protocol: 'oidc', principal: federatedPrincipal(of), tenant: 'acme', role: 'approver' };
+    expect(written('federated_login')).toEqual([entered]);
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    await browser.post('/logout', { csrf }, 'https://evil.example');
+    expect(written('federated_logout')).toEqual([]);
+    await browser.post('/logout', { csrf });
+    await browser.post('/logout', { csrf });
+    expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('oidc:ada');
     expect(logged).not.toContain(String(new URL(back, CONSOLE_AT).searchParams.get('code')));
   });
@@ -149,8 +179,55 @@ describe('nobody is signed in', () => {
     const answer = await browser.get(back);
     expect(answer.status).toBe(401);
     expect(await browser.me()).toBeNull();
+    expect(lineOf(answer.text)).toMatchObject({ event: 'federated_refused', protocol: 'oidc' });
     return answer.text;
   }
+  /** The one line of the log under the id that a page shows. */
+  function lineOf(page: string): Record<string, unknown> {
+    const id = /\(([0-9a-f-]{36})\)/.exec(page)?.[1] ?? 'no id';
+    const lines = logged.split('\n').filter((line) => line.includes(id));
+    expect(lines).toHaveLength(1);
+    return JSON.parse(String(lines[0])) as Record<string, unknown>;
+  }
+
+  it('and the log says under the id of the page who came with how many values, and none of them', async () => {
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff', 'cooks'], amr: undefined } };
+    const browser = browserAt(console);
+    const factorless = lineOf(await refused(browser, await atProvider(browser)));
+    expect(factorless).toMatchObject({ lacks: 'mfa', came: { org_id: 1, groups: 2, amr: 0 } });
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff', 'cooks'] } };
+    const other = browserAt(console);
+    const roleless = lineOf(await refused(other, await atProvider(other)));
+    expect(roleless).toMatchObject({
+      lacks: 'role',
+      principal: expect.stringMatching(/^oidc:acme:[0-9a-f]{16}:[0-9a-f]{32}$/),
+      came: { org_id: 1, groups: 2, amr: 2 },
+    });
+    expect(JSON.stringify(roleless)).not.toMatch(/ada|staff|cooks/);
+  });
+
+  it('and is told as whom the provider named him, with a way to it that asks who somebody is', async () => {
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['staff'] } };
+    const browser = browserAt(console);
+    const page = await refused(browser, await atProvider(browser));
+    expect(page).toContain('says that you are <bdi class="foreign">ada</bdi>');
+    const link = /href="([^"]*another=1[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? 'no link';
+    const to = new URL(String((await browser.get(link)).location));
+    expect(to.searchParams.get('prompt')).toBe('login');
+    provider.person = { sub: 'bob', claims: ADA };
+    const back = await provider.walk(to.href, BACK);
+    expect(await browser.get(back.slice(CONSOLE_AT.length))).toMatchObject({ status: 303, location: '/audit' });
+    expect(await browser.me()).toMatchObject({ name: 'oidc:bob' });
+    expect(new URL(String((await browser.get('/auth/oidc/login')).location)).searchParams.has('prompt')).toBe(false);
+  });
+
+  it('and the log says of a browser that did not begin whether it sent the cookie', async () => {
+    const back = await atProvider(browserAt(console));
+    expect(lineOf(await refused(browserAt(console), back))['reason']).toMatch(/sent no cookie gate_console_sign_in/);
+    const other = browserAt(console);
+    other.cookies.set('gate_console_sign_in', 'made.up');
+    expect(lineOf(await refused(other, back))['reason']).toMatch(/cookie gate_console_sign_in is changed/);
+  });
 
   it.each<[string, Forge]>([
     ['another nonce', (claims) => ({ ...claims, nonce: 'another' })],
@@ -427,11 +504,20 @@ describe('the start', () => {
     await silent.close();
   });
 
-  it('is refused where the provider has another name than the settings say, or is away', async () => {
-    await expect(mode(provider.issuer.replace('127.0.0.1', 'localhost'))).rejects.toThrow();
+  it('is refused where the provider has another name than the settings say, with both names', async () => {
+    const other = provider.issuer.replace('127.0.0.1', 'localhost');
+    await expect(mode(other)).rejects.toThrow(`${other} calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER`);
+  });
+
+  it('is refused where the provider is away or knows no such issuer, with the address and what became of it', async () => {
     const gone = await startOpenIdProvider(client);
     await gone.close();
-    await expect(mode(gone.issuer)).rejects.toThrow();
+    await expect(mode(gone.issuer)).rejects.toThrow(
+      `${gone.issuer}/.well-known/openid-configuration does not answer: connection refused (ECONNREFUSED)`,
+    );
+    await expect(mode(`${provider.issuer}/nobody`)).rejects.toThrow(
+      `${provider.issuer}/nobody/.well-known/openid-configuration: answered 404`,
+    );
   });
 });
 

@@ -7,14 +7,15 @@ import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
 import { errorText } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import { roomFor } from '../../../domain/room-for.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
-import { federation } from './federated.js';
+import { federation, type Named, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } from './federated.js';
 import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
-import { isProviderAway, providerFetch } from './provider-fetch.js';
+import { causesOf, isProviderAway, notRead, providerFetch } from './provider-fetch.js';
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -47,26 +48,36 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
   const { clientId, consoleUrl, claims, clock } = options;
   const issuer = new URL(options.issuer);
   const { fetch, guarded } = providerFetch(issuer);
-  const configuration = await client.discovery(
-    issuer,
-    clientId,
-    { [client.clockTolerance]: SKEW_SECONDS },
-    client.ClientSecretBasic(options.clientSecret),
-    {
-      [client.customFetch]: fetch,
-      timeout: 10,
-      // Only where the settings let it be HTTP: on this machine.
-      ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
-    },
-  );
+  const configuration = await client
+    .discovery(
+      issuer,
+      clientId,
+      { [client.clockTolerance]: SKEW_SECONDS },
+      client.ClientSecretBasic(options.clientSecret),
+      {
+        [client.customFetch]: fetch,
+        timeout: 10,
+        // Only where the settings let it be HTTP: on this machine.
+        ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
+      },
+    )
+    .catch((error: unknown) => {
+      const named = issuerSaid(error);
+      throw named === null ? notRead(configurationOf(options.issuer), error) : otherwiseNamed(options.issuer, named);
+    });
   const provider = configuration.serverMetadata();
-  if (provider.issuer !== options.issuer)
-    throw new Error(`it calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER must be exactly that`);
+  if (provider.issuer !== options.issuer) throw otherwiseNamed(options.issuer, provider.issuer);
   const { jwks_uri: keysAt, end_session_endpoint: endAt } = provider;
   if (keysAt === undefined) throw new Error('it names no keys (jwks_uri)');
   if (endAt === undefined) throw new Error('it signs nobody out (end_session_endpoint)');
 
-  const people = federation({ ...options, method: NAME, reads: [clientId, claims] });
+  const page = (refused: string | undefined, as: Named | null) => (
+    <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" as={as} />
+  );
+  // Every provider has to know `login`; the other one asks for no password where somebody is signed in twice.
+  const prompts = provider['prompt_values_supported'];
+  const prompt = Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login';
+  const people = federation({ ...options, method: NAME, reads: [clientId, claims], page });
   const own = (path: string): string => new URL(path, consoleUrl).href;
   const secure = new URL(consoleUrl).protocol === 'https:';
   const cookie = { path: '/auth/oidc', httpOnly: true, sameSite: 'lax', secure } as const;
@@ -148,30 +159,34 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   async function entered(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     door.throttle(request);
-    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
-    const from = readBegun(request.cookies[COOKIE]);
+    const refuse = (words: string, why: Why): FastifyReply => people.refuse(request, reply, door, words, why);
+    const kept = request.cookies[COOKIE];
+    const from = readBegun(kept);
     reply.clearCookie(COOKIE, cookie);
-    if (from === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    if (from === null) return refuse(NOT_BEGUN_HERE, notBegun(COOKIE, kept !== undefined));
     let claimed: Readonly<Record<string, unknown>>;
     try {
       claimed = await claimsOf(request, from.seed);
     } catch (error) {
-      request.log.warn({ reason: errorText(error) }, 'a sign-in by the provider was refused');
+      // What the client says first is no more than that something went wrong.
+      const reason = [...new Set([...causesOf(error)].map(errorText))].join(': ') || errorText(error);
       // Otherwise its outage would close the way for everybody of this address, for a minute after it is back.
       if (isProviderAway(error)) {
         door.providerAway();
+        request.log.warn({ reason, correlation_id: request.correlationId }, 'the provider does not answer');
         return door.page(
           reply,
           503,
           `The provider does not answer. Begin again in a moment. (${request.correlationId})`,
         );
       }
-      return refuse('The provider did not prove who you are. Begin again.');
+      return refuse('The provider did not prove who you are. Begin again.', { reason });
     }
     const said = (claim: string): unknown => (Object.hasOwn(claimed, claim) ? claimed[claim] : undefined);
     return people.enter(request, reply, door, {
       name: String(claimed['sub']),
       words: { tenant: said(claims.tenant), groups: said(claims.groups), mfa: said(claims.mfa) },
+      came: Object.fromEntries(Object.values(claims).map((claim) => [claim, valuesIn(said(claim))])),
       endsMs: Number(claimed['exp']) * 1_000,
       returnTo: from.returnTo,
     });
@@ -179,8 +194,10 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
-    body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
+    beginsAt: ['/login', '/auth/oidc/login'],
+    body: (refused) => page(refused, null),
     personOf: people.personOf,
+    left: people.left,
     routes(app, door) {
       app.get('/login', async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };
@@ -192,7 +209,8 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       });
       app.get('/auth/oidc/login', async (request, reply) => {
         door.throttle(request);
-        const kept = begun(ownPath((request.query as { readonly return_to?: unknown }).return_to));
+        const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
+        const kept = begun(ownPath(wanted));
         const seed = readBegun(kept)?.seed ?? '';
         const to = client.buildAuthorizationUrl(configuration, {
           redirect_uri: own(CALLBACK),
@@ -201,6 +219,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
           nonce: derived('nonce', seed),
           code_challenge: await client.calculatePKCECodeChallenge(derived('verifier', seed)),
           code_challenge_method: 'S256',
+          ...(another !== undefined && { prompt }),
         });
         return reply.setCookie(COOKIE, kept, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to.href, 303);
       });
@@ -212,4 +231,23 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     },
     close: () => guarded.close(),
   };
+}
+
+/** Where a provider says what it can do (OpenID Connect Discovery 1.0, section 4). */
+const configurationOf = (issuer: string): string =>
+  `${issuer.endsWith('/') ? issuer.slice(0, -1) : issuer}/.well-known/openid-configuration`;
+
+const otherwiseNamed = (given: string, said: string): Error =>
+  new Error(
+    `${given} calls itself ${oneLine(said)}, and GATE_CONSOLE_OIDC_ISSUER must be exactly that, to the last character`,
+  );
+
+/** The issuer that a configuration names, where it was refused for naming another one than it was asked for. */
+function issuerSaid(error: unknown): string | null {
+  for (const { cause } of causesOf(error)) {
+    const { attribute, body } = (cause ?? {}) as { readonly attribute?: unknown; readonly body?: unknown };
+    const said = attribute === 'issuer' && (body as { readonly issuer?: unknown } | undefined)?.issuer;
+    if (typeof said === 'string') return said;
+  }
+  return null;
 }

@@ -90,7 +90,7 @@ beforeEach(async () => {
   file = join(folder, 'operators.json');
   register(entry('ada'), entry('bob', { spiffe: 'spiffe://gate.local/operator/bob', role: 'admin' }));
   console = await openConsole({
-    signIn: await mode((isReady) => void trust.push(isReady)),
+    signIn: (metrics) => mode((isReady) => (trust.push(isReady), metrics.operatorTrust(isReady))),
     decideToken: DECIDE,
     clock: () => Date.now() + aheadMs,
     url: 'https://localhost',
@@ -426,10 +426,12 @@ describe('a registry that cannot be read', () => {
     expect(probe.status).toBe(503);
     expect(probe.text).toContain('"operator trust":"failed"');
     expect(trust).toEqual([true, false]);
+    expect((await health('/metrics')).text).toContain('\ngate_console_operator_trust_ready 0\n');
     expect(logged).toContain('cannot be read');
     register(entry('ada'));
     expect(await browser.signIn()).toMatchObject({ status: 303 });
     expect(trust).toEqual([true, false, true]);
+    expect((await health('/metrics')).text).toContain('\ngate_console_operator_trust_ready 1\n');
     expect(JSON.parse((await health('/readyz')).text)).toMatchObject({ checks: { 'operator trust': 'ok' } });
   });
 

@@ -38,6 +38,27 @@ describe('signing in with the token of an operator', () => {
     expect(await browserAt(console).get(path)).toMatchObject({ status: 401 });
   });
 
+  it.each(['cross-site', 'same-site'])(
+    'asks who follows a link of another page (%s) before it signs in',
+    async (site) => {
+      await start();
+      const { app } = console.service;
+      const host = { host: 'localhost:8085' };
+      const authorization = `Bearer ${TOKEN}`;
+      const made = await app.inject({ method: 'POST', url: '/auth/links', headers: { ...host, authorization } });
+      const { path } = JSON.parse(made.body) as { path: string };
+      const follow = (from: string) =>
+        app.inject({ url: path, headers: { ...host, 'sec-fetch-site': from, 'sec-fetch-dest': 'document' } });
+      const asked = await follow(site);
+      expect([asked.statusCode, asked.headers['set-cookie']]).toEqual([200, undefined]);
+      const [, link = ''] = /name="link" value="([^"]+)"/.exec(asked.body) ?? [];
+      expect(path).toBe(`/login?link=${link}`);
+      // The form's own press, or an address that somebody typed.
+      expect((await follow('same-origin')).statusCode).toBe(303);
+      expect((await follow('none')).statusCode).toBe(401);
+    },
+  );
+
   it('has no other way in', async () => {
     const browser = await start();
     expect(await browser.post('/login', { token: 'x' })).toMatchObject({ status: 401 });

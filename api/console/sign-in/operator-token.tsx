@@ -1,6 +1,6 @@
 import { ROLES, type Role } from '../../../console/roles.js';
 import { GateError } from '../../../domain/errors.js';
-import { SignInByToken } from '../../../console/ui/sign-in.js';
+import { SignInByLink, SignInByToken } from '../../../console/ui/sign-in.js';
 import { createSignInLinks, LINK_LIFE_MS, type SignInLinks } from '../../pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../../plugins/bearer.js';
 import type { SignInMode } from './mode.js';
@@ -67,6 +67,9 @@ export function operatorTokenMode({
         const { link, return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         if (link === undefined) return door.page(reply, 200, undefined, ownPath(wanted));
         door.assertOwnAttempt(request);
+        // Else a page of anybody could sign its reader in as somebody else.
+        if (door.isFromElsewhere(request) && typeof link === 'string')
+          return door.show(reply, { title: 'Sign in', body: <SignInByLink link={link} /> });
         const operator = typeof link === 'string' ? links.redeem(link) : null;
         if (operator) await door.accept(reply, signedIn(operator));
         // Somebody who is signed in and opens the used link again wants the page.
@@ -76,7 +79,7 @@ export function operatorTokenMode({
         return door.page(
           reply,
           401,
-          `This link was used already, or is too old: it signs in once. \`${command}\` prints a new one.`,
+          'This link was used already, or is too old: it signs in once. The command below prints a new one.',
         );
       });
       app.post('/login', async (request, reply) => {

@@ -105,6 +105,7 @@ export function passkeyMode({
 
   return {
     name: NAME,
+    beginsAt: ['/login', '/register'],
     body: (refused, wanted) => <SignInByPasskey refused={refused} wanted={wanted} />,
     personOf(session: Opened) {
       const held = heldIn(session);

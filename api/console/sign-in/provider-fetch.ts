@@ -1,4 +1,6 @@
 import type { CustomFetch } from 'openid-client';
+import { causeText } from '../../../activities/clients/unsent.js';
+import { errorText } from '../../../domain/errors.js';
 import {
   createGuardedFetch,
   type GuardedFetch,
@@ -8,9 +10,24 @@ import {
 
 /** Whether a sign-in failed because the provider did not answer, or could not: no fault of whoever signs in. */
 export function isProviderAway(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; { cause } = cause)
-    if (cause instanceof OutboundError) return !cause.final;
-  return false;
+  const outbound = [...causesOf(error)].find((cause) => cause instanceof OutboundError);
+  return outbound !== undefined && !outbound.final;
+}
+
+/** The same, in words for whoever starts the console: which address, and what became of the request. */
+export function notRead(address: string, error: unknown): Error {
+  const all = [...causesOf(error)];
+  const outbound = all.find((cause) => cause instanceof OutboundError);
+  if (outbound === undefined)
+    return new Error(`${address} cannot be read: ${errorText(all.at(-1) ?? error)}`, { cause: error });
+  const words =
+    outbound.status !== null || outbound.final ? `: ${outbound.message}` : ` does not answer: ${causeText(outbound)}`;
+  return new Error(`${address}${words}`, { cause: error });
+}
+
+/** An error and what caused it, as deep as errors go. */
+export function* causesOf(error: unknown): Generator<Error> {
+  for (let cause = error; cause instanceof Error; { cause } = cause) yield cause;
 }
 
 /**

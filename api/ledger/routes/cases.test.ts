@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { IncidentCase } from '../../../contracts/cases.js';
 import { fixture } from '../../../test/support/fixture.js';
@@ -46,6 +47,35 @@ describe.each(STORES)('cases on %s', (kind) => {
         timeline: [{ at: '2026-01-02T03:04:05.006Z', kind: 'opened', actor: 'operator:dev', detail: '' }],
       });
       expect((await read(answer.body.id)).case).toEqual(answer.body);
+    });
+
+    it('opens one case of what is sent again under its request id, and others of anything else', async () => {
+      const request_id = randomUUID();
+      const first = await opened({ request_id, actor: 'operator:dev', agent_ids: ['a', 'b'] });
+      await gate.call(`POST /cases/${first.id}/status`, { status: 'contained', actor: 'operator:dev' });
+      const again = await Promise.all(
+        [1, 2].map(() => opened({ request_id, actor: 'operator:dev', agent_ids: ['b', 'a'] })),
+      );
+      expect(again).toEqual([(await read(first.id)).case, (await read(first.id)).case]);
+      expect(again[0]?.status).toBe('contained');
+      const once = randomUUID();
+      const [one, other] = await Promise.all([1, 2].map(() => opened({ request_id: once })));
+      expect(one?.id).toBe(other?.id);
+      const others = [
+        await opened({ request_id, actor: 'operator:dev', agent_ids: ['a', 'b'], title: 'another' }),
+        await opened({ request_id, actor: 'operator:second', agent_ids: ['a', 'b'] }),
+        await opened({ request_id: randomUUID(), actor: 'operator:dev', agent_ids: ['a', 'b'] }),
+        (
+          await gate.call<IncidentCase>('POST /cases?tenant=globex', {
+            request_id,
+            actor: 'operator:dev',
+            title: 'a case',
+            agent_ids: ['a', 'b'],
+            correlation_ids: [],
+          })
+        ).body,
+      ];
+      expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(5);
     });
 
     it('names the calling service where nobody else is named', async () => {
@@ -122,6 +152,27 @@ describe.each(STORES)('cases on %s', (kind) => {
 
   describe('POST /cases/{id}/timeline', () => {
     sharedHere();
+
+    it('adds once what is sent again under its request id, also at once, and anything else beside it', async () => {
+      const { id } = await opened();
+      const note = { at: '2026-01-02T03:04:05Z', kind: 'note', actor: 'operator:dev', detail: 'spoke to the owner' };
+      const request_id = randomUUID();
+      const add = (over = {}) => gate.call(`POST /cases/${id}/timeline`, { ...note, request_id, ...over });
+      const later = { at: '2026-01-02T03:05:05Z' };
+      const sent = await Promise.all([add(), add(later), add(later)]);
+      expect(sent.map(({ status }) => status)).toEqual([204, 204, 204]);
+      await add({ detail: 'and to the bank' });
+      await add({ request_id: randomUUID() });
+      await add({ request_id: undefined });
+      const { timeline } = (await read(id)).case;
+      expect(timeline.map(({ detail }) => detail)).toEqual([
+        '',
+        'spoke to the owner',
+        'and to the bank',
+        'spoke to the owner',
+        'spoke to the owner',
+      ]);
+    });
     it('adds a line, its time in the form of the chain', async () => {
       const { id } = await opened();
       const line = { at: '2026-01-02T01:00:00+01:00', kind: 'call', actor: 'dev', detail: 'spoke to the owner' };

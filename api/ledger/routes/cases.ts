@@ -59,7 +59,8 @@ export function caseRoutes({ app, cases }: { readonly app: ServiceApp; readonly 
     '/cases/:id/timeline',
     { schema: { params: ById, querystring: scope, body: addToTimeline, response: { 204: nothing } } },
     async (request, reply) => {
-      await cases.addEvent(request.params.id, request.body, request.query);
+      const { request_id: requestId, ...event } = request.body;
+      await cases.addEvent(request.params.id, event, request.query, requestId);
       return reply.code(204).send(null);
     },
   );

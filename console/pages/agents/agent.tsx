@@ -11,11 +11,19 @@ import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
 
 const TOLD: Readonly<Record<CallTier, string>> = {
-  green: 'green: allowed',
-  auto: 'yellow, auto: for a rule',
-  standard: 'yellow, standard: for a person',
-  strict: 'yellow, strict: for several people',
-  red: 'red: denied',
+  green: 'allowed',
+  auto: 'for a rule',
+  standard: 'for a person',
+  strict: 'for several people',
+  red: 'denied',
+};
+/** How verdicts and policies call the same. */
+const CALLED: Readonly<Record<CallTier, string>> = {
+  green: 'green',
+  auto: 'yellow, auto',
+  standard: 'yellow, standard',
+  strict: 'yellow, strict',
+  red: 'red',
 };
 
 /** What one agent did over time, by tool and tier. */
@@ -80,16 +88,17 @@ function OverTime({
       <p class="dim">
         {seen.map((tier) => (
           <span key={tier}>
-            <span class={`key ${tier}`} /> {TOLD[tier]}{' '}
+            <span class={`key ${tier}`} /> {TOLD[tier]} (<code>{CALLED[tier]}</code>){' '}
           </span>
         ))}
-        as its verdicts say. Bars are calls of {part} each, on a scale of their own.
+        as its verdicts say. Bars are calls of {part} each, on a scale of their own; the times below them are UTC.
       </p>
       <h2>
         {total === 1 ? 'One call' : `All ${total} calls`}, {tools_total} {tools_total === 1 ? 'tool' : 'tools'}
       </h2>
       <Stacks
         of={stacked(seen, tiers)}
+        at={points.map(({ at }) => at)}
         label={`Calls by tier, ${part} each; the table below has the numbers`}
         isLarge
       />
@@ -101,9 +110,15 @@ function OverTime({
             <a href={addressOf('/audit', { agent: agent_id, tool: tool_name, window })}>
               <Foreign text={tool_name} />
             </a>{' '}
-            <span class="dim">{seen.flatMap((tier) => (of[tier] ? [`${tier} ${sum(of[tier])}`] : [])).join(', ')}</span>
+            <span class="dim">
+              {seen.flatMap((tier) => (of[tier] ? [`${sum(of[tier])} ${TOLD[tier]}`] : [])).join(', ')}
+            </span>
           </h3>
-          <Stacks of={stacked(seen, of)} label={`Calls by tier, ${part} each; the table below has the numbers`} />
+          <Stacks
+            of={stacked(seen, of)}
+            at={points.map(({ at }) => at)}
+            label={`Calls by tier, ${part} each; the table below has the numbers`}
+          />
           <details>
             <summary>As a table</summary>
             <Numbers of={of} label={`By tier over time: ${tool_name}`} {...shared} />
@@ -134,7 +149,7 @@ const Numbers = ({
   readonly label: string;
   readonly nowMs: number;
 }) => (
-  <Table label={label} heads={['From', ...seen.map((tier) => ({ number: tier }))]}>
+  <Table label={label} heads={['From', ...seen.map((tier) => ({ number: TOLD[tier] }))]}>
     {points.flatMap(({ at }, index) =>
       seen.some((tier) => (of[tier]?.[index] ?? 0) > 0)
         ? [

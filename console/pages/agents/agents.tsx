@@ -73,11 +73,12 @@ function Activity({
     <>
       <p class="dim">
         <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" />{' '}
-        denied. Bars are calls of {part} each, the denied ones at their foot, above them those that went to people; all
-        have the same scale.
+        denied. Bars are calls of {part} each, the denied ones at their foot; all have the same scale. The times below
+        them are UTC.
       </p>
       <Table
         label="What agents did"
+        cards
         heads={[
           'Agent',
           { number: 'Calls' },
@@ -91,18 +92,22 @@ function Activity({
       >
         {agents.map((agent) => (
           <tr key={agent.agent_id}>
-            <th scope="row">
+            <th scope="row" class="lead">
               <a href={agentAddress(agent.agent_id, { window })}>
                 <Foreign text={agent.agent_id} />
               </a>
             </th>
-            <td class="number">{agent.total}</td>
-            <td class="number">{agent.allowed}</td>
-            <td class="number">
+            <td class="number" data-head="calls">
+              {agent.total}
+            </td>
+            <td class="number" data-head="allowed">
+              {agent.allowed}
+            </td>
+            <td class="number" data-head="to people">
               {agent.reviewed}
               {agent.denied_by_people > 0 && ` (${agent.denied_by_people} refused)`}
             </td>
-            <td class="number">
+            <td class="number" data-head="denied">
               {agent.denied > 0 ? (
                 <a href={addressOf('/audit', { agent: agent.agent_id, verdict: 'deny', window })}>{agent.denied}</a>
               ) : (
@@ -122,7 +127,7 @@ function Activity({
             <td>
               <Bars of={agent.points} most={most} label={`Calls, ${part} each; the table below has the numbers`} />
             </td>
-            <td>
+            <td class="lead">
               <Time iso={agent.last_at} nowMs={nowMs} />
             </td>
           </tr>
@@ -162,36 +167,50 @@ const InFull = ({
     </summary>
     <Table
       label={`Tools: ${agent.agent_id}`}
+      cards
       heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}
     >
       {agent.tools.map((tool) => (
         <tr key={tool.tool_name}>
-          <th scope="row">
+          <th scope="row" class="lead">
             <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
               <Foreign text={tool.tool_name} />
             </a>
           </th>
-          <td class="number">{tool.allowed}</td>
-          <td class="number">{tool.reviewed}</td>
-          <td class="number">{tool.denied}</td>
+          <td class="number" data-head="allowed">
+            {tool.allowed}
+          </td>
+          <td class="number" data-head="to people">
+            {tool.reviewed}
+          </td>
+          <td class="number" data-head="denied">
+            {tool.denied}
+          </td>
         </tr>
       ))}
     </Table>
     {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
     <Table
       label={`Over time: ${agent.agent_id}`}
+      cards
       heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}
     >
       {agent.points
         .filter(({ total }) => total > 0)
         .map(({ at, total, denied, reviewed }) => (
           <tr key={at}>
-            <td>
+            <td class="lead">
               <Time iso={at} nowMs={nowMs} />
             </td>
-            <td class="number">{total}</td>
-            <td class="number">{reviewed}</td>
-            <td class="number">{denied}</td>
+            <td class="number" data-head="calls">
+              {total}
+            </td>
+            <td class="number" data-head="to people">
+              {reviewed}
+            </td>
+            <td class="number" data-head="denied">
+              {denied}
+            </td>
           </tr>
         ))}
     </Table>

@@ -3,10 +3,10 @@ import { GateError } from '../../../domain/errors.js';
 import { type RowsQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
 import { Entries } from '../../ui/entries.js';
-import { Empty, Foreign, OrAway } from '../../ui/parts.js';
+import { Empty, Folded, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
-import { addressOf, asked, placeAsked, rowsAsked } from './asked.js';
+import { addressOf, asked, asksFor, placeAsked, rowsAsked } from './asked.js';
 import { Choice, Kinds, Signal, Window } from './fields.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
@@ -56,19 +56,27 @@ export const AUDIT: Page = {
         <section class="audit">
           <h1>Audit</h1>
           <Chain of={await chain} nowMs={nowMs} />
-          <form class="filter" method="get" action="/audit" role="search">
-            <label>
-              Agent <input name="agent" value={said.agent ?? ''} placeholder="* for any characters" data-search />
-            </label>
-            <Choice label="Verdict" name="verdict" value={said.verdict} any="any" of={VERDICTS} />
-            <Kinds name="methods" value={said.methods} />
-            <label>
-              Tool <input name="tool" value={said.tool ?? ''} size={16} />
-            </label>
-            <Signal value={said.signal} />
-            <Window asked={said} />
-            <button type="submit">Show</button> <a href="/audit">Clear</a>
-          </form>
+          <Folded id="filters" label="Find, filter" asks={asksFor(said)}>
+            <form class="filter" method="get" action="/audit/correlation" role="search" aria-label="A call by its id">
+              <label>
+                Call <input name="id" required size={36} placeholder="the id that its agent was told" />
+              </label>
+              <button type="submit">Open</button>
+            </form>
+            <form class="filter" method="get" action="/audit" role="search" aria-label="Rows">
+              <label>
+                Agent <input name="agent" value={said.agent ?? ''} placeholder="* for any characters" data-search />
+              </label>
+              <Choice label="Verdict" name="verdict" value={said.verdict} any="any" of={VERDICTS} />
+              <Kinds name="methods" value={said.methods} />
+              <label>
+                Tool <input name="tool" value={said.tool ?? ''} size={16} />
+              </label>
+              <Signal value={said.signal} />
+              <Window asked={said} />
+              <button type="submit">Show</button> <a href="/audit">Clear</a>
+            </form>
+          </Folded>
           <p>
             <a
               href={addressOf('/audit/hunt', {
@@ -112,12 +120,12 @@ export const AUDIT: Page = {
               </>
             )}
           </p>
-          <Searches kept={await kept} asked={said} csrf={csrf} />
+          <Searches kept={await kept} asked={said} mayKeep={refused === null} csrf={csrf} />
           <OrAway of={rows}>
             {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
                 <p class="live dim" role="status" aria-live="polite" data-tail-status />
-                <div data-tail-rows data-newest={found[0]?.seq ?? 0}>
+                <div class="timed" data-tail-rows data-newest={found[0]?.seq ?? 0}>
                   {found.length === 0 && lookedDownTo === null ? (
                     refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
                   ) : (

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
 const rowsIn = (text: string) =>
-  [...text.matchAll(/<tr><td class="number">(\d+)<\/td>/g)].map(([, seq]) => Number(seq));
+  [...text.matchAll(/<tr><td class="number" data-head="row">(\d+)<\/td>/g)].map(([, seq]) => Number(seq));
 const text = async (path: string) => (await page.get(path)).text;
 const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
 
@@ -179,6 +179,15 @@ describe('the audit page', () => {
     expect(found.status).toBe(400);
     expect(found.text).toContain('invalid_window');
     expect(found.text).toContain('value="yesterday"');
+    for (const typed of ['from=2026-02-30', 'to=03:04', 'from=2026-01-02T03:04:05', 'to=2026-01-02 25:00']) {
+      const { status, text } = await page.get(`/audit?${typed.replace(' ', '%20')}`);
+      const ok = typed === 'from=2026-01-02T03:04:05';
+      expect([typed, status]).toEqual([typed, ok ? 200 : 400]);
+      // In the form of the field, and nothing to keep.
+      const field = typed.startsWith('from') ? 'From' : 'To';
+      expect([typed, text.includes(`${field} is no time: write a day, 2026-01-02, or`)]).toEqual([typed, !ok]);
+      expect([typed, text.includes('Keep this search as')]).toEqual([typed, ok]);
+    }
   });
 
   it.each(['/audit', '/audit/hunt', '/audit/export'])(
@@ -453,7 +462,7 @@ describe('the page of a call', () => {
     ] as const) {
       const found = await page.get(`/audit/correlation/${id}`, { as });
       expect([id, found.status]).toEqual([id, 404]);
-      expect(found.text).toContain('has no row of this call');
+      expect(found.text).toContain('No call has this id in your tenant.');
     }
   });
 });
@@ -472,12 +481,16 @@ describe('the page of agents', () => {
     });
     const found = await text('/agents?window=1h');
     expect(found).toContain('aria-label="1 allowed, 1 sent to a person, 1 denied"');
-    for (const part of ['all', 'park', 'deny']) expect(found).toMatch(new RegExp(`<rect class="${part}" x="18`));
+    for (const part of ['allow', 'park', 'deny']) expect(found).toMatch(new RegExp(`<rect class="${part}" x="18`));
     const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('pay-bot 3 1 1 (1 refused) 1');
     expect(words).toContain('pay 0 1 1');
     expect(words).toContain('read 1 0 0');
     expect(words).toMatch(/Over time, from Calls To people Denied (?:[^ ]+ )+3 1 1 /);
+    // In the colours of the legend, over an axis that says its times.
+    const bars = /<svg[^>]*aria-label="Calls, [^>]*>.*?<\/p>/s.exec(found)?.[0] ?? '';
+    expect([...bars.matchAll(/<rect class="([^"]*)"/g)].map(([, tone]) => tone)).toEqual(['allow', 'park', 'deny']);
+    expect(bars.match(/<span>\d\d-\d\d \d\d:\d\d<\/span>/g)).toHaveLength(2);
   });
 
   it('tells one agent over time by tool and tier: drawn, and as a table behind each chart', async () => {
@@ -497,8 +510,10 @@ describe('the page of agents', () => {
       expect(found).toMatch(new RegExp(`<rect class="${tier}" x="461" width="18"`));
     const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('All 3 calls, 2 tools');
-    expect(words).toMatch(/From green strict red (?:[^ ]+ )+1 1 1 By tool pay strict 1, red 1 As a table/);
-    expect(words).toMatch(/As a table From green strict red (?:[^ ]+ )+0 1 1 read green 1/);
+    expect(words).toMatch(
+      /From allowed for several people denied (?:[^ ]+ )+1 1 1 By tool pay 1 for several people, 1 denied [-0-9]{5} [:0-9]{5} [-0-9]{5} [:0-9]{5} As a table/,
+    );
+    expect(words).toMatch(/As a table From allowed for several people denied (?:[^ ]+ )+0 1 1 read 1 allowed/);
     expect(found.match(/<svg/g)).toHaveLength(3);
     expect(found.match(/<table/g)).toHaveLength(3);
     expect(await told('/agents/nobody')).toContain('It called nothing in this window.');
@@ -591,7 +606,9 @@ describe("an agent's narrative", () => {
     await append({ policy_decision: { outcome: 'deny', reasons: ['No'] }, authorized: false });
     const found = await text('/audit/agents/agent-a/narrative?window=1d');
     expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
+    expect(found).toMatch(/aria-label="Calls by hour"/);
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
+    expect(await text('/audit/agents/agent-a/narrative')).toMatch(/aria-label="Calls by day"/);
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('only 1d, 7d, 30d, 90d: 7d is shown');
   });

@@ -2,7 +2,7 @@ import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { SavedSearch } from '../../../contracts/console.js';
 import type { Settled } from '../../services.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
-import { type Asked, addressOf, asked, asksForSomething } from './asked.js';
+import { type Asked, addressOf, asked, asksFor } from './asked.js';
 
 /** The longest name of a search. */
 export const MOST_CHARACTERS = 80;
@@ -10,16 +10,19 @@ export const MOST_CHARACTERS = 80;
 export const Searches = ({
   kept,
   asked: said,
+  mayKeep,
   csrf,
 }: {
   readonly kept: Settled<readonly SavedSearch[]>;
   readonly asked: Asked;
+  /** Whether what is asked for can be answered: a search that cannot is not worth keeping. */
+  readonly mayKeep: boolean;
   readonly csrf: string;
 }) => (
   <OrAway of={kept}>
     {(searches) => {
       const query = new URLSearchParams(said).toString();
-      if (searches.length === 0 && !asksForSomething(said)) return null;
+      if (searches.length === 0 && (asksFor(said) === 0 || !mayKeep)) return null;
       return (
         <section class="searches" aria-label="Searches that you keep">
           {searches.map((search) => (
@@ -39,7 +42,7 @@ export const Searches = ({
               </button>
             </form>
           ))}
-          {asksForSomething(said) && (
+          {asksFor(said) > 0 && mayKeep && (
             <form class="filter" method="post" action="/audit/searches">
               <Csrf token={csrf} />
               <input type="hidden" name="query" value={query} />

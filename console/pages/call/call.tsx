@@ -1,22 +1,27 @@
 import { Fragment } from 'preact';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { modificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.js';
 import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
+import { mask } from '../../../domain/masking/mask.js';
+import { pathText } from '../../../domain/review/argument-path.js';
+import { valueAt } from '../../../domain/review/modification.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { spanTold } from '../../../domain/time-told.js';
+import { printable } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
-import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, RequestId, Said, Time } from '../../ui/parts.js';
+import type { Page, Shown, Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
+import { valueText } from '../queue/arguments.js';
 import { signalsOf, SignalsIn, suspicionsIn } from './evidence.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
@@ -27,71 +32,88 @@ const MOST_CHARACTERS = 100_000;
 export const CALL: Page = {
   path: '/audit/correlation/:cid',
   role: 'viewer',
-  async show({ params, query, services, nowMs, csrf, about, has, mayPost }) {
-    const id = params['cid'] ?? '';
-    const isId = isUuid(id);
-    const [rows, review] = isId
-      ? await Promise.all([
-          settled('The ledger', services.ledger.call(id)),
-          settled('The review service', services.hil.byCorrelation(id)),
-        ])
-      : ([
-          { ok: true, value: [] },
-          { ok: true, value: null },
-        ] as const);
-    const all = rows.ok ? rows.value : [];
-    // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
-    const asked = all.find(
-      (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
-    );
-    // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
-    const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
-    const [request, facts, policies] = await Promise.all([
-      asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
-      judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
-      // Without the policy engine the words stand there without a way to their rules.
-      spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
-    ]);
-    const rulesOf = policies ? rulesThatSay(policies) : () => [];
-    const isEmpty = rows.ok && all.length === 0;
-    const again =
-      query['judged'] === 'again' && all.length > 0
-        ? await settled('The ledger or the policy engine', services.judgedAgain(id))
-        : null;
-    return {
-      title: `Call ${id.slice(0, 8)}`,
-      ...(isEmpty && { status: 404 }),
-      body: (
-        <section class="call">
-          <h1>
-            Call <Id id={id} />
-          </h1>
-          <OrAway of={rows}>
-            {(found) =>
-              found.length === 0 ? (
-                <Empty>The ledger has no row of this call in your tenant.</Empty>
-              ) : (
-                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} facts={facts} />
-              )
-            }
-          </OrAway>
-          {!isEmpty && (
-            <>
-              <OrAway of={review}>
-                {(row) => row && <Review row={row} nowMs={nowMs} mayNote={mayPost('/hil/:id/note')} />}
-              </OrAway>
-              {request && <Request of={request} rows={all} facts={facts} />}
-              {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
-              {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
-              {all.length > 0 && mayPost('/cases') && <IntoCase id={id} csrf={csrf} />}
-              {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
-            </>
-          )}
-        </section>
-      ),
-    };
+  show: (visit) => callShown(visit, visit.params['cid'] ?? ''),
+};
+
+/** The same by an id that somebody typed: the call's, or its review's, which its agent was told beside it. */
+export const FIND_CALL: Page = {
+  path: '/audit/correlation',
+  role: 'viewer',
+  async show(visit) {
+    const id = (visit.query['id'] ?? '').trim().toLowerCase();
+    const review = isUuid(id) ? await settled('The review service', visit.services.hil.row(id)) : null;
+    return callShown(visit, review?.ok && review.value ? review.value.correlation_id : id);
   },
 };
+
+async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: Visit, id: string): Promise<Shown> {
+  const isId = isUuid(id);
+  const [rows, review] = isId
+    ? await Promise.all([
+        settled('The ledger', services.ledger.call(id)),
+        settled('The review service', services.hil.byCorrelation(id)),
+      ])
+    : ([
+        { ok: true, value: [] },
+        { ok: true, value: null },
+      ] as const);
+  const all = rows.ok ? rows.value : [];
+  // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
+  const asked = all.find(
+    (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
+  );
+  // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
+  const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
+  const [request, facts, policies] = await Promise.all([
+    asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
+    judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
+    // Without the policy engine the words stand there without a way to their rules.
+    spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
+  ]);
+  const rulesOf = policies ? rulesThatSay(policies) : () => [];
+  const isEmpty = rows.ok && all.length === 0;
+  const again =
+    query['judged'] === 'again' && all.length > 0
+      ? await settled('The ledger or the policy engine', services.judgedAgain(id))
+      : null;
+  return {
+    title: `Call ${id.slice(0, 8)}`,
+    ...(isEmpty && { status: 404 }),
+    body: (
+      <section class="call">
+        <h1>
+          Call <Id id={id} />
+        </h1>
+        <OrAway of={rows}>
+          {(found) =>
+            found.length === 0 ? (
+              <Empty>
+                No call has this id in your tenant. An id has 36 characters, as an agent is told it, with its dashes.{' '}
+                <a href="/audit">Find a call by its agent, tool or time</a>
+              </Empty>
+            ) : (
+              <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} facts={facts} />
+            )
+          }
+        </OrAway>
+        {!isEmpty && (
+          <>
+            <OrAway of={review}>
+              {(row) => row && <Review row={row} nowMs={nowMs} mayNote={mayPost('/hil/:id/note')} />}
+            </OrAway>
+            {request && (
+              <Request of={request} method={textOf(asked?.policy_decision?.['rpc_method'])} rows={all} facts={facts} />
+            )}
+            {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
+            {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
+            {all.length > 0 && mayPost('/cases') && <IntoCase id={id} csrf={csrf} />}
+            {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
+          </>
+        )}
+      </section>
+    ),
+  };
+}
 
 const newest = (rows: readonly LedgerEntry[], ...kinds: readonly string[]): LedgerEntry | undefined =>
   rows.findLast((row) => kinds.includes(row.event_kind ?? ''));
@@ -143,14 +165,14 @@ function Call({
       <p class="headline">
         <Foreign text={first?.agent_id ?? ''} /> asked for <Foreign text={first?.tool_type ?? 'nothing by name'} />{' '}
         {first && <Time iso={first.timestamp} nowMs={nowMs} />}. {verdict && <Outcome row={verdict} />}{' '}
-        {ended && <Outcome row={ended} />}
+        {ended && <Outcome row={ended} />} {changedIn(rows) && <span class="tag said park">arguments changed</span>}
         {known?.word && <span class="tag said deny">{known.word}</span>}
       </p>
       <section class="verdict" aria-labelledby="verdict">
         <h2 id="verdict">Verdict</h2>
         {verdict ? (
           <p>
-            <Foreign text={summaryOf(factOf(verdict))} />
+            <Said text={summaryOf(factOf(verdict))} />
           </p>
         ) : (
           <Empty>
@@ -165,7 +187,7 @@ function Call({
             <ul>
               {spoke.map((line) => (
                 <li key={line}>
-                  <Foreign text={line} />
+                  <Said text={line} />
                   {rulesOf(line).map(({ name, line: at, title }) => (
                     <Fragment key={`${name} ${at}`}>
                       {' '}
@@ -198,7 +220,7 @@ function Call({
         {ended && told ? (
           <>
             <p>
-              <Foreign text={summaryOf(factOf(ended))} />
+              <Said text={summaryOf(factOf(ended))} />
             </p>
             <Facts
               of={[
@@ -296,7 +318,7 @@ function Scores({ row }: { readonly row: LedgerEntry }) {
     <>
       <h3>Inspection</h3>
       <p>
-        <Foreign text={row.reasoning} />
+        <Said text={row.reasoning} />
       </p>
       {given.length > 0 && (
         <table class="values scores">
@@ -365,7 +387,7 @@ const Review = ({
   <section aria-labelledby="review">
     <h2 id="review">Review</h2>
     <p>
-      <span class={`tag ${row.status}`}>{row.status}</span>{' '}
+      <span class={`tag ${row.status}`}>{row.status}</span> {row.modification_diff && 'with changed arguments '}
       {row.decided_by && (
         <>
           by <Foreign text={row.decided_by} />{' '}
@@ -389,7 +411,14 @@ const Review = ({
       <ul>
         {row.approvals?.map(({ by, at, provenance }) => (
           <li key={by}>
-            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by <Foreign text={provenance} />
+            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by{' '}
+            {provenance === 'console-bearer' ? (
+              'a session of the console'
+            ) : provenance === 'webauthn' ? (
+              'a passkey'
+            ) : (
+              <Foreign text={provenance} />
+            )}
           </li>
         ))}
       </ul>
@@ -404,11 +433,78 @@ const Review = ({
   </section>
 );
 
+/** What an approver put in the place of what the agent sent, as the ledger has it; `null` where nobody did. */
+function changedIn(rows: readonly LedgerEntry[]) {
+  const row = newest(rows, 'hil.modified');
+  if (!row) return null;
+  const diff = modificationDiff.safeParse(row.policy_decision?.['modification_diff']);
+  return { row, replacements: diff.success ? diff.data.replacements : [] };
+}
+
+/** A new value, masked as it would be in its place: its name may say that it is a secret. */
+function maskedAt(path: readonly string[], value: Json): Json {
+  let masked = mask(path.reduceRight<Json>((within, key) => ({ [key]: within }), value));
+  for (const _ of path) masked = Object.values(masked as JsonObject)[0] ?? null;
+  return masked;
+}
+
+const valueShown = (value: Json | undefined): string =>
+  value === undefined
+    ? 'not known'
+    : printable(value !== null && typeof value === 'object' ? JSON.stringify(value) : valueText(value));
+
+/** What ran in the place of what stands below, before anybody takes that for it. */
+function AsItRan({
+  rows,
+  request,
+}: {
+  readonly rows: readonly LedgerEntry[];
+  /** As the agent sent it, masked; `null` where it was purged. */
+  readonly request: JsonObject | null;
+}) {
+  const change = changedIn(rows);
+  if (!change) return null;
+  const ran = rows.some((row) => row.event_kind === 'upstream.outcome' && !isLook(row));
+  const became = ran ? 'As it ran' : newest(rows, 'hil.approved') ? 'As approved' : 'As changed';
+  return (
+    <>
+      <p>
+        <strong>Not as its agent sent it:</strong> <Foreign text={textOf(change.row.policy_decision?.['decided_by'])} />{' '}
+        changed what stands here, and nothing else.
+      </p>
+      <table class="values diff">
+        <thead>
+          <tr>
+            <th scope="col">Argument</th>
+            <th scope="col">As the agent sent it</th>
+            <th scope="col">{became}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {change.replacements.map(({ path, value }) => (
+            <tr key={JSON.stringify(path)} class="changed">
+              <th scope="row">
+                <bdi class="foreign">{printable(pathText(path))}</bdi>
+              </th>
+              <td class="foreign text">{valueShown(request === null ? undefined : valueAt(request, path))}</td>
+              <td class="foreign text">
+                <ins>{valueShown(maskedAt(path, value))}</ins>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
 const Request = ({
   of,
+  method,
   rows,
   facts,
 }: {
+  readonly method: string;
   readonly rows: readonly LedgerEntry[];
   readonly facts: Settled<Json>;
   readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }>;
@@ -417,10 +513,18 @@ const Request = ({
     <h2 id="request">Request</h2>
     <OrAway of={of}>
       {({ masked_params: params, retention_class: kept }) => {
-        if (params === null) return <p class="dim">The request was purged at its date; the rows keep its digest.</p>;
+        const sent = params as JsonObject | null;
+        if (sent === null)
+          return (
+            <>
+              <AsItRan rows={rows} request={null} />
+              <p class="dim">The request was purged at its date; the rows keep its digest.</p>
+            </>
+          );
         const { isWhole } = shownJson(params, MOST_CHARACTERS);
         return (
           <>
+            <AsItRan rows={rows} request={{ method, params: sent }} />
             {!facts.ok && (
               <p class="notice bad">
                 Values that another tool's answer brought in are not marked: what policy was told of the call cannot be
@@ -440,7 +544,7 @@ const Request = ({
               As the agent sent it, secrets masked.{' '}
               {kept !== null && (
                 <>
-                  Kept as <Foreign text={kept} />.
+                  Retention class: <Foreign text={kept} />.
                 </>
               )}
             </p>
@@ -466,6 +570,7 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
   <section class="wide">
     <form method="post" action="/cases" class="filter">
       <Csrf token={csrf} />
+      <RequestId />
       <input type="hidden" name="call" value={id} />
       <label>
         Title of a case <input name="title" required maxLength={200} />
@@ -474,6 +579,9 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
     </form>
   </section>
 );
+
+const checking = (seq: string | number | undefined): string =>
+  `npx gate verify --bundle gate-proof-${seq}.json --key log.vkey`;
 
 const Story = ({
   id,
@@ -486,16 +594,19 @@ const Story = ({
 }) => (
   <section class="wide" aria-labelledby="story">
     <h2 id="story">What happened</h2>
-    <ol class="story">
+    <ol class="story timed">
       {rows.slice(0, MOST_ROWS).map((row, at) => (
         <Step key={row.id} id={id} row={row} before={rows[at - 1]} nowMs={nowMs} />
       ))}
     </ol>
     {rows.length > MOST_ROWS && <p class="notice">{rows.length - MOST_ROWS} more rows are in the JSON.</p>}
     <p class="dim">
-      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine with{' '}
-      <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have from elsewhere
-      than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
+      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine, with neither
+      this console nor the network; that of row {rows.at(-1)?.seq} with{' '}
+      <code data-copy={checking(rows.at(-1)?.seq)}>{checking(rows.at(-1)?.seq)}</code>, where <code>log.vkey</code> has
+      the log's key, its verifier key or its public key in PEM, which you have from elsewhere than the proof (
+      <code>docs/how-to/prove-a-row.md</code>). <code data-copy="npx gate verify">npx gate verify</code> walks the whole
+      chain.
     </p>
   </section>
 );
@@ -516,7 +627,7 @@ function Step({
   return (
     <li>
       <p>
-        <Foreign text={summaryOf(factOf(row))} /> <Outcome row={row} />
+        <Said text={summaryOf(factOf(row))} /> <Outcome row={row} />
       </p>
       {changes && (
         <p>

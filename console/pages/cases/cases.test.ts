@@ -47,8 +47,44 @@ describe('a case', () => {
     const found = await opened({ agent: 'a bot\r\n\r\nother', call: CALL });
     expect(await kept(found)).toMatchObject({ agent_ids: ['a bot', 'other'], correlation_ids: [CALL] });
     const shown = await text(`/cases/${found}`);
-    expect([...shown.matchAll(/<tr><td class="number">(\d+)</g)].map(([, seq]) => seq)).toEqual(['2', '1']);
+    expect([...shown.matchAll(/<tr><td class="number" data-head="row">(\d+)</g)].map(([, seq]) => seq)).toEqual([
+      '2',
+      '1',
+    ]);
     expect(shown).not.toContain('globex');
+  });
+
+  it('is opened, and noted in, once by each form, however often it is sent', async () => {
+    const requestOn = async (path: string) => /name="request" value="([^"]+)"/.exec(await text(path))?.[1] ?? '';
+    const request = await requestOn('/cases');
+    const id = await opened({ request });
+    expect(await opened({ request })).toBe(id);
+    expect(await opened({ request: await requestOn('/cases') })).not.toBe(id);
+    const note = { note: 'spoke to the owner', request: await requestOn(`/cases/${id}`) };
+    for (let sent = 0; sent < 2; sent += 1) expect((await page.post(`/cases/${id}/note`, note)).status).toBe(303);
+    expect((await kept(id)).timeline.map(({ kind }) => kind)).toEqual(['opened', 'note']);
+    const refused = await page.post('/cases', { title: ' ', request });
+    expect(refused.text).toContain(`name="request" value="${request}"`);
+  });
+
+  it('says what may have been done where the ledger’s answer is lost', async () => {
+    const id = await opened();
+    const refused = async (path: string, fields: Readonly<Record<string, string>>) => {
+      const { status, text: told } = await page.post(path, fields);
+      expect(status).toBe(503);
+      return told;
+    };
+    page.losesAnswers = true;
+    expect(await refused('/cases', { title: 'refunds' })).toContain('It may have opened the case');
+    expect(await refused(`/cases/${id}/note`, { note: 'n' })).toContain('It may have written the note');
+    for (const [path, fields] of [
+      ['classify', { severity: 'serious' }],
+      ['status', { status: 'closed' }],
+      ['attach', { agent: 'a' }],
+    ] as const)
+      expect(await refused(`/cases/${id}/${path}`, fields)).toContain('It may have changed the case');
+    page.losesAnswers = false;
+    expect((await kept(id)).timeline).toHaveLength(5);
   });
 
   it('is classified with its deadline, noted, extended, closed, and opened again, each with who did it', async () => {

@@ -65,7 +65,7 @@ export const COMPLIANCE: Page = {
 function Register({ of, nowMs }: { readonly of: ComplianceRegister; readonly nowMs: number }) {
   const { chain_verify: chain, window } = of;
   return (
-    <>
+    <div class="timed">
       <Facts
         of={[
           ['Counted', <Time iso={of.generated_at} nowMs={nowMs} />],
@@ -93,7 +93,7 @@ function Register({ of, nowMs }: { readonly of: ComplianceRegister; readonly now
           <Control key={control.control_id} of={control} />
         ))}
       </Table>
-    </>
+    </div>
   );
 }
 

@@ -42,6 +42,8 @@ const text = async (path = '/exports') => (await page.get(path)).text;
 describe('the exports', () => {
   it('copy old rows for an administrator, and list what was copied', async () => {
     await append({}, { tenant: 'globex' });
+    // What a press copies is said before it.
+    expect(await text()).toContain('It copies every row, <strong>of every tenant</strong>');
     const ran = await page.post('/exports/run');
     expect([ran.status, ran.headers['location']]).toEqual([
       303,

@@ -86,8 +86,10 @@ async function exportsShown({ services, mayPost, csrf, query, nowMs }: Visit, fo
           <h2 id="archive">Archive for an auditor</h2>
           <p>
             The rows of your tenant in a window, signed, to be checked without Gate. The window holds its beginning and
-            ends before its end, both in UTC. <a href="/compliance">What the log holds by control</a> is a page of its
-            own.
+            ends before its end, both in UTC. Whoever gets it checks it with{' '}
+            <code data-copy={CHECKING}>{CHECKING}</code> and the public half of <code>GATE_LEDGER_EXPORT_KEY_FILE</code>
+            , which comes by another way than the archive (<code>docs/how-to/check-a-regulatory-bundle.md</code>).{' '}
+            <a href="/compliance">What the log holds by control</a> is a page of its own.
           </p>
           {mayExport ? <Regulatory csrf={csrf} form={form} /> : <p class="dim">An administrator takes it.</p>}
         </section>
@@ -99,7 +101,12 @@ async function exportsShown({ services, mayPost, csrf, query, nowMs }: Visit, fo
           {mayExport && (
             <form method="post" action="/exports/run">
               <Csrf token={csrf} />
-              <button type="submit">Copy old rows now</button>
+              <p>
+                It copies every row, <strong>of every tenant</strong>, that was not copied before and is older than{' '}
+                <code>GATE_LEDGER_EXPORT_RETENTION_SECS</code> of the ledger says: all rows there are, where that is not
+                set.
+              </p>
+              <button type="submit">Copy rows of every tenant now</button>
             </form>
           )}
           <OrAway of={done}>
@@ -137,6 +144,9 @@ function cameTold(
     </>
   );
 }
+
+/** The name of the archive is what the browser saved it as. */
+const CHECKING = 'npx gate verify --bundle ARCHIVE.tar.gz --key ledger-export.pub';
 
 const OPTIONS = [
   ['compliance', 'the register of what the log holds by control'],

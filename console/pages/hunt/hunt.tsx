@@ -3,9 +3,9 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
-import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import type { Page, Visit } from '../../visit.js';
-import { addressOf, asked, windowAsked } from '../audit/asked.js';
+import { addressOf, asked, asksFor, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
 
 const AGENTS = 100;
@@ -44,24 +44,26 @@ export const HUNT: Page = {
             The agents behind the rows that fit, gravest signal first, and what of Gate itself wrote such rows, marked.
             Without a window: the last 24 hours.
           </p>
-          <form class="filter" method="get" action="/audit/hunt" role="search">
-            <Kinds name="methods" value={methods} />
-            <Signal value={signal} />
-            <Choice
-              label="Authorized"
-              name="authorized"
-              value={authorized}
-              any="either"
-              of={[
-                ['false', 'no'],
-                ['true', 'yes'],
-              ]}
-            />
-            <Window
-              asked={{ ...said, window: said.window ?? (said.from || said.to ? undefined : '24h') } as typeof said}
-            />
-            <button type="submit">Hunt</button>
-          </form>
+          <Folded id="filters" label="Filters" asks={asksFor(said)}>
+            <form class="filter" method="get" action="/audit/hunt" role="search">
+              <Kinds name="methods" value={methods} />
+              <Signal value={signal} />
+              <Choice
+                label="Authorized"
+                name="authorized"
+                value={authorized}
+                any="either"
+                of={[
+                  ['false', 'no'],
+                  ['true', 'yes'],
+                ]}
+              />
+              <Window
+                asked={{ ...said, window: said.window ?? (said.from || said.to ? undefined : '24h') } as typeof said}
+              />
+              <button type="submit">Hunt</button>
+            </form>
+          </Folded>
           {found && (
             <OrAway of={found}>
               {({ agents }) =>
@@ -71,6 +73,7 @@ export const HUNT: Page = {
                   <Selection csrf={maySelect ? csrf : null}>
                     <Table
                       label="Agents"
+                      cards
                       heads={[
                         ...(maySelect ? ['Into a case'] : []),
                         'Agent',
@@ -85,7 +88,7 @@ export const HUNT: Page = {
                       {agents.map((agent) => (
                         <tr key={agent.agent_id}>
                           {maySelect && (
-                            <td>
+                            <td class="lead first">
                               {agent.principal === 'agent' && (
                                 <label class="pick">
                                   <input type="checkbox" name="ticked" value={escapedInPath(agent.agent_id)} />
@@ -96,7 +99,7 @@ export const HUNT: Page = {
                               )}
                             </td>
                           )}
-                          <th scope="row">
+                          <th scope="row" class="lead">
                             <a
                               href={addressOf('/audit', {
                                 agent: agent.agent_id,
@@ -111,9 +114,13 @@ export const HUNT: Page = {
                             </a>{' '}
                             <Own of={agent} />
                           </th>
-                          <td class="number">{agent.hit_count}</td>
-                          <td class="number">{agent.deny_count}</td>
-                          <td>{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
+                          <td class="number" data-head="rows">
+                            {agent.hit_count}
+                          </td>
+                          <td class="number" data-head="denied">
+                            {agent.deny_count}
+                          </td>
+                          <td class="lead">{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
                           <td>
                             <Time iso={agent.latest_hit_ts} nowMs={nowMs} />
                           </td>
@@ -167,6 +174,7 @@ const Selection = ({
   ) : (
     <form method="post" action="/cases">
       <Csrf token={csrf} />
+      <RequestId />
       {children}
       <p class="filter">
         <label>

@@ -2,7 +2,7 @@ import { escapedInPath } from '../../../domain/name-in-path.js';
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
-import { Empty, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
@@ -40,7 +40,7 @@ export const NARRATIVE: Page = {
               ) : (
                 <>
                   <p class="headline">
-                    <Foreign text={headline} />
+                    <Said text={headline} />
                   </p>
                   <p class="dim">An annotation, made from rows; the rows are the evidence.</p>
                   <Bars
@@ -51,7 +51,7 @@ export const NARRATIVE: Page = {
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>
                     <Table
-                      label="Calls by day"
+                      label={`Calls by ${sparkline.bucket}`}
                       heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}
                     >
                       {sparkline.points
@@ -71,7 +71,7 @@ export const NARRATIVE: Page = {
                   <ul class="told">
                     {story.map(({ text, seqs }) => (
                       <li key={text}>
-                        <Foreign text={text} />{' '}
+                        <Said text={text} />{' '}
                         {seqs.map((seq) => (
                           <span key={seq}>
                             <a href={rowsOf(seq)}>#{seq}</a>{' '}
@@ -113,15 +113,17 @@ export const NARRATIVE: Page = {
                   {notable.length > 0 && (
                     <section aria-labelledby="notable">
                       <h2 id="notable">Notable</h2>
-                      <Table label="Notable rows" heads={[{ number: 'Row' }, 'When', 'What']}>
+                      <Table label="Notable rows" cards heads={[{ number: 'Row' }, 'When', 'What']}>
                         {notable.map(({ seq, at, summary, correlation_id }) => (
                           <tr key={seq}>
-                            <td class="number">{seq}</td>
+                            <td class="number" data-head="row">
+                              {seq}
+                            </td>
                             <td>
                               <Time iso={at} nowMs={nowMs} />
                             </td>
-                            <td>
-                              <Foreign text={summary} />{' '}
+                            <td class="lead">
+                              <Said text={summary} />{' '}
                               {correlation_id && (
                                 <a href={`/audit/correlation/${escapedInPath(correlation_id)}`}>its call</a>
                               )}

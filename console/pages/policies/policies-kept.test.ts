@@ -59,6 +59,18 @@ const made = async (body: string, more = {}) => {
 const versionsOf = async (name: string, tenant = 'acme') =>
   (await engine.management.store.versions(tenant, name)).filter(isIntact);
 
+describe('where nobody has written a policy yet', () => {
+  it('offers to write one to who may, and tells others who does', async () => {
+    expect(await told('/policies')).toContain('Install a template , or write one .');
+    for (const role of ['viewer', 'approver'] as const) {
+      page.role = role;
+      const shown = await text('/policies');
+      expect(words(shown)).toContain('An administrator installs templates and writes them.');
+      expect(shown).not.toContain('href="/policies/new"');
+    }
+  });
+});
+
 describe('a policy on its pages', () => {
   it('is written as a draft of the person’s tenant, in his name, and put in force, changed and rolled back', async () => {
     const name = await made(denies('list_files', 'one').replaceAll('\n', '\r\n'));
@@ -633,7 +645,9 @@ describe('a lab', () => {
     const wrong = await page.post(`/policies/${name}/edit/try`, { version: '1', body: 'no rule', window: '' });
     expect(words(wrong.text)).toMatch(/There is no result: .*policy_invalid/);
     const window = await page.post(`/policies/${name}/lab`, { which: 'with', window: '', from: 'yesterday' });
-    expect(words(window.text)).toMatch(/There is no result: .*invalid_window/);
+    // Told before anything is tried, and with what was typed.
+    expect(words(window.text)).toMatch(/From is no time: .*invalid_window/);
+    expect(window.text).toContain('value="yesterday"');
     await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
   }, 60_000);
 });

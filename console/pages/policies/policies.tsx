@@ -70,7 +70,7 @@ export const POLICIES: Page = {
                     ['Compiled by OPA', <Foreign text={found.origin.opa_version} />],
                   ]}
                 />
-                {isKept && <Kept of={found} nowMs={nowMs} />}
+                {isKept && <Kept of={found} mayWrite={mayPost('/policies/new')} nowMs={nowMs} />}
                 {isKept && <h2>Rules in force</h2>}
                 <Rules list={found} verdicts={verdicts.ok ? verdicts.value : null} />
                 {verdicts.ok && verdicts.value.length === VERDICTS && (
@@ -86,14 +86,31 @@ export const POLICIES: Page = {
 };
 
 /** The policies that operators keep, in force or not. */
-const Kept = ({ of, nowMs }: { readonly of: PolicyList; readonly nowMs: number }) => {
+const Kept = ({
+  of,
+  mayWrite,
+  nowMs,
+}: {
+  readonly of: PolicyList;
+  readonly mayWrite: boolean;
+  readonly nowMs: number;
+}) => {
   const kept = of.policies.filter((policy) => !policy.protected);
   return (
     <section aria-labelledby="kept">
       <h2 id="kept">Policies of operators</h2>
       {kept.length === 0 ? (
         <Empty>
-          None yet beside the rules that ship. <a href="/policies/templates">Install a template</a>, or write one.
+          None yet beside the rules that ship.{' '}
+          {mayWrite ? (
+            <>
+              <a href="/policies/templates">Install a template</a>, or <a href="/policies/new">write one</a>.
+            </>
+          ) : (
+            <>
+              An administrator installs <a href="/policies/templates">templates</a> and writes them.
+            </>
+          )}
         </Empty>
       ) : (
         <Table

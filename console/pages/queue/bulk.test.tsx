@@ -74,7 +74,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
   it('and say each reason why a call waits by itself', async () => {
     const row = await fixture.hil.park(3, { review_reasons: ['money leaves', 'it is night'] });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
-    const said = [...look.text.matchAll(/<li><bdi class="foreign">([^<]*)</g)].map(([, words]) => words);
+    const said = [...look.text.matchAll(/<li><bdi>([^<]*)</g)].map(([, words]) => words);
     expect(said).toEqual(['money leaves', 'it is night']);
   });
 
@@ -106,7 +106,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const row = await fixture.hil.park(3, { sandbox_report: (await loadAnalyzer())('tools/call', call) });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision });
     const words = look.text.replaceAll(/<[^>]*>/g, '');
-    expect(words).toContain('Predicted: risky move 25 to `vendor` (cannot be undone)');
+    expect(words).toContain('Predicted: risky move 25 to vendor (cannot be undone)');
     expect(words.split('Once it is approved, Gate executes it, once.')).toHaveLength(effects + 1);
   });
 
@@ -230,6 +230,18 @@ describe('what became of several calls', () => {
       expect(textOf(await came).match(/already_decided/g)).toHaveLength(3);
     },
   );
+
+  it.each([
+    ['console_neighbour_away', { in_doubt: true }],
+    ['orchestrator_unavailable', {}],
+  ] as const)('counts apart of which it is not known, and what was not sent: %s', async (code, fields) => {
+    const { came } = denied({ decide: () => Promise.reject(new GateError(code, undefined, { fields })) });
+    expect((await came).notice?.text).toBe(
+      '0 of 3 are known to have taken your decision; of 1 it is not known, and 2 were not sent.',
+    );
+    const sure = denied({ decide: () => Promise.reject(new GateError('decision_not_sent')) });
+    expect((await sure.came).notice?.text).toBe('0 of 3 took your decision.');
+  });
 
   it('is told also where it cannot be said any more who is signed in', async () => {
     const { sent, came } = denied({ stands: () => Promise.reject(new GateError('store_unavailable')) });

@@ -2,20 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { GateError } from '../../../domain/errors.js';
+import { GateError, isInDoubt } from '../../../domain/errors.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
-import { queueShown, Severity } from './queue.js';
+import { queueShown } from './queue.js';
+import { Severity, Why } from './review.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
@@ -45,7 +46,10 @@ export const BULK: Action = {
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
     const decided = decision === 'deny' ? waiting : await forMany(waiting, visit);
     if (decision === 'approve' && new Set(decided.map(toolOf)).size > 1)
-      throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
+      throw new GateError(
+        'invalid_request',
+        'they are calls of several tools, and calls of one tool are approved at once: untick the others. They can be denied at once',
+      );
     const read = decision === 'deny' ? await readBeginnings(decided) : await readTogether(decided, visit);
     return confirmShown(visit, decision, read, ids.length - decided.length, tickedOn(visit, form));
   },
@@ -245,12 +249,12 @@ function confirmShown(
                   </h2>
                   <p>
                     Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
-                    <Foreign text={predictedOf(row) ?? ''} />
+                    <Said text={predictedOf(row) ?? ''} />
                   </p>
                   <ul class="dim">
                     {whyItWaits(row).map((line) => (
                       <li key={line}>
-                        <Foreign text={line} />
+                        <Why line={line} />
                       </li>
                     ))}
                   </ul>
@@ -335,7 +339,7 @@ function cameShown(
   const done = came.filter(({ refused }) => refused === null).length;
   return {
     title: `${done} of ${came.length} decided`,
-    notice: { kind: done === came.length ? 'good' : 'bad', text: `${done} of ${came.length} took your decision.` },
+    notice: { kind: done === came.length ? 'good' : 'bad', text: countOf(came) },
     body: (
       <section class="bulk">
         <h1>What became of them</h1>
@@ -378,6 +382,16 @@ function cameShown(
       </section>
     ),
   };
+}
+
+/** How many took the decision, as far as that is known: one whose answer was lost may have taken it. */
+function countOf(came: readonly Came[]): string {
+  const done = came.filter(({ refused }) => refused === null).length;
+  const notKnown = came.filter(({ refused }) => refused?.isSent && isInDoubt(refused.error)).length;
+  const notSent = came.filter(({ refused }) => refused !== null && !refused.isSent).length;
+  if (notKnown === 0) return `${done} of ${came.length} took your decision.`;
+  const rest = notSent > 0 ? `, and ${notSent} ${notSent === 1 ? 'was' : 'were'} not sent` : '';
+  return `${done} of ${came.length} are known to have taken your decision; of ${notKnown} it is not known${rest}.`;
 }
 
 const Standing = ({ row }: { readonly row: PendingRequest }) =>

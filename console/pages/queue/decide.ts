@@ -1,6 +1,12 @@
 import { assertionJson } from '../../../contracts/approval.js';
-import { MODIFICATION_CONTRACT, modificationDiff, type PendingRequest } from '../../../contracts/review.js';
+import {
+  LONGEST_ASSIGNEE,
+  MODIFICATION_CONTRACT,
+  modificationDiff,
+  type PendingRequest,
+} from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { isPersonsName } from '../../../domain/review/vouching.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { Deciding } from '../../services.js';
 import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
@@ -133,7 +139,8 @@ export const MODIFY: Action = {
     return backTo(visit, form);
   },
   refused: async (visit, form, why) => {
-    const row = await visit.services.hil.row(idOf(visit));
+    // Where it does not answer, the page says that of the row; what is told is why the change was refused.
+    const row = await visit.services.hil.row(idOf(visit)).catch(() => null);
     return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form, why);
   },
 };
@@ -141,11 +148,23 @@ export const MODIFY: Action = {
 export const ASSIGN: Action = {
   path: '/hil/:id/assign',
   role: 'approver',
-  does: 'say who should decide a call',
-  written: {},
+  does: 'say who should decide a call, oneself or somebody else',
+  written: { assignee: 'Assign to' },
   async act(visit, form) {
-    await visit.services.hil.assign(idOf(visit), visit.person.subject);
+    await visit.services.hil.assign(idOf(visit), assigneeIn(visit, form));
     return backTo(visit, form);
   },
   refused,
 };
+
+/** Whom the form names, as a decision would name him; whoever sends it where it has no field for that. */
+function assigneeIn({ person }: Visit, form: Form): string {
+  if (!form.names().includes('assignee')) return person.subject;
+  const to = form.get('assignee').trim();
+  if (!isPersonsName(to) || to.length > LONGEST_ASSIGNEE)
+    throw new GateError(
+      'invalid_request',
+      'Nobody decides under such a name: it is written as a decision names people, such as operator:ada or oidc:ada.',
+    );
+  return to;
+}

@@ -29,3 +29,53 @@ describe('a call that needs two people', () => {
     expect(text).not.toContain('not-changed');
   });
 });
+
+describe('a call that waits', () => {
+  let fixture: ConsoleFixture;
+  let browser: TestBrowser;
+  beforeEach(async () => {
+    fixture = await openConsole();
+    browser = await fixture.browser({ role: 'approver' });
+  });
+  afterEach(() => fixture.close());
+  const words = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+  it('is assigned to oneself by a press, and to somebody else by the name under which he decides', async () => {
+    const row = await fixture.hil.park(1);
+    const at = `/hil/${row.id}`;
+    expect((await browser.post(`${at}/assign`)).status).toBe(303);
+    expect(words((await browser.get(at)).text)).toContain('Assigned tooperator:devAsked');
+    for (const assignee of [' oidc:ada@acme.example ', 'operator:ben']) {
+      const { status, headers } = await browser.post(`${at}/assign`, { assignee });
+      expect([status, headers['location']]).toEqual([303, expect.stringContaining(at)]);
+      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
+        assigned_to: assignee.trim(),
+        assigned_by: 'operator:dev',
+        status: 'pending',
+      });
+      expect(words((await browser.get(at)).text)).toContain(`Assigned to${assignee.trim()}, by operator:dev`);
+    }
+  });
+
+  it.each(['', ' ', 'ben', 'operator:', 'system:policy-tier', `oidc:${'x'.repeat(252)}`, 'operator:a\0b'])(
+    'is assigned to nobody under the name %j, and what was typed stands there again',
+    async (assignee) => {
+      const row = await fixture.hil.park(1);
+      const { status, text } = await browser.post(`/hil/${row.id}/assign`, { assignee });
+      expect([status, text]).toEqual([400, expect.stringContaining('invalid_request')]);
+      if (assignee === 'ben')
+        expect(text).toMatch(/<details class="assign" open>.*<input name="assignee" value="ben"/s);
+      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ assigned_to: null });
+    },
+  );
+
+  it('offers those who decided calls of its agent lately, and not oneself', async () => {
+    for (const [at, by] of ['operator:ben', 'oidc:ada', 'operator:dev', 'operator:ben', 'system:policy-tier'].entries())
+      await fixture.hil.settle(await fixture.hil.park(at), { by, status: 'denied' });
+    const { id } = await fixture.hil.park(9);
+    const { text } = await browser.get(`/hil/${id}`);
+    const names = [...text.matchAll(/<option value="([^"]*:[^"]*)"/g)].map(([, name]) => name);
+    expect(new Set(names)).toEqual(new Set(['oidc:ada', 'operator:ben']));
+    expect((await (await fixture.browser({ role: 'viewer' })).get(`/hil/${id}`)).text).not.toContain('/assign"');
+  });
+});

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_ASSIGNEE, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { SigningVisit, Visit } from '../../visit.js';
@@ -10,17 +10,25 @@ import { linkIn, listAddress, listField } from './list-address.js';
 export function Forms({
   row,
   effect,
+  keyless,
   visit,
   query,
   reason,
+  assignee,
+  deciders,
 }: {
   readonly row: PendingRequest;
   /** What an approval does, in words. */
   readonly effect: string | null;
+  /** An approval takes a passkey, and the person has none. */
+  readonly keyless: boolean;
   readonly visit: SigningVisit;
   readonly query: QueueQuery;
   /** What was typed before, in a form that was refused. */
   readonly reason: string;
+  readonly assignee: string;
+  /** Who decided calls of the agent lately, to choose from. */
+  readonly deciders: readonly string[];
 }) {
   const { person, csrf } = visit;
   if (!visit.mayPost('/hil/:id/approve'))
@@ -29,11 +37,15 @@ export function Forms({
   const large = !readable(row).isWhole;
   const several = row.required_approvers ?? 1;
   const folded = foldedIn(row);
+  const lacksKey = keyless && !large && !mine;
   const whyNot = large
     ? 'The call is too large to be read here.'
     : mine
       ? `You have approved it; it waits for somebody else (${row.approvals?.length ?? 0} of ${several}).`
-      : null;
+      : lacksKey
+        ? 'It is approved with a passkey, and you have registered none:'
+        : null;
+  const signs = visit.passkeyFor(row.approval_tier);
   const fields = (
     <>
       <Csrf token={csrf} />
@@ -48,7 +60,7 @@ export function Forms({
     <section class="decide" aria-label="Decide">
       <form method="post" action={`/hil/${row.id}/deny`}>
         {fields}
-        <Signature needed={visit.passkeyFor(row.approval_tier)} />
+        <Signature needed={signs} />
         <label for="reason" class="vh">
           Reason, which its agent is told
         </label>
@@ -91,6 +103,32 @@ export function Forms({
             <button type="submit">Assign to me</button>
           </form>
         )}
+        <details class="assign" open={assignee !== ''}>
+          <summary>Assign to somebody else</summary>
+          <form method="post" action={`/hil/${row.id}/assign`}>
+            {fields}
+            <label>
+              Decides as{' '}
+              <input
+                name="assignee"
+                value={assignee}
+                required
+                maxLength={LONGEST_ASSIGNEE}
+                size={32}
+                list="deciders"
+                placeholder="operator:ada"
+              />
+            </label>
+            <datalist id="deciders">
+              {deciders
+                .filter((name) => name !== person.subject)
+                .map((name) => (
+                  <option key={name} value={name} />
+                ))}
+            </datalist>
+            <button type="submit">Assign</button>
+          </form>
+        </details>
       </div>
       {folded > 0 && whyNot === null && (
         <p class="standing" data-folded>
@@ -99,14 +137,15 @@ export function Forms({
         </p>
       )}
       {effect && whyNot === null && <p class="dim">{effect}</p>}
+      {signs && whyNot === null && <p class="dim">To approve it your passkey is asked for.</p>}
       {several > 1 && (
         <p id="not-changed" class="dim">
           {notChanged(several)}
         </p>
       )}
       {whyNot && (
-        <p id="why-not" class="dim">
-          {whyNot}
+        <p id="why-not" class={lacksKey ? 'notice bad' : 'dim'}>
+          {whyNot} {lacksKey && <a href="/me">register one</a>}
         </p>
       )}
     </section>

@@ -96,7 +96,7 @@ describe('what was predicted', () => {
       },
     } as unknown as Visit;
     const text = render((await queueShown(visit, row.id)).body).replaceAll(/<[^>]*>/g, '');
-    expect(text).toContain('move 25 to `vendor`');
+    expect(text).toContain('move 25 to vendor');
     expect(text.includes('this is of the call as its agent asked for it, before the changes')).toBe(isSaid);
   });
 });

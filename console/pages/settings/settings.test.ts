@@ -4,7 +4,8 @@ import { CONSOLE_SETTINGS } from '../../../config/console.js';
 import { SIGN_IN_SETTINGS } from '../../../config/console-sign-in.js';
 import { readGroups } from '../../../config/env.js';
 import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
-import { ROLES } from '../../roles.js';
+import { SEES } from '../../roles.js';
+import { ACTIONS, PAGES } from '../../routes.js';
 
 /** A value for every secret of the console. */
 const SECRETS: Readonly<Record<string, string>> = {
@@ -26,6 +27,8 @@ const GROUPS = { own: CONSOLE_SETTINGS, signIn: SIGN_IN_SETTINGS };
 /** Every part of a secret from which something of it could be guessed. */
 const partsOf = (secret: string): readonly string[] =>
   Array.from({ length: secret.length - 5 }, (_, at) => secret.slice(at, at + 6));
+
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 let fixture: ConsoleFixture;
 beforeEach(async () => {
@@ -86,8 +89,23 @@ describe('the settings', () => {
     const page = (await text()).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(page).toMatch(/Version \d+\.\d+\.\d+/);
     expect(page).toContain('Signed in by operator-token');
-    expect(page).toMatch(/approver what a viewer may; .*approve a call; deny a call/);
-    for (const role of ROLES) expect(page).toContain(` ${role} `);
+    const [, said = ''] = /Role May (.*?) What is set/.exec(page) ?? [];
+    const doesOf = (role: string) => ACTIONS.filter((action) => action.role === role).map(({ does }) => escaped(does));
+    expect(said.split(/ (?=approver what|admin what)|^(?=viewer)/)).toEqual([
+      `viewer ${[SEES.viewer, ...new Set(doesOf('viewer'))].join('; ')}`,
+      `approver ${['what a viewer may', SEES.approver, ...new Set(doesOf('approver'))].join('; ')}`,
+      `admin ${['what an approver may', SEES.admin, ...new Set(doesOf('admin'))].join('; ')}`,
+    ]);
+  });
+
+  it('say nothing wrong of who looks on: each page that asks for more serves a form that does', () => {
+    for (const page of PAGES.filter(({ role }) => role !== 'viewer'))
+      expect([
+        page.path,
+        ACTIONS.some(
+          ({ path, role }) => role === page.role && (path === page.path || path.startsWith(`${page.path}/`)),
+        ),
+      ]).toEqual([page.path, true]);
   });
 
   it('ask no other service, and lead to the page of health, which has them all once', async () => {

@@ -1,4 +1,4 @@
-import { ROLES } from '../../roles.js';
+import { ROLES, SEES } from '../../roles.js';
 import { Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import type { Page, SettingShown, Visit } from '../../visit.js';
 
@@ -76,9 +76,8 @@ const Roles = ({ may }: Pick<Visit, 'may'>) => (
           </th>
           <td>
             {[
-              at === 0
-                ? 'look at everything of the tenant'
-                : `what ${ROLES[at - 1] === 'approver' ? 'an' : 'a'} ${ROLES[at - 1]} may`,
+              ...(at === 0 ? [] : [`what ${ROLES[at - 1] === 'approver' ? 'an' : 'a'} ${ROLES[at - 1]} may`]),
+              SEES[role],
               ...new Set(may.filter((form) => form.role === role).map(({ does }) => does)),
             ].join('; ')}
           </td>

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import { type AgentClient, type CallOptions, createHttp, type Http } from '../../support/agent.js';
+import { serviceCertificate } from '../../support/service-certificates.js';
 import { chat, gate, TEAMS_SECRET } from '../../support/running-reviews.js';
 import { eventually, timePasses } from '../../support/waiting.js';
 
@@ -289,11 +290,12 @@ describe('who decides', () => {
   it('is no agent, not the proxy, and nobody without a certificate, whatever token they have', async () => {
     const parked = await park();
     const { id } = await gate.operator.rowOf(parked.correlationId);
-    const { hil, proxy, proxy_workload, operator_token } = gate.development;
+    const { hil, proxy, operator_token } = gate.development;
+    const asProxy = await serviceCertificate(gate.stateDir, 'proxy');
     const ca = readFileSync(proxy.ca, 'utf8');
     const as = ({ cert, key }: { cert: string; key: string }) =>
       createHttp(hil.url, { ca, cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
-    for (const client of [as(proxy), as(proxy_workload)]) {
+    for (const client of [as(proxy), as({ cert: asProxy.certFile, key: asProxy.keyFile })]) {
       const reply = await client.request('POST', `/decide/${id}`, {
         headers: { authorization: `Bearer ${operator_token}` },
         body: { decision: 'approve' },

@@ -1,3 +1,4 @@
+import { ACTIONS } from '../../../console/routes.js';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -68,6 +69,19 @@ describe('the OpenAPI document of each service', () => {
       for (const methods of Object.values(document.paths))
         for (const { responses } of Object.values(methods)) expect(Object.keys(responses)).toContain('default');
     }
+  });
+
+  it('tells what each form of the console takes, as people write it', () => {
+    const { paths } = parsed('console');
+    for (const { path, written } of ACTIONS) {
+      const told = JSON.stringify(paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.['post'] ?? null);
+      expect([path, told]).toEqual([path, expect.stringContaining('"application/x-www-form-urlencoded"')]);
+      expect([path, told]).toEqual([path, expect.stringContaining('"csrf"')]);
+      for (const name of Object.keys(written))
+        expect([path, told]).toEqual([path, expect.stringContaining(name.endsWith('.*') ? 'additional' : `"${name}"`)]);
+    }
+    for (const path of ['/oauth/device_authorization', '/oauth/token', '/oauth/revoke'])
+      expect([path, JSON.stringify(paths[path])]).toEqual([path, expect.stringContaining('"client_id"')]);
   });
 
   it('tells what an agent sends, where no schema reads it', () => {

@@ -1,3 +1,4 @@
+import { serviceCertificate } from '../../support/service-certificates.js';
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -77,12 +78,17 @@ const ASKED: readonly (readonly [
   ['identity', 'console', 4],
   ['sandbox', 'proxy', 4],
 ];
+const asProxy = async () => {
+  const { certFile: cert, keyFile: key } = await serviceCertificate(gate.stateDir, 'proxy');
+  return { cert, key };
+};
 describe(`a fuzzer that reads the OpenAPI documents, seed ${SEED}`, () => {
   run.each(ASKED)(
     `finds no 5xx and no answer that the document does not tell: %s, asked by %s${needs('schemathesis', isThere)}`,
     async (service, as, seconds) => {
       const { development } = gate;
-      const { cert, key } = as === 'agent' ? development.proxy : development[`${as}_workload`];
+      const { cert, key } =
+        as === 'agent' ? development.proxy : as === 'console' ? development.console_workload : await asProxy();
       const { code, said } = await fuzzed(
         `${development.health[service]}/openapi.json`,
         development[service].url,

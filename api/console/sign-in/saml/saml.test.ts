@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
@@ -17,6 +18,7 @@ import {
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
 import { seededRandom } from '../../../../test/support/random.js';
+import { federatedPrincipal } from '../federated-principal.js';
 import { openSamlMode } from './saml.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
@@ -46,6 +48,7 @@ let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
+const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
 const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
@@ -56,7 +59,7 @@ const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemor
     decideToken: DECIDE,
     sessionMs: SESSION_MS,
     memory,
-    logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
+    logger: logger(),
     clock,
     ...over,
   });
@@ -74,7 +77,7 @@ beforeEach(async () => {
   provider.metadata = (xml) => xml;
   folder = mkdtempSync(join(tmpdir(), 'gate-saml-'));
   memory = await openMemory();
-  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
 });
 afterEach(async () => {
   await console.close();
@@ -106,7 +109,23 @@ async function refused(forge: Forge): Promise<string> {
   expect(status).toBe(401);
   expect(await browser.me()).toBeNull();
   expect(browser.cookies.has('gate_console_session')).toBe(false);
+  expect(lineOf(text)).toMatchObject({ event: 'federated_refused', protocol: 'saml', reason: expect.any(String) });
   return text;
+}
+/** What was logged of an event, but for when and in which words. */
+const written = (named: string) =>
+  logged
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === named)
+    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
+/** The one line of the log under the id that a page shows. */
+function lineOf(page: string): Record<string, unknown> {
+  const id = /\(([0-9a-f-]{36})\)/.exec(page)?.[1] ?? 'no id';
+  const lines = logged.split('\n').filter((line) => line.includes(id));
+  expect(lines).toHaveLength(1);
+  return JSON.parse(String(lines[0])) as Record<string, unknown>;
 }
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
@@ -172,11 +191,16 @@ describe('signing in by SAML', () => {
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
   });
 
-  it('writes who signed in without a name or an assertion, and counts it', async () => {
-    await signedIn();
+  it('writes who signed in, and out, without a name or an assertion, and counts it', async () => {
+    const browser = await signedIn();
     await refused({ sign: [] });
-    expect(logged).toContain('"event":"federated_login"');
-    expect(logged).toMatch(/"principal":"saml:acme:[0-9a-f]{16}:[0-9a-f]{32}"/);
+    const subject = 'saml:ada@acme.example';
+    const principal = federatedPrincipal({ method: 'saml', tenant: 'acme', issuer: provider.entityId, subject });
+    const entered = { protocol: 'saml', principal, tenant: 'acme', role: 'approver' };
+    expect([written('federated_login'), written('federated_logout')]).toEqual([[entered], []]);
+    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    await browser.post('/logout', { csrf });
+    expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('ada@');
     const counted = await console.registry.metrics();
     expect(counted).toContain('gate_console_auth_attempts_total{outcome="accepted"} 1');
@@ -493,6 +517,22 @@ describe('nobody is signed in by an answer', () => {
   });
 });
 
+describe('whoever was refused', () => {
+  it('is told as whom, and comes in as somebody else, whom the provider is made to ask', async () => {
+    provider.person = { nameId: 'ada', attributes: { ...ADA, groups: ['staff'] } };
+    const page = await refused({});
+    expect(page).toContain('says that you are <bdi class="foreign">ada</bdi>');
+    const link = /href="([^"]*another=1[^"]*)"/.exec(page)?.[1]?.replaceAll('&amp;', '&') ?? 'no link';
+    const browser = browserAt(console);
+    const to = String((await browser.get(link)).location);
+    const asked = inflateRawSync(Buffer.from(new URL(to).searchParams.get('SAMLRequest') ?? '', 'base64')).toString();
+    expect(asked).toContain('ForceAuthn="true"');
+    provider.person = { nameId: 'bob', attributes: ADA };
+    expect(await sent(browser, provider.answer(to))).toMatchObject({ status: 303, location: '/audit' });
+    expect(await browser.me()).toMatchObject({ name: 'saml:bob' });
+  });
+});
+
 describe('an answer', () => {
   it('is taken once', async () => {
     const browser = browserAt(console);
@@ -508,7 +548,7 @@ describe('an answer', () => {
     await console.close();
     await memory.close();
     memory = await openMemory();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
     await refused(again);
     await signedIn();
   });
@@ -540,7 +580,9 @@ describe('an answer', () => {
 
   it('in another browser than the one that began is refused', async () => {
     const form = provider.answer(await begun(browserAt(console)));
-    expect(await sent(browserAt(console), form)).toMatchObject({ status: 401 });
+    const elsewhere = await sent(browserAt(console), form);
+    expect(elsewhere).toMatchObject({ status: 401 });
+    expect(lineOf(elsewhere.text)['reason']).toContain('sent no cookie gate_console_saml');
     const other = browserAt(console);
     const to = await begun(browserAt(console));
     await begun(other);

@@ -8,12 +8,12 @@ import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/sam
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
-import { federation } from '../federated.js';
+import { federation, type Named, NOT_BEGUN_HERE, notBegun, type Why } from '../federated.js';
 import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
-import { providerFetch } from '../provider-fetch.js';
+import { notRead, providerFetch } from '../provider-fetch.js';
 import { readAssertion, type Said } from './assertion.js';
 import { type IdentityProvider, readMetadata, validAt } from './metadata.js';
 import { checkShape, type Signed } from './shape.js';
@@ -58,13 +58,17 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
   const { entityId, acsUrl, attributes, memory, clock } = options;
   const provider = await metadataAt(options.metadataUrl, clock());
   const issuer = provider.entityId;
-  const people = federation({ ...options, method: NAME, issuer, reads: attributes });
+  const page = (refused: string | undefined, as: Named | null) => (
+    <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" as={as} />
+  );
+  const people = federation({ ...options, method: NAME, issuer, reads: attributes, page });
   // The answer is a form on the provider's page: only a cookie for every site comes with it.
   const cookie = { path: '/auth/saml', httpOnly: true, sameSite: 'none', secure: true } as const;
   const newId = (): string => randomBytes(32).toString('base64url');
 
-  const saml = (requestId: string, signed: Signed): SAML =>
+  const saml = (requestId: string, signed: Signed, forceAuthn = false): SAML =>
     new SAML({
+      forceAuthn,
       issuer: entityId,
       callbackUrl: acsUrl,
       entryPoint: provider.signOnUrl,
@@ -110,20 +114,20 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       door.failed(request);
       throw new GateError('invalid_request', 'The form of a SAML answer is SAMLResponse and RelayState, each once.');
     }
-    const refuse = (words: string): Came => ({ refusal: people.refuse(request, reply, door, words) });
-    const begun = await memory.take(form.relayState, request.cookies[COOKIE] ?? '');
-    if (begun === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    const refuse = (words: string, why: Why): Came => ({
+      refusal: people.refuse(request, reply, door, words, why),
+    });
+    const kept = request.cookies[COOKIE];
+    const begun = await memory.take(form.relayState, kept ?? '');
+    if (begun === null) return refuse(NOT_BEGUN_HERE, notBegun(COOKIE, kept !== undefined));
     let proved: Said;
     try {
       proved = await said(form.response, begun.requestId);
     } catch (error) {
-      request.log.warn({ reason: errorText(error) }, 'a sign-in by SAML was refused');
-      return refuse(UNPROVED);
+      return refuse(UNPROVED, { reason: errorText(error) });
     }
-    if (!(await memory.isFirst({ issuer, id: proved.id, untilMs: proved.untilMs }))) {
-      request.log.warn('a SAML assertion came a second time');
-      return refuse(UNPROVED);
-    }
+    if (!(await memory.isFirst({ issuer, id: proved.id, untilMs: proved.untilMs })))
+      return refuse(UNPROVED, { reason: 'the assertion came a second time' });
     return { proved, returnTo: begun.returnTo };
   }
 
@@ -142,6 +146,9 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         groups: attributes.groups.flatMap(values),
         mfa: values(attributes.mfa),
       },
+      came: Object.fromEntries(
+        [attributes.tenant, ...attributes.groups, attributes.mfa].map((name) => [name, values(name).length]),
+      ),
       endsMs: Math.min(proved.endsMs ?? longest, longest),
       returnTo,
     });
@@ -149,8 +156,10 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
-    body: (refused) => <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" />,
+    beginsAt: ['/login', '/auth/saml/login'],
+    body: (refused) => page(refused, null),
     personOf: people.personOf,
+    left: people.left,
     answersAt: ACS_PATH,
     routes(app, door) {
       app.get('/login', async (request, reply) => {
@@ -172,9 +181,14 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         // Two pages of one browser may both be on the way.
         const browser = COOKIE_FORM.test(kept) ? kept : newId();
         const [relayState, requestId] = [newId(), `_${newId()}`];
-        const returnTo = ownPath((request.query as { readonly return_to?: unknown }).return_to);
+        const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
+        const returnTo = ownPath(wanted);
         const unsigned = { response: false, assertion: false };
-        const to = await saml(requestId, unsigned).getAuthorizeUrlAsync(relayState, undefined, {});
+        const to = await saml(requestId, unsigned, another !== undefined).getAuthorizeUrlAsync(
+          relayState,
+          undefined,
+          {},
+        );
         await memory.begin(relayState, { requestId, browser, returnTo });
         return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
       });
@@ -204,6 +218,8 @@ async function metadataAt(address: string, nowMs: number): Promise<IdentityProvi
     const { body } = await guarded(address, {
       method: 'GET',
       headers: { accept: 'application/samlmetadata+xml, */*' },
+    }).catch((error: unknown) => {
+      throw notRead(address, error);
     });
     return readMetadata(body.toString('utf8'), nowMs);
   } finally {

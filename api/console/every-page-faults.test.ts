@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PAGES } from '../../console/routes.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import {
+  type ConsoleFixture,
+  type Neighbour,
+  openConsole,
+  type TestBrowser,
+} from '../../test/support/console-over-hil.js';
+import { testRow } from '../../test/support/ledger.js';
+import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
+import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
+import type { Over } from '../plugins/declaration.js';
+import { ASK_LIMITS } from './ask-limits.js';
+
+/**
+ * Every page of `console/routes.ts`, beside each service that it asks: what it asks is seen while nothing is wrong, so that neither a page nor a
+ * question that is added can be forgotten here. What pages show all the same is told in faults.test.ts.
+ */
+
+const SERVICES = ['hil', 'ledger', 'policy', 'brain'] as const;
+const SAYS: Readonly<Record<(typeof SERVICES)[number], RegExp>> = {
+  hil: /the review service (?:is away|cannot be reached)|tag deny">away/i,
+  ledger: /the ledger (?:is away|cannot be reached)|tag deny">away/i,
+  policy: /the policy engine (?:is away|cannot be reached)|tag deny">away/i,
+  brain: /Brain (?:is away|cannot be reached)/,
+};
+/** Pages that are about one thing of a service alone. */
+const OF_IT_ALONE = ['/hil/:id/modify hil', '/hil/:id/note hil', '/decide/redeem hil'];
+/**
+ * What inspection found is beside a review where the ledger has it; why the call waits stands in the review. Whether a model writes is all that a note
+ * asks Brain for, and where none does there is no button.
+ */
+const WITHOUT_A_WORD = ['/ ledger', '/hil ledger', '/hil/:id ledger', '/hil/:id/note brain'];
+/** Silence is noticed soon here. */
+const SHORT = Object.fromEntries(
+  (['readMs', 'reportMs', 'suggestionsMs', 'exportMs', 'healthMs', 'quietMs'] as const).map((limit) => [limit, 2_000]),
+);
+
+const limits: { -readonly [Limit in keyof typeof ASK_LIMITS]: number } = { ...ASK_LIMITS };
+const asked = new Map<string, ReadonlySet<Neighbour>>();
+let fixture: ConsoleFixture;
+let gate: TestLedgerService;
+let engine: TestPolicyEngine;
+let browser: TestBrowser;
+let row: PendingRequest;
+let decided: PendingRequest;
+let caseId: string;
+let seen = new Set<Neighbour>();
+/** Services that are there as they are. */
+let real: Partial<Record<Neighbour, Over>> = {};
+
+beforeAll(async () => {
+  fixture = await openConsole(undefined, { limits, overOf: async (name, over) => watched(name, await over) });
+  gate = await ledgerService('sqlite', { ledger: { clock: () => fixture.hil.now } });
+  engine = await policyEngine([], {
+    decidedPage: () => Promise.resolve({ rows: [], next: null }),
+    verify: () => Promise.resolve({ valid: true, entries_checked: 0, first_invalid_seq: null }),
+  });
+  real = { ledger: overLedger(gate), policy: engine.over };
+  browser = await fixture.browser();
+  row = await fixture.hil.park(1);
+  decided = await fixture.hil.park(2);
+  await fixture.hil.settle(decided, { status: 'denied' });
+  await gate.ledger.append(
+    [row, decided].map(({ correlation_id }) => testRow({ correlation_id, tenant: 'acme', agent_id: 'payments-agent' })),
+  );
+  const opened = await browser.post('/cases', { title: 'a case' });
+  caseId = String(opened.headers['location']).slice('/cases/'.length);
+  await engine.management.library.create('acme', {
+    name: 'own.rego',
+    content_type: 'rego',
+    body: 'package gate.authz\n\nimport rego.v1\n\ndeny contains "Violation: a" if input.tool_type == "no_such_tool"\n',
+    active: true,
+    reason: 'a reason',
+    actor_sub: 'operator:dev',
+    actor_idp: 'operator-token',
+  });
+  await browser.post('/policies/own.rego/deactivate', { version: '1', reason: 'a second version' });
+  for (const { path } of PAGES) {
+    seen = new Set();
+    const { status, text } = await browser.get(addressOf(path));
+    // The link of nobody leads nowhere; what page that is asks all the same.
+    expect([path, status, /is away/.exec(text)]).toEqual([path, path === '/decide/redeem' ? 404 : 200, null]);
+    asked.set(path, seen);
+  }
+  // What is asked from here on is no page's that was looked at.
+  seen = new Set();
+}, 120_000);
+afterAll(async () => {
+  await fixture.close();
+  await engine.close();
+  await gate.close();
+});
+
+/** Each question is noted by whom it is asked; a service that is well is a real one. */
+function watched(name: Neighbour, stub: Over): Over {
+  const over = (): Over => {
+    seen.add(name);
+    return fixture.away.has(name) || fixture.hanging.has(name) ? stub : (real[name] ?? stub);
+  };
+  const fetch: Over['fetch'] = Object.assign((...asking: Parameters<Over['fetch']>) => over().fetch(...asking), {
+    stream: (...asking: Parameters<Over['fetch']['stream']>) => over().fetch.stream(...asking),
+  });
+  return { url: 'http://service.test', fetch };
+}
+const addressOf = (path: string): string =>
+  path
+    .replace('/hil/:id', `/hil/${path === '/hil/:id/note' ? decided.id : row.id}`)
+    .replace('/cases/:id', `/cases/${caseId}`)
+    .replace(':cid', row.correlation_id)
+    .replace(':agent', 'payments-agent')
+    .replace('/templates/:name', '/templates/pii_egress.rego')
+    .replace(':name', 'own.rego')
+    .replace(':version', '1')
+    .replace(/\/correlation$/, `/correlation?id=${row.correlation_id}`)
+    .replace(/\/diff$/, '/diff?from=1&to=2')
+    .replace(/^\/compliance$/, '/compliance?from=2026-01-01&to=2027-01-01')
+    .replace(/^\/decide\/redeem$/, '/decide/redeem?token=x');
+
+describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
+  it.each(SERVICES)('is told on every page that asks it, and none waits for it: %s', async (service) => {
+    const asking = PAGES.filter(({ path }) => asked.get(path)?.has(service));
+    expect(asking.length).toBeGreaterThan(0);
+    // What was kept of an answer is not asked for again.
+    fixture.hil.now += 3_600_000 - 1;
+    if (fault === 'hanging') Object.assign(limits, SHORT);
+    fixture[fault].add(service);
+    try {
+      const found = await Promise.all(
+        asking.map(async ({ path }) => {
+          const { status, text } = await browser.get(addressOf(path));
+          return [path, status, SAYS[service].test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
+        }),
+      );
+      expect(found).toEqual(
+        asking.map(({ path }) => [path, OF_IT_ALONE.includes(`${path} ${service}`) ? 503 : 200, true]),
+      );
+    } finally {
+      fixture[fault].clear();
+      Object.assign(limits, ASK_LIMITS);
+    }
+  });
+});

@@ -1,0 +1,149 @@
+import type { PinnedWorkload } from '../../contracts/identity.js';
+import { GateError } from '../errors.js';
+import type { CertificateRequest, SignedSvid, Svid, SvidSigner } from './issuing.js';
+import type { RevokedBy } from './revocation.js';
+import { serviceSpiffe } from './spiffe.js';
+import { uuidV7 } from './uuid-v7.js';
+
+/** What the connection of a service that asks shows. */
+export interface WorkloadCaller {
+  /** The service of its SPIFFE id. */
+  readonly service: string;
+  readonly fingerprint: string;
+  readonly isBootstrap: boolean;
+  /** The names by which others reach it: those of its certificate. */
+  readonly hosts: readonly string[];
+}
+
+/** What a request of a service rests on. `self` is identity itself, which has the key of the CA. */
+export type WorkloadAuthority =
+  | {
+      readonly kind: 'bootstrap' | 'self';
+      readonly workload: string;
+      readonly service: string;
+      readonly fingerprint: string;
+    }
+  | { readonly kind: 'workload'; readonly service: string; readonly fingerprint: string };
+
+export interface WorkloadIntent {
+  /** Also the id of the request. */
+  readonly id: string;
+  readonly workload: string;
+  readonly service: string;
+  readonly authority: WorkloadAuthority;
+  readonly recoveryGeneration: number;
+  readonly priorId: string | null;
+}
+
+export interface IssuedWorkload extends Svid {
+  readonly generation: number;
+}
+
+export interface WorkloadStore {
+  /**
+   * Stores the intent, or finds the certificate that this very request gave. Throws `issuance_conflict`, `issuance_replay`, `caller_not_allowed`
+   * or `rate_limited`, having stored nothing.
+   */
+  beginWorkload(
+    asked: { readonly requestId: string; readonly request: CertificateRequest; readonly authority: WorkloadAuthority },
+    nowMs: number,
+  ): Promise<WorkloadIntent | { readonly issued: IssuedWorkload }>;
+  /** Stores the certificate with all that follows from it, in one transaction. Throws where the intent or its authority counts no more. */
+  releaseWorkload(intent: WorkloadIntent, svid: SignedSvid, nowMs: number): Promise<IssuedWorkload>;
+  failWorkload(intent: WorkloadIntent): Promise<void>;
+  /** Takes the certificate of a workload back, and lets it use its bootstrap certificate once more. */
+  recoverWorkload(
+    workload: string,
+    by: RevokedBy,
+  ): Promise<{ readonly recoveryGeneration: number; readonly revokedSvidId: string | null }>;
+}
+
+export interface WorkloadIssuing {
+  /** The next certificate of the service that asks, whose id and names are those of what it showed and never of its request. */
+  issue(
+    asked: { readonly requestId: string; readonly request: CertificateRequest; readonly ttlSeconds: number },
+    caller: WorkloadCaller,
+  ): Promise<IssuedWorkload>;
+  /** The same for identity itself. */
+  issueOwn(
+    asked: { readonly requestId: string; readonly request: CertificateRequest; readonly ttlSeconds: number },
+    caller: Omit<WorkloadCaller, 'isBootstrap'>,
+  ): Promise<IssuedWorkload>;
+  recover: WorkloadStore['recoverWorkload'];
+  readonly caPem: string;
+}
+
+/** A clock that is set back by hours, or is behind on another machine, must not make a service a stranger to all others. */
+const BACKDATE_MS = 86_400_000;
+
+export function createWorkloadIssuing(parts: {
+  readonly store: WorkloadStore;
+  readonly signer: SvidSigner;
+  readonly trustDomain: string;
+  readonly clock: () => number;
+  /** The workloads of this deployment, read when a bootstrap certificate is shown. */
+  readonly pinned: () => Promise<readonly PinnedWorkload[]>;
+}): WorkloadIssuing {
+  const { store, signer, trustDomain, clock, pinned } = parts;
+
+  async function authorityOf({ service, fingerprint, isBootstrap }: WorkloadCaller): Promise<WorkloadAuthority> {
+    if (!isBootstrap) return { kind: 'workload', service, fingerprint };
+    const pins = await pinned().catch((error: unknown) => {
+      throw new GateError('store_unavailable', 'the file of workloads cannot be read', { cause: error });
+    });
+    const pin = pins.find((one) => one.bootstrap_sha256 === fingerprint && one.service === service);
+    if (!pin) throw new GateError('caller_not_allowed', `this bootstrap certificate is pinned for no ${service}`);
+    return { kind: 'bootstrap', workload: pin.name, service, fingerprint };
+  }
+
+  async function issue(
+    {
+      requestId,
+      request,
+      ttlSeconds,
+    }: { readonly requestId: string; readonly request: CertificateRequest; readonly ttlSeconds: number },
+    authority: WorkloadAuthority,
+    hosts: readonly string[],
+  ): Promise<IssuedWorkload> {
+    // Before anything is used up.
+    if (clock() + ttlSeconds * 1_000 > signer.notAfterMs)
+      throw new GateError('ca_unavailable', 'the certificate of the CA ends before this one would');
+    const begun = await store.beginWorkload({ requestId, request, authority }, clock());
+    if ('issued' in begun) return begun.issued;
+    try {
+      const now = clock();
+      // Times in a certificate are whole seconds.
+      const [notBeforeMs, notAfterMs] = [now - BACKDATE_MS, now + ttlSeconds * 1_000].map(
+        (ms) => Math.floor(ms / 1_000) * 1_000,
+      ) as [number, number];
+      const spiffe = serviceSpiffe(trustDomain, begun.service);
+      const signed = await signer.sign({
+        commonName: begun.service,
+        spiffe,
+        notBefore: new Date(notBeforeMs),
+        notAfter: new Date(notAfterMs),
+        publicKey: request.publicKey,
+        hosts,
+        usages: ['server', 'client'],
+      });
+      const { publicKeySha256 } = request;
+      return await store.releaseWorkload(
+        begun,
+        { id: uuidV7(), spiffe, ...signed, notBeforeMs, notAfterMs, publicKeySha256 },
+        clock(),
+      );
+    } catch (error) {
+      // What stays open is closed by the next start; either way nothing is signed for it again.
+      await store.failWorkload(begun).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return {
+    caPem: signer.caPem,
+    issue: async (asked, caller) => issue(asked, await authorityOf(caller), caller.hosts),
+    issueOwn: (asked, { service, fingerprint, hosts }) =>
+      issue(asked, { kind: 'self', workload: service, service, fingerprint }, hosts),
+    recover: (workload, by) => store.recoverWorkload(workload, by),
+  };
+}

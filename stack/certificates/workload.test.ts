@@ -1,0 +1,292 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
+import { createService, type Service } from '../../api/plugins/service.js';
+import { GateError } from '../../domain/errors.js';
+import type { LiveTls } from '../../domain/identity/live-tls.js';
+import { eventually } from '../../test/support/waiting.js';
+import { type ApartProcess, startApart } from '../separate.js';
+import {
+  DEVELOPMENT_TENANT,
+  type DevPki,
+  ensureDevelopmentPki,
+  ensureDevelopmentSecrets,
+  issueBootstraps,
+} from './dev-pki.js';
+import { madeEnvironment } from './made-secrets.js';
+import { createWorkload, type Workload } from './workload.js';
+
+const TRUST_DOMAIN = 'gate.local';
+const CALLERS = 8;
+const RENEWALS = 6;
+const spiffeOf = (name: string) => `spiffe://${TRUST_DOMAIN}/service/${name}`;
+const logger = pino({ level: 'silent' });
+
+let folder: string;
+let pki: DevPki;
+let identity: ApartProcess;
+let url: string;
+const closing: (() => Promise<unknown>)[] = [];
+
+async function startIdentity(port: number): Promise<void> {
+  const secrets = await ensureDevelopmentSecrets({ stateDir: folder });
+  const { identity: first } = await issueBootstraps(pki, [{ name: 'identity', service: 'identity' }]);
+  const [cert, key] = ['identity.crt', 'identity.key'].map((name) => join(folder, name)) as [string, string];
+  writeFileSync(cert, first.cert);
+  writeFileSync(key, first.key);
+  identity = await startApart('identity', {
+    ...madeEnvironment({ ...secrets, ...pki }),
+    GATE_STATE_DIR: folder,
+    GATE_LOG_LEVEL: 'silent',
+    GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
+    GATE_IDENTITY_PORT: String(port),
+    GATE_IDENTITY_HEALTH_PORT: '0',
+    // The ledger is away.
+    GATE_LEDGER_URL: 'https://127.0.0.1:1',
+    GATE_TLS_CA_FILE: pki.caFile,
+    GATE_TLS_CERT_FILE: cert,
+    GATE_TLS_KEY_FILE: key,
+  });
+  url = `https://localhost:${identity.ports.port}`;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gate-workload-'));
+  pki = await ensureDevelopmentPki({ stateDir: folder, trustDomain: TRUST_DOMAIN });
+  await startIdentity(0);
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+afterAll(async () => {
+  await identity.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function workloadOf(name: string, more: { readonly renewEveryMs?: number } = {}) {
+  const { renewEveryMs } = more;
+  const workload = createWorkload({
+    name,
+    service: name,
+    trustDomain: TRUST_DOMAIN,
+    ca: pki.ca,
+    bootstrap: async () =>
+      (await issueBootstraps(pki, [{ name, service: name }]))[name] as { cert: string; key: string },
+    folder: join(folder, 'workloads', name),
+    logger,
+    startLimitMs: 2_000,
+    ...(renewEveryMs !== undefined && { renewAfterMs: () => renewEveryMs }),
+  });
+  closing.push(() => workload.close());
+  await workload.startAt(url);
+  return workload;
+}
+const liveOf = ({ tls }: Workload): LiveTls => tls.live as LiveTls;
+
+/** A service that tells who called it. */
+async function listening(workload: Workload, registry = new Registry()): Promise<{ service: Service; at: string }> {
+  const service = createService({
+    name: 'ledger',
+    logger,
+    registry,
+    trustDomain: TRUST_DOMAIN,
+    tls: { ...workload.tls, clientCertificate: 'required' },
+  });
+  service.app.get('/who', (request) => ({ spiffe: request.caller?.spiffe, by: request.caller?.fingerprint }));
+  service.app.get('/refused', (request) => {
+    throw request.certificateFault ?? new GateError('not_found');
+  });
+  const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+  closing.push(() => service.close());
+  return { service, at: `https://localhost:${port}` };
+}
+const fetchOf = (workload: Pick<Workload, 'tls'>) => {
+  const fetch = createMtlsFetch({ ...workload.tls, expectedServerSpiffe: spiffeOf('ledger'), timeoutMs: 20_000 });
+  closing.push(() => fetch.close());
+  return fetch;
+};
+/** The certificate that a listener shows to a new connection. */
+const shownAt = (at: string, { cert, key }: { readonly cert: string; readonly key: string }): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { port } = new URL(at);
+    const options = { host: 'localhost', port: Number(port), ca: pki.ca, cert, key, servername: 'localhost' };
+    const socket = connect(options, () => {
+      resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+const fingerprintOf = (cert: string): string => new X509Certificate(cert).fingerprint256;
+
+describe('certificates that identity gives services', () => {
+  it('are renewed on both sides under calls, of which none fails', async () => {
+    const [server, client] = await Promise.all([
+      workloadOf('ledger', { renewEveryMs: 100 }),
+      workloadOf('proxy', { renewEveryMs: 100 }),
+    ]);
+    const { at } = await listening(server);
+    const fetch = fetchOf(client);
+    const renewed = { server: 0, client: 0 };
+    liveOf(server).onRenewed(() => (renewed.server += 1));
+    liveOf(client).onRenewed(() => (renewed.client += 1));
+    const seen = new Set<string>();
+    const failed: unknown[] = [];
+    let calls = 0;
+    const isOver = () => renewed.server >= RENEWALS && renewed.client >= RENEWALS;
+    await Promise.all(
+      Array.from({ length: CALLERS }, async () => {
+        while (!isOver()) {
+          try {
+            const reply = await fetch(`${at}/who`, { method: 'GET' });
+            const { spiffe, by } = JSON.parse(await reply.text()) as { spiffe: string; by: string };
+            if (reply.status !== 200 || spiffe !== spiffeOf('proxy')) failed.push([reply.status, spiffe]);
+            seen.add(by);
+            calls += 1;
+          } catch (error) {
+            failed.push(error);
+          }
+        }
+      }),
+    );
+    expect(failed).toEqual([]);
+    expect(calls).toBeGreaterThan(CALLERS * RENEWALS);
+    expect(seen.size).toBeGreaterThanOrEqual(RENEWALS / 2);
+    await eventually('the listener shows the newest', async () => {
+      const shown = await shownAt(at, liveOf(client).now());
+      return shown === fingerprintOf(liveOf(server).now().cert);
+    });
+  }, 120_000);
+
+  it('leave a stream open that was begun before', async () => {
+    const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy', { renewEveryMs: 100 })]);
+    const service = createService({
+      name: 'ledger',
+      logger,
+      registry: new Registry(),
+      trustDomain: TRUST_DOMAIN,
+      tls: { ...server.tls, clientCertificate: 'required' },
+    });
+    let say: (text: string | null) => void = () => undefined;
+    service.app.get('/stream', (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-type': 'text/plain' });
+      say = (text) => (text === null ? reply.raw.end() : reply.raw.write(text));
+      say('one ');
+    });
+    const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+    closing.push(() => service.close());
+    const { body } = await fetchOf(client).stream(`https://localhost:${port}/stream`, {
+      headers: {},
+      signal: new AbortController().signal,
+    });
+    const was = liveOf(client).now().cert;
+    await eventually('the client has another certificate', () => liveOf(client).now().cert !== was);
+    say('two');
+    say(null);
+    let heard = '';
+    for await (const chunk of body) heard += Buffer.from(chunk).toString();
+    expect(heard).toBe('one two');
+  });
+
+  it('are kept over a restart, with which nobody is asked', async () => {
+    const first = await workloadOf('hil');
+    const { cert } = liveOf(first).now();
+    await first.close();
+    expect(liveOf(await workloadOf('hil')).now().cert).toBe(cert);
+  });
+
+  it('are asked for again where what was kept is lost, and damage is named', async () => {
+    await (await workloadOf('brain')).close();
+    const file = join(folder, 'workloads', 'brain', 'current.json');
+    writeFileSync(file, '{"cert":"');
+    await expect(workloadOf('brain')).rejects.toThrow(`${file} is damaged`);
+    rmSync(file);
+    await workloadOf('brain');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ cert: expect.stringContaining('CERTIFICATE') });
+  });
+
+  it('go on where identity is away, and are renewed when it is back', async () => {
+    const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy', { renewEveryMs: 50 })]);
+    const registry = new Registry();
+    client.observe(registry);
+    const { at } = await listening(server);
+    const fetch = fetchOf(client);
+    const port = Number(new URL(url).port);
+    await identity.stop();
+    try {
+      await eventually('asking fails', async () =>
+        /gate_workload_certificate_failures_total\{service="proxy"\} [1-9]/.test(await registry.metrics()),
+      );
+      expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+      expect(liveOf(client).ready()).toMatch(/^not renewed: /);
+    } finally {
+      await startIdentity(port);
+    }
+    await eventually('it is renewed again', () => liveOf(client).ready() === undefined);
+    expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+  }, 60_000);
+
+  it('that ended connect with nobody, in either direction, by name', async () => {
+    const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy')]);
+    let hasEnded = false;
+    const ending = (live: LiveTls): LiveTls => ({
+      ...live,
+      now() {
+        if (hasEnded) throw new GateError('workload_certificate_ended', 'the certificate of the service ended');
+        return live.now();
+      },
+      ready() {
+        ending(live).now();
+        return undefined;
+      },
+    });
+    const { at, service } = await listening({ ...server, tls: { ...server.tls, live: ending(liveOf(server)) } });
+    const fetch = fetchOf({ tls: { ...client.tls, live: ending(liveOf(client)) } });
+    expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+    hasEnded = true;
+    // Also on a connection that is open.
+    await expect(fetch(`${at}/who`, { method: 'GET' })).rejects.toThrow('the certificate of the service ended');
+    await expect(shownAt(at, liveOf(client).now())).rejects.toThrow();
+    const ready = await service.health.inject('/readyz');
+    expect([ready.statusCode, ready.json()]).toEqual([
+      503,
+      expect.objectContaining({
+        checks: expect.objectContaining({ workload_identity: expect.stringContaining('failed') }),
+      }),
+    ]);
+    hasEnded = false;
+    expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+  });
+
+  it('are not the bootstrap certificates: with one nobody serves, and nobody calls', async () => {
+    const server = await workloadOf('ledger');
+    const { at } = await listening(server);
+    const { proxy: first } = await issueBootstraps(pki, [{ name: 'proxy', service: 'proxy' }]);
+    const fetch = fetchOf({ tls: { ca: pki.ca, ...first } });
+    const reply = await fetch(`${at}/refused`, { method: 'GET' });
+    expect([reply.status, JSON.parse(await reply.text())]).toEqual([
+      403,
+      expect.objectContaining({ error: 'caller_not_allowed' }),
+    ]);
+    const { ledger } = await issueBootstraps(pki, [{ name: 'ledger', service: 'ledger' }]);
+    const serving = createService({
+      name: 'ledger',
+      logger,
+      registry: new Registry(),
+      trustDomain: TRUST_DOMAIN,
+      tls: { ca: pki.ca, ...ledger, clientCertificate: 'required' },
+    });
+    closing.push(() => serving.close());
+    const { port } = await serving.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+    await expect(fetchOf(server)(`https://localhost:${port}/who`, { method: 'GET' })).rejects.toThrow(
+      /unsuitable|purpose|certificate/i,
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { createIdentityClient } from '../../activities/clients/identity-client.js';
+import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
+import { newCertificateRequest } from '../../adapters/identity/new-request.js';
+import { checkedCertificate, keptInMemory, workloadFiles } from '../../adapters/identity/workload-files.js';
+import type { OwnCertificate } from '../../api/plugins/declaration.js';
+import { type WorkloadMetrics, workloadMetrics } from '../../api/plugins/workload-metrics.js';
+import { StartError } from '../../config/start-error.js';
+import { errorText } from '../../domain/errors.js';
+import type { TlsMaterial } from '../../domain/identity/live-tls.js';
+import { serviceSpiffe } from '../../domain/identity/spiffe.js';
+import { createWorkloadRenewal, type WorkloadRenewalParts } from '../../domain/identity/workload-renewal.js';
+
+/** The certificate of a service, which identity gives and renews. */
+export interface Workload {
+  readonly tls: TlsMaterial;
+  /** Its first one, of identity at this address, or the one that is kept. Throws a StartError. */
+  startAt(identityUrl: string): Promise<void>;
+  /** The same for identity. */
+  startBy(issueOwn: OwnCertificate): Promise<void>;
+  observe(registry: Registry): void;
+  close(): Promise<void>;
+}
+
+export interface WorkloadOptions {
+  /** The name of the process. */
+  readonly name: string;
+  /** As whom its peers see it. */
+  readonly service: string;
+  readonly trustDomain: string;
+  readonly ca: string;
+  /** The certificate for the first time, read each time that it is needed. */
+  readonly bootstrap: () => Promise<{ readonly cert: string; readonly key: string }>;
+  /** Where the certificate is kept; `null` for nowhere. */
+  readonly folder: string | null;
+  readonly logger: Logger;
+  /** How long identity may not answer at the start. */
+  readonly startLimitMs?: number;
+  readonly renewAfterMs?: WorkloadRenewalParts['renewAfterMs'];
+}
+
+const START_LIMIT_MS = 60_000;
+const ASK_LIMIT_MS = 10_000;
+
+export function createWorkload(options: WorkloadOptions): Workload {
+  const { name, service, trustDomain, ca, logger, startLimitMs = START_LIMIT_MS, renewAfterMs } = options;
+  const expected = { ca, spiffe: serviceSpiffe(trustDomain, service) };
+  let ask: WorkloadRenewalParts['ask'] = () => Promise.reject(new Error('nobody is asked yet'));
+  let metrics: WorkloadMetrics | null = null;
+  const renewal = createWorkloadRenewal({
+    name,
+    ca,
+    keep: options.folder === null ? keptInMemory() : workloadFiles(options.folder, expected),
+    newRequest: newCertificateRequest,
+    ask: (pending, shown) => ask(pending, shown),
+    bootstrap: options.bootstrap,
+    ...(renewAfterMs && { renewAfterMs }),
+    onRenewed({ notAfterMs }) {
+      metrics?.renewed.inc({ service: name });
+      metrics?.ends.set({ service: name }, notAfterMs / 1_000);
+      logger.info(
+        { event: 'workload_certificate_renewed', workload: name, not_after: new Date(notAfterMs).toISOString() },
+        'identity gave this service its next certificate',
+      );
+    },
+    onFailed(reason, inMs) {
+      metrics?.failed.inc({ service: name });
+      logger.warn(
+        { event: 'workload_certificate_not_renewed', workload: name, reason, again_in_ms: Math.round(inMs) },
+        'identity gave this service no certificate; it keeps the one that it has, and asks again',
+      );
+    },
+    onEnded: () =>
+      logger.error(
+        { event: 'workload_certificate_ended', workload: name },
+        'the certificate of this service ended, and identity gave no other one: it connects with nobody until it has one',
+      ),
+  });
+
+  async function start(): Promise<void> {
+    try {
+      await renewal.start(startLimitMs);
+    } catch (error) {
+      throw new StartError(`the certificate of ${name}: ${errorText(error)}`, { cause: error });
+    }
+    metrics?.ends.set({ service: name }, renewal.endsMs() / 1_000);
+  }
+
+  let started: Promise<void> | null = null;
+  return {
+    tls: { ca, cert: '', key: '', live: renewal },
+    startAt(url) {
+      ask = async ({ requestId, csr, key }, shown) => {
+        const fetch = createMtlsFetch({
+          ca,
+          cert: shown.cert,
+          key: shown.key,
+          expectedServerSpiffe: serviceSpiffe(trustDomain, 'identity'),
+          timeoutMs: ASK_LIMIT_MS,
+        });
+        try {
+          const client = createIdentityClient({ url, fetch });
+          const given = await client.workloadSvid({ request_id: requestId, csr_pem: csr });
+          return checkedCertificate({ cert: given.cert_pem, key }, expected);
+        } finally {
+          await fetch.close();
+        }
+      };
+      return (started ??= start());
+    },
+    startBy(issueOwn) {
+      ask = async ({ requestId, csr, key }, shown) =>
+        checkedCertificate({ cert: (await issueOwn({ requestId, csr }, shown)).cert, key }, expected);
+      return (started ??= start());
+    },
+    observe: (registry) => void (metrics = workloadMetrics(registry)),
+    close: () => renewal.close(),
+  };
+}
