@@ -15,8 +15,8 @@ export interface Person extends Administrator {
 export interface People {
   /** Throws `invalid_token`, `unauthenticated`, or `role_too_low` for whoever is no administrator. */
   administratorOf(request: FastifyRequest): Person;
-  /** The tenant that a reader may see. The proxy needs no person. */
-  readerOf(request: FastifyRequest): string | 'any';
+  /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
+  readerOf(request: FastifyRequest): string | null;
   /** Whether somebody besides this person is known who could confirm. */
   hasOther(person: Person): boolean;
 }
@@ -61,7 +61,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
       return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
     },
     readerOf(request) {
-      if (request.caller?.callerId === CALLER_IDS.proxy) return 'any';
+      if (request.caller?.callerId === CALLER_IDS.proxy) return null;
       return byToken(request)?.tenant ?? scoped(request).tenant;
     },
     hasOther: ({ tenant, sub }) =>

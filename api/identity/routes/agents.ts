@@ -45,7 +45,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   };
   const assertReads = (request: FastifyRequest, tenant: string): void => {
     const own = people.readerOf(request);
-    if (own !== 'any' && own !== tenant) throw new GateError('tenant_mismatch');
+    if (own !== null && own !== tenant) throw new GateError('tenant_mismatch');
   };
 
   app.get(
