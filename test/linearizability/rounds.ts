@@ -8,7 +8,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { type PendingRequest, MODIFICATION_CONTRACT } from '../../contracts/review.js';
 import { errorText } from '../../domain/errors.js';
 import { deadlineOf } from '../../domain/review/transitions.js';
-import { createHttp, type Http, type Reply } from '../support/agent.js';
+import { createHttp, type Http, type Reply, toReply } from '../support/agent.js';
 import { eventually, timePasses } from '../support/waiting.js';
 import { type AtConsole, atConsole } from './console.js';
 import type { Deployment, Up } from './deployments.js';
@@ -146,7 +146,7 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
     });
     if (reply.status !== 200) return reply;
     const text = await told;
-    return text === null ? null : { ...reply, text };
+    return text === null ? null : toReply(reply.status, reply.headers, text);
   }
 
   function send(review: Review, { via, kind, person, request, value }: Asked): Promise<Reply | null> {

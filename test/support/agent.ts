@@ -54,7 +54,7 @@ export function createHttp(base: string, identity: Identity): Http {
   };
 }
 
-const toReply = (status: number, headers: Reply['headers'], text: string): Reply => ({
+export const toReply = (status: number, headers: Reply['headers'], text: string): Reply => ({
   status,
   headers,
   text,
