@@ -11,6 +11,8 @@ describe('an approved call, when its agent may not call any more', () => {
   let call: CallInput;
   let listed: Set<string>;
   let hilAway = false;
+  /** What the next questions about the agent are answered, one each; then it may call. */
+  let stands: GateError[] = [];
   const open = (folder: string) =>
     openPipeline({
       folder,
@@ -18,6 +20,7 @@ describe('an approved call, when its agent may not call any more', () => {
       compose: (ports) =>
         createActivities({
           ...ports,
+          standing: { agentFault: () => stands.shift() ?? null, forcesReview: () => false },
           mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),
           reviews: {
             ...ports.reviews,
@@ -31,6 +34,7 @@ describe('an approved call, when its agent may not call any more', () => {
   beforeEach(async () => {
     listed = new Set();
     hilAway = false;
+    stands = [];
     gate = await open(await fixtureFolder());
     call = await gate.call();
     listed.add(`${call.tenant}/${call.agent}`);
@@ -88,6 +92,29 @@ describe('an approved call, when its agent may not call any more', () => {
       expect(await approved()).toMatchObject({ state: 'completed', sent: 1 });
     });
   });
+
+  it.each(['agent_suspended', 'agent_decommissioned'] as const)(
+    'does not run where an operator stopped the agent since (%s), and a row says so',
+    async (code) => {
+      stands = [new GateError(code, 'acme/bot is stopped')];
+      expect(await approved()).toEqual({ state: 'not_run', code, error: 'acme/bot is stopped', sent: 0 });
+      const row = (await gate.rows(call.correlation_id)).find(({ event_kind }) => event_kind === 'upstream.outcome');
+      expect(row).toMatchObject({
+        signal: 'review_approved_but_suspended',
+        policy_decision: { stage: 'not_run', code },
+      });
+    },
+  );
+
+  it('waits a moment where it is not known yet whom an operator stopped, and runs', async () => {
+    stands = [new GateError('control_state_unavailable')];
+    expect(await approved()).toMatchObject({ state: 'completed', sent: 1 });
+  });
+
+  it('does not run where that stays unknown', async () => {
+    stands = Array.from({ length: 100 }, () => new GateError('control_state_unavailable'));
+    expect(await approved()).toMatchObject({ state: 'not_run', code: 'attempt_not_begun', sent: 0 });
+  }, 20_000);
 
   it('of the same name in another tenant is another agent', async () => {
     listed = new Set([`other/${call.agent}`]);

@@ -75,6 +75,7 @@ async function factsOf(
     current_time: new Date(call.received_ms).toISOString(),
     recent_request_count: call.recent_request_count,
     velocity_limit: call.velocity_limit,
+    force_hil: call.force_hil ?? false,
     brain_degraded: inspection === null,
     upstream: tools.upstream,
     tool_classes: listable(call.method, classes),

@@ -12,6 +12,7 @@ import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
+import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
@@ -32,6 +33,7 @@ export function createUpstreamActivities({
   definitions,
   quarantine = noQuarantine,
   mayCall,
+  standing,
   reviews,
   rulesNow,
   talks,
@@ -48,6 +50,8 @@ export function createUpstreamActivities({
   quarantine?: Quarantine | undefined;
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
+  /** Says whether the agent of a call was stopped; absent where nobody keeps that. */
+  standing?: Pick<AgentStanding, 'agentFault'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -118,6 +122,20 @@ export function createUpstreamActivities({
     }
   };
 
+  /** Of a proxy or worker that has just begun it may not be known for a moment. */
+  const stoppedNow = async (call: CallInput): Promise<GateError | null> => {
+    try {
+      await insist(async () => {
+        const fault = standing?.agentFault(call) ?? null;
+        if (fault !== null) throw fault;
+      });
+      return null;
+    } catch (error) {
+      if (error instanceof GateError) return error;
+      throw error;
+    }
+  };
+
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
     const record = await calls.condemn(correlationId, why);
     if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
@@ -174,6 +192,13 @@ export function createUpstreamActivities({
       if (mayCall && !mayCall(call)) {
         const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
         return notRun(correlationId, words, null, 'agent_standing_changed');
+      }
+      const stopped = await stoppedNow(call);
+      if (stopped) {
+        const { code, message } = stopped;
+        if (code === 'agent_suspended' || code === 'agent_decommissioned')
+          return notRun(correlationId, message, null, code);
+        return notRun(correlationId, `nothing was sent: ${message}`, null, 'attempt_not_begun');
       }
       const held = await quarantine.held(call, definedToolsOf(record.evidence));
       const batch = batchCalls(call.method, request.body);

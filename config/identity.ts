@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Config } from './env.js';
 import { seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
-import { keyRingText } from './shared.js';
+import { decideTokenText, parseOperators } from './hil.js';
+import { keyRingText, parsedBy } from './shared.js';
 
 export const IDENTITY_SETTINGS = {
   ...listenerSettings('GATE_IDENTITY', 'the identity service', { port: 8086, healthPort: 9086 }),
@@ -47,6 +48,11 @@ export const IDENTITY_SETTINGS = {
     z.coerce.number().int().min(1).max(1_000_000).default(10_000),
     'Certificates that an agent gets with the one before since a person let it in: more than a year of one an hour. Then a person opens a recovery.',
   ),
+  forceHilSecs: setting(
+    'GATE_IDENTITY_FORCE_HIL_TTL_SECS',
+    seconds(1_800, 60, 604_800),
+    'How long every call of an agent waits for a person where who says so does not say how long.',
+  ),
   adminToken: setting(
     'GATE_IDENTITY_ADMIN_TOKEN',
     z.string().min(32, 'must have at least 32 characters').optional(),
@@ -60,6 +66,22 @@ export const IDENTITY_SETTINGS = {
       .regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id')
       .optional(),
     'The tenant of `GATE_IDENTITY_ADMIN_TOKEN`.',
+  ),
+} as const;
+
+/** Who stops agents, besides the token of the administrator: those who decide about calls. */
+export const IDENTITY_PEOPLE_SETTINGS = {
+  operators: setting(
+    'GATE_HIL_OPERATORS',
+    parsedBy(parseOperators).optional(),
+    'Who may stop agents (`gate contain`), as for decisions: name@tenant:token[,…]. Two of them lift a suspension.',
+    { secret: true },
+  ),
+  decideToken: setting(
+    'GATE_HIL_DECIDE_TOKEN',
+    decideTokenText,
+    'What proves that the console vouches for people who signed in there, as for decisions. Without it only operators by token stop agents, and the token of the administrator.',
+    { secret: true },
   ),
 } as const;
 

@@ -24,7 +24,7 @@ export const PROXY_SETTINGS = {
   revocations: setting(
     'GATE_PROXY_REVOCATIONS',
     z.enum(['identity', 'none']).default('identity'),
-    'Who says which certificates of agents were taken back. `none`: nobody, and each counts until it ends; for certificates that are issued elsewhere.',
+    'Who says which certificates of agents were taken back, and which agents are stopped. `none`: nobody; each certificate counts until it ends, and `gate contain` stops nobody here.',
   ),
   consoleUrl: setting(
     'GATE_CONSOLE_URL',

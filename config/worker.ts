@@ -25,8 +25,14 @@ export const UPSTREAM_SETTINGS = {
   ),
 } as const;
 
-const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs, quarantineDefinitions } =
-  PROXY_SETTINGS;
+const {
+  callbackAllowlist,
+  callbackAllowPrivate,
+  velocityWindowSecs,
+  upstreamTimeoutSecs,
+  quarantineDefinitions,
+  revocations,
+} = PROXY_SETTINGS;
 
 /** What proxy and worker must agree on about a call. */
 export const CALL_LIMIT_SETTINGS = {
@@ -35,6 +41,7 @@ export const CALL_LIMIT_SETTINGS = {
   velocityWindowSecs,
   upstreamTimeoutSecs,
   quarantineDefinitions,
+  revocations,
 } as const;
 
 /** Settings of the worker: how decisions are verified, and how broken calls are closed. */

@@ -55,6 +55,8 @@ export interface CallInput {
   readonly state_namespace?: StateNamespace;
   readonly recent_request_count: number;
   readonly velocity_limit: number;
+  /** Its agent was under containment when the call came: whatever may run waits for a person. */
+  readonly force_hil?: true;
   /** What its client can be asked while the tool runs (`domain/pipeline/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */

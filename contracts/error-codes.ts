@@ -101,7 +101,18 @@ export const ERROR_CODES = {
   control_state_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'Which certificates were taken back is not known at present, so none counts; nothing was executed.',
+    meaning:
+      'Which certificates were taken back, and which agents are stopped, is not known at present, so none is let in; nothing was executed.',
+  },
+  agent_suspended: {
+    status: 403,
+    retry: 'no',
+    meaning: 'An operator stopped this agent; nothing was executed. Two people lift that together.',
+  },
+  agent_decommissioned: {
+    status: 403,
+    retry: 'no',
+    meaning: 'This agent was ended for good; nothing was executed, and its name is never used again.',
   },
   token_invalid: {
     status: 401,
@@ -668,6 +679,18 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning:
       'Gate writes rows of its own under this name (`gate-proxy`, `gate-ledger` and others): give the agent another.',
+  },
+  agent_name_taken: { status: 409, retry: 'no', meaning: 'An agent of this name is registered already.' },
+  agent_name_retired: {
+    status: 409,
+    retry: 'no',
+    meaning: 'An agent of this name was ended for good: its name is never used again.',
+  },
+  person_required: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'Two people lift a suspension, each by a credential of their own; the token of the administrator is nobody’s.',
   },
   unregistered_agent: { status: 403, retry: 'no', meaning: 'Nobody enrolled this agent.' },
   issuance_authority_denied: {

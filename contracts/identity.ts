@@ -124,6 +124,70 @@ export const svidRecovery = z.strictObject({
   svid_bootstrap_state: z.literal('recovery'),
 });
 
+/** What an agent may do: everything that policy lets it, nothing until somebody lifts it, or nothing ever again. */
+export const agentState = z.enum(['active', 'suspended', 'decommissioned']);
+export type AgentState = z.infer<typeof agentState>;
+
+/** While it stands, every call of the agent that policy would let run waits for a person. */
+export const forceHil = z.strictObject({
+  expires_at: instant,
+  reason: z.string(),
+  applied_at: instant,
+  /** Who set it. */
+  actor: z.string(),
+});
+
+/** An agent as the registry has it. */
+export const agentRecord = z.strictObject({
+  id: z.uuid(),
+  tenant: label,
+  agent_name: label,
+  state: agentState,
+  created_by_sub: z.string(),
+  created_at: instant,
+  /** When its state, or what else stands here, changed last; null where it never did. */
+  state_changed_at: instant.nullable(),
+  state_changed_by: z.string().nullable(),
+  /** Of the last change of its state. */
+  reason: z.string().nullable(),
+  force_hil: forceHil.nullable(),
+  /** Somebody asked for the end of its suspension; somebody else confirms it, until then. */
+  release: z
+    .strictObject({ requested_by: z.string(), requested_at: instant, reason: z.string().nullable(), until: instant })
+    .nullable(),
+});
+export type AgentRecord = z.infer<typeof agentRecord>;
+/** A release that somebody asked for. */
+export const agentRelease = agentRecord.extend({
+  /** Whether somebody else is known who could confirm it. */
+  somebody_else: z.boolean(),
+});
+/** Answer of `POST /agents/{id}/unsuspend`: asked for, or done. */
+export type AgentReleased = AgentRecord & Partial<z.infer<typeof agentRelease>>;
+
+/** Body of `POST /agents`: an agent that may be stopped by its name, whoever issues what it comes with. */
+export const agentRegistration = z.strictObject({ tenant: label, agent_name: label });
+export const agentsQuery = z.strictObject({
+  tenant: label,
+  state: agentState.optional(),
+  agent_name: label.optional(),
+  /** The name behind which the answer begins: it has 1,000 agents at most, by their names. */
+  after: label.optional(),
+});
+/** Most agents of one answer. */
+export const AGENTS_LISTED = 1_000;
+
+/** Body of each change of what an agent may do. */
+export const standingChange = z.strictObject({ reason: reason.optional() });
+/** Body of `POST /agents/{id}/containment`. */
+export const containmentRequest = z.strictObject({
+  reason,
+  /** How long it stands; `GATE_IDENTITY_FORCE_HIL_TTL_SECS` if absent. */
+  ttl_seconds: z.number().int().min(60).max(604_800).optional(),
+});
+export const containment = z.strictObject({ force_hil: forceHil.nullable() });
+export type Containment = z.infer<typeof containment>;
+
 /** Query of `GET /revocation/list`: the number up to which the caller knows all. */
 export const revocationQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
 
@@ -144,6 +208,18 @@ export const revocationContent = z.strictObject({
   expires_at: instant,
   /** Agents all of whose certificates were taken back in the last hour or so: every connection of theirs that is open ends. */
   agents: z.array(z.strictObject({ tenant: z.string(), agent_name: z.string(), revoked_at: instant })),
+  /** Agents whose standing changed, as it is now. */
+  standings: z.array(
+    z.strictObject({
+      tenant: z.string(),
+      agent_name: z.string(),
+      state: agentState,
+      /** Until then every call waits for a person. */
+      force_hil_until: instant.nullable(),
+      /** Grows with every change of this agent. */
+      changed_at: instant,
+    }),
+  ),
   svids: z.array(
     z.strictObject({
       svid_id: z.uuid(),

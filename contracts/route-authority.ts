@@ -89,10 +89,10 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'POST', '/webhook/teams', 'hil.webhook.receive', console),
   // identity: 51 rows.
   later('identity', 'DELETE', '/decoys/{name}', 'identity.decoy.manage', console),
-  later('identity', 'GET', '/agents', 'identity.agent.read', console, proxy),
+  row('identity', 'GET', '/agents', 'identity.agent.read', console, proxy),
   later('identity', 'GET', '/agents/orphans', 'identity.agent.read', console, proxy),
-  later('identity', 'GET', '/agents/{id}', 'identity.agent.read', console, proxy),
-  later('identity', 'GET', '/agents/{id}/containment', 'identity.agent.read', console, proxy),
+  row('identity', 'GET', '/agents/{id}', 'identity.agent.read', console, proxy),
+  row('identity', 'GET', '/agents/{id}/containment', 'identity.agent.read', console, proxy),
   later(
     'identity',
     'GET',
@@ -113,16 +113,16 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'GET', '/upstreams/{id}', 'identity.upstream.read', console, proxy),
   later('identity', 'POST', '/actor-token', 'identity.actor-token.issue', proxy),
   later('identity', 'POST', '/actor-token/redeem', 'identity.actor-token.redeem', proxy),
-  later('identity', 'POST', '/agents', 'identity.agent.register', console, simulator),
+  row('identity', 'POST', '/agents', 'identity.agent.register', console, simulator),
   later('identity', 'POST', '/agents/{id}/attestation-kinds', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/certification', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/containment/clear', 'identity.agent.containment', console, deepReview),
-  later('identity', 'POST', '/agents/{id}/decommission', 'identity.agent.lifecycle', console),
+  row('identity', 'POST', '/agents/{id}/containment/clear', 'identity.agent.containment', console, deepReview),
+  row('identity', 'POST', '/agents/{id}/decommission', 'identity.agent.lifecycle', console),
   later('identity', 'POST', '/agents/{id}/description', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/envelope/narrow', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/envelope/widen', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
+  row('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
   row('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
   later(
     'identity',
@@ -131,7 +131,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     'identity.attestation.measurement.manage',
     console,
   ),
-  later('identity', 'POST', '/agents/{id}/unsuspend', 'identity.agent.lifecycle', console),
+  row('identity', 'POST', '/agents/{id}/unsuspend', 'identity.agent.lifecycle', console),
   later('identity', 'POST', '/attestation/measurements', 'identity.attestation.measurement.manage', console),
   later(
     'identity',
@@ -361,6 +361,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('brain', 'GET', '/model-snapshot', 'brain.models.read', console),
   // An agent that has no certificate gets its first one by a one-use token, which a person asks for at the console.
   row('identity', 'POST', '/enrollments', 'identity.agent.manage', console),
+  // Every call of an agent waits for a person, for a while: the counterpart of POST /agents/{id}/containment/clear.
+  row('identity', 'POST', '/agents/{id}/containment', 'identity.agent.containment', console),
   // It has none to show: the token is the proof.
   {
     service: 'identity',

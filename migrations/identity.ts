@@ -143,6 +143,23 @@ const ends: Migration = {
   },
 };
 
+/**
+ * 0009: what agents may do that somebody stopped, or did (docs/architecture/identity.md#standing). An agent without a row here may do what
+ * policy lets it. A new table.
+ */
+const standings: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_standings (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text} not null, state ${text} not null,
+      changed_ms ${integer} not null, state_changed_ms ${integer}, state_changed_by ${text}, state_reason ${text},
+      hil_until_ms ${integer}, hil_applied_ms ${integer}, hil_by ${text}, hil_reason ${text},
+      release_ms ${integer}, release_by ${text}, release_reason ${text},
+      listed_generation ${integer} not null unique, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
 /** 0008: the certificates of Gate's own services, and the processes that have them (docs/architecture/identity.md#services). New tables. */
 const workloads: Migration = {
   async up(db) {
@@ -177,4 +194,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0006-revoked-agents': revokedAgents,
   '0007-ends': ends,
   '0008-workloads': workloads,
+  '0009-standings': standings,
 };

@@ -40,15 +40,8 @@ const each = (why: string, names: readonly string[]): Readonly<Record<string, st
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   ...each('the identity service, which is not built yet, will write it', [
-    'agent.registered',
-    'agent.suspended',
-    'agent.unsuspended',
-    'agent.decommissioned',
     'agent.envelope_narrowed',
     'agent_revoked',
-    'agent_suspended',
-    'agent_decommissioned',
-    'review_approved_but_suspended',
     'scope_',
     'yellow_scope_',
     'attestation_',
@@ -81,7 +74,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   'identity.grant_issued': 'written by the identity service, which is not built yet',
   budget_micros: 'a budget belongs to a grant, which identity will issue',
   cumulative_spend_micros: 'a budget belongs to a grant, which identity will issue',
-  force_hil: 'containment is set on an agent in the registry, which identity will keep',
   velocity_degraded: 'the counter and the record are one store today, so the rate is known whenever a call is judged',
 };
 

@@ -183,6 +183,19 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'An agent got its next certificate with the one that it had; of both the id, of the new one serial and fingerprint.',
   'svid.revoked': 'A certificate of an agent was taken back; by whom. Its sidecar has the reason.',
   'agent.svid_recovery_opened': 'An agent may get a first certificate again; by whom. Its sidecar has the reason.',
+  'agent.registered': 'An agent came into the registry by its name, so that it can be stopped; by whom.',
+  'agent.suspended':
+    'An agent was stopped: no new call of it, and none that waited, runs from now on; by whom. Its sidecar has the reason.',
+  'agent.unsuspend_requested':
+    'Somebody asked for the end of a suspension, which somebody else confirms. Its sidecar has the reason.',
+  'agent.unsuspended':
+    'A suspension ended: who asked for it, and who confirmed it. Its sidecar has the reason of the second.',
+  'agent.decommissioned':
+    'An agent was ended for good, and its certificates were taken back; by whom. Its sidecar has the reason.',
+  'agent.containment_set':
+    'Every call of an agent that policy would let run waits for a person, until the time that it says. Its sidecar has the reason.',
+  'agent.containment_cleared':
+    'The calls of an agent are judged by the rules alone again; by whom, and what was lifted. Its sidecar has the reason.',
   'svid.workload_refreshed':
     'A service got its next certificate: from which it had before, or from its bootstrap certificate (`caller_kind`), and until when it counts.',
   'workload.svid_recovery_opened':

@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
 import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
 import type { LedgerPort } from '../api/ledger/port.js';
-import type { CallStores, EngineParts, Opening, SharedParts } from '../api/plugins/declaration.js';
+import type { CallStores, EngineParts, KnownStanding, Opening, SharedParts } from '../api/plugins/declaration.js';
+import { knownStanding } from '../api/plugins/known-standing.js';
 import { needed } from '../api/plugins/start.js';
 import type { Config, Env } from '../config/env.js';
 import { type CALL_STORE_SETTINGS, flowSettingsOf } from '../config/shared.js';
@@ -69,7 +70,15 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   });
-  return { engine, callStores: stores, upstream, talks: together ? createCallTalks() : undefined, toolsName };
+  let standing: KnownStanding | undefined;
+  return {
+    engine,
+    callStores: stores,
+    upstream,
+    standing: (over, parts) => (standing ??= knownStanding({ ...parts, over })),
+    talks: together ? createCallTalks() : undefined,
+    toolsName,
+  };
 }
 
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */

@@ -31,6 +31,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { TraitsReader } from '../domain/inspection/behaviour/traits.js';
+import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -71,6 +72,8 @@ export interface ActivityPorts {
   readonly quarantine?: Quarantine;
   /** Absent where agents prove themselves by certificate and no list names them. */
   readonly mayCall?: MayCall;
+  /** Absent where nobody keeps whom an operator stopped. */
+  readonly standing?: AgentStanding | undefined;
   readonly deliver: DeliverCallback;
   /** How to find out what became of a call whose answer was lost; absent where no tool has a probe. */
   readonly probes?: { readonly of: Probes; readonly askUrl: AskUrl; readonly probing?: Probing } | undefined;
@@ -181,6 +184,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       definitions: ports.definitions,
       quarantine: ports.quarantine,
       mayCall: ports.mayCall,
+      standing: ports.standing,
       reviews: ports.reviews,
       rulesNow: rulesNowOf(ports),
       verify: ports.verifyDecision,

@@ -18,17 +18,21 @@ import {
   type Revocations,
   type RevocationStore,
   type RevokedBy,
+  type ToldStanding,
 } from '../../domain/identity/revocation.js';
+import type { StandingStore } from '../../domain/identity/standing.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
+import { openStandingStore } from './standing-store.js';
+
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
-export interface IdentityStore extends IssuanceStore, RevocationStore, WorkloadStore {
+export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore, WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
     most: number,
@@ -154,6 +158,7 @@ export async function openIdentityStore(
     if (!row) throw new GateError('invalid_token');
     const agent = await agentById(within, row.agent_id);
     if (!agent) throw new GateError('unregistered_agent');
+    await standings.assertActive(within, agent.id);
     // Somebody who writes to the store has no token whose row has a mark.
     if (marks.fault('identity_enrollments', row) !== null) throw new GateError('invalid_token');
     if (row.intent_id !== null)
@@ -202,6 +207,7 @@ export async function openIdentityStore(
   ): Promise<{ readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly priorSvidId: string }> {
     const agent = await agentByName(within, shown.tenant, shown.agent);
     if (!agent) throw new GateError('unregistered_agent');
+    await standings.assertActive(within, agent.id);
     const prior = await within
       .selectFrom('identity_svids')
       .selectAll()
@@ -403,6 +409,39 @@ export async function openIdentityStore(
     return true;
   }
 
+  /** The next number, under which an agent's standing changed. */
+  async function numberOf(within: Database, standing: ToldStanding, nowMs: number): Promise<number> {
+    const state = intact('identity_state', await lockedState(within));
+    const before = Number(state.revocation_generation);
+    const generation = before + 1;
+    await within
+      .insertInto('identity_listings')
+      .values(
+        marked('identity_listings', {
+          listed_generation: generation,
+          history: historyWith(await historyUpTo(within, before), generation, [], null, standing),
+          tenant: null,
+          agent_name: null,
+          listed_ms: nowMs,
+        }),
+      )
+      .execute();
+    await changeState(within, state, { revocation_generation: generation });
+    return generation;
+  }
+
+  const standings = openStandingStore({
+    db,
+    intact,
+    marked,
+    inTransaction,
+    asked,
+    told,
+    locked,
+    number: numberOf,
+    takeBack: (within, agent, by) => takenBack(within, agent, by),
+  });
+
   const issuance: IssuanceStore = {
     enroll: ({ tenant, agent: name, by, nowMs, expiresMs }) =>
       inTransaction(async (within) => {
@@ -423,6 +462,7 @@ export async function openIdentityStore(
           .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
           .execute();
         const agent = await agentByName(within, tenant, name);
+        if (agent) await standings.assertActive(within, agent.id);
         if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
         if ((await locked(within, agent.id)).svid_bootstrap_state === 'retired')
           throw new GateError('bootstrap_not_available');
@@ -487,6 +527,7 @@ export async function openIdentityStore(
     release: (intent, svid, nowMs) =>
       inTransaction(async (within) => {
         const agent = await locked(within, intent.agentId);
+        await standings.assertActive(within, agent.id);
         const assert = (holds: boolean, why: string): void => {
           if (!holds) throw new GateError('issuance_authority_denied', why);
         };
@@ -619,6 +660,12 @@ export async function openIdentityStore(
     return revoked.length;
   }
 
+  async function takenBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number> {
+    await withoutUnusedTokens(within, agent.id);
+    await withoutOpenIntents(within, agent.id);
+    return revokeRows(within, { agent }, by);
+  }
+
   /**
    * Throws where a certificate that has not ended is not as Gate wrote it. In no transaction: of a hundred thousand that takes seconds, in which
    * agents renew. Proxies that ask meanwhile get the same answer.
@@ -683,15 +730,13 @@ export async function openIdentityStore(
     revokeAgent: (agentId, tenant, by) =>
       inTransaction(async (within) => {
         if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
-        const agent = await locked(within, agentId);
-        await withoutUnusedTokens(within, agentId);
-        await withoutOpenIntents(within, agentId);
-        return revokeRows(within, { agent }, by);
+        return takenBack(within, await locked(within, agentId), by);
       }),
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
         if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
         const agent = await locked(within, agentId);
+        await standings.assertActive(within, agentId);
         await withoutOpenIntents(within, agentId);
         if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
@@ -730,7 +775,15 @@ export async function openIdentityStore(
         const afterHistory = after > latest ? null : await historyUpTo(within, after);
         // What most questions bring: nothing.
         if (after === latest && afterHistory !== null)
-          return { generation: latest, latest, history: afterHistory, afterHistory, agents: [], svids: [] };
+          return {
+            generation: latest,
+            latest,
+            history: afterHistory,
+            afterHistory,
+            agents: [],
+            standings: [],
+            svids: [],
+          };
         const whole = await within
           .selectFrom('identity_listings')
           .selectAll()
@@ -743,7 +796,12 @@ export async function openIdentityStore(
           .execute();
         for (const row of whole) intact('identity_listings', row);
         const beyondWhole = whole[mostListed];
-        const end = beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest;
+        const stands = await standings.toldBetween(within, after, latest, mostListed + 1);
+        const end = Math.min(
+          beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
+          // Each has a number of its own.
+          stands[mostListed] ? stands[mostListed].generation - 1 : latest,
+        );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
           latest,
@@ -756,6 +814,9 @@ export async function openIdentityStore(
               agent: agent ?? '',
               revokedMs: Number(listedMs),
             })),
+          standings: stands
+            .filter(({ generation: listed }) => listed <= generation)
+            .map(({ generation: _listed, ...standing }) => standing),
           svids: svids.map(listedOf),
         });
         const rows = await within
@@ -784,6 +845,7 @@ export async function openIdentityStore(
   return {
     ...issuance,
     ...revocation,
+    ...standings,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

@@ -126,4 +126,29 @@ export interface IdentityTables {
     refused_from_ms: Count | null;
     mac: string;
   };
+  /** Of the agents whose standing ever changed; by the agent's id. */
+  identity_standings: {
+    id: string;
+    tenant: string;
+    agent_name: string;
+    /** `active`, `suspended` or `decommissioned`, which stays. */
+    state: string;
+    /** Grows with every change. */
+    changed_ms: Count;
+    state_changed_ms: Count | null;
+    state_changed_by: string | null;
+    state_reason: string | null;
+    /** Until when every call waits for a person, and who said so. */
+    hil_until_ms: Count | null;
+    hil_applied_ms: Count | null;
+    hil_by: string | null;
+    hil_reason: string | null;
+    /** Who asked for the end of the suspension. */
+    release_ms: Count | null;
+    release_by: string | null;
+    release_reason: string | null;
+    /** The number of its last change. */
+    listed_generation: Count;
+    mac: string;
+  };
 }

@@ -15,6 +15,8 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { AdministratorOf } from './administrator.js';
 import { identityMetrics } from './metrics.js';
+import { type PeopleOptions, peopleOf } from './people.js';
+import { agentRoutes } from './routes/agents.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
 import { svidRoutes } from './routes/svids.js';
@@ -30,6 +32,10 @@ export interface IdentityServiceOptions {
   readonly bundle: SpiffeBundle;
   readonly tokenKeys: readonly PublicJwk[];
   readonly administratorOf: AdministratorOf;
+  /** Who, besides, may say what agents may do; nobody by default. */
+  readonly people?: Omit<PeopleOptions, 'administratorOf'>;
+  /** How long every call of an agent waits for a person where nobody says how long; 1,800,000 by default. */
+  readonly forceHilMs?: number;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -42,6 +48,7 @@ export interface IdentityServiceOptions {
 }
 
 const REVOCATION_LIFE_MS = 300_000;
+const FORCE_HIL_MS = 1_800_000;
 
 /** A body holds one request for a certificate and little else. */
 const BODY_LIMIT = 262_144;
@@ -52,11 +59,14 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const outbox = createLedgerOutbox({
     store,
     ledger: options.ledger,
-    what: 'rows of certificates',
+    what: 'rows of certificates and agents',
     onFault: (reason) =>
       reason === null
-        ? options.logger.info({ event: 'ledger_rows_delivered' }, 'the ledger has every row of a certificate')
-        : options.logger.error({ event: 'ledger_rows_wait', reason }, 'rows of certificates wait for the ledger'),
+        ? options.logger.info({ event: 'ledger_rows_delivered' }, 'the ledger has every row of a certificate or agent')
+        : options.logger.error(
+            { event: 'ledger_rows_wait', reason },
+            'rows of certificates or agents wait for the ledger',
+          ),
   });
   const service = createService({
     name: 'identity',
@@ -102,6 +112,9 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
   revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked: tell });
+  const people = peopleOf({ operators: [], ...options.people, administratorOf });
+  const { forceHilMs = FORCE_HIL_MS } = options;
+  agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

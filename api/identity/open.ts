@@ -7,7 +7,7 @@ import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
 import type { Config } from '../../config/env.js';
-import type { IDENTITY_SETTINGS } from '../../config/identity.js';
+import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { hostsOf } from '../../domain/identity/spiffe.js';
@@ -21,9 +21,10 @@ import { createIdentityService } from './app.js';
 
 interface Settings {
   readonly own: Config<typeof IDENTITY_SETTINGS>;
+  readonly people: Config<typeof IDENTITY_PEOPLE_SETTINGS>;
 }
 
-export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
   const { signer, signList } = await needed(
     'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
@@ -88,6 +89,8 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           bundle,
           tokenKeys,
           administratorOf,
+          people: { operators: people.operators ?? [], decideToken: people.decideToken },
+          forceHilMs: own.forceHilSecs * 1_000,
           pinned,
         }),
         own,

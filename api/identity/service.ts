@@ -1,4 +1,4 @@
-import { adminFault, IDENTITY_SETTINGS } from '../../config/identity.js';
+import { adminFault, IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
 
@@ -8,7 +8,7 @@ export const IDENTITY = declareService({
   title: 'Identity',
   prefix: 'GATE_IDENTITY',
   calledBy: 'services',
-  settings: { own: IDENTITY_SETTINGS },
+  settings: { own: IDENTITY_SETTINGS, people: IDENTITY_PEOPLE_SETTINGS },
   faults: ({ own }) => [adminFault(own)],
   stores: ['identity'],
   neighbours: [LEDGER],

@@ -5,6 +5,7 @@ import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
+import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
@@ -144,6 +145,13 @@ export interface CallStores {
   readonly mcpSubscriptions: SubscriptionStore;
 }
 
+/** What a process knows of what identity took back and whom it stopped. */
+export interface KnownStanding {
+  readonly mirror: RevocationMirror;
+  /** Asks the first time; resolves whatever came of it, and goes on asking. */
+  start(): Promise<void>;
+}
+
 /** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */
 export interface SharedParts {
   engine(): Promise<EngineParts>;
@@ -151,6 +159,11 @@ export interface SharedParts {
   upstream(): Promise<Upstream>;
   /** Where the process that holds the requests of agents also sends their calls. */
   readonly talks?: CallTalks | undefined;
+  /** What identity took back and whom it stopped, as this process knows it: asked by whoever of the process comes first. */
+  standing(
+    over: () => Promise<Over>,
+    parts: Pick<Opening<unknown>, 'trustDomain' | 'tls' | 'logger' | 'onStop'>,
+  ): KnownStanding;
   /** The upstream's name for tool pins and tool classes. */
   readonly toolsName: string;
 }

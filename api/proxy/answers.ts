@@ -227,7 +227,7 @@ const layerOf = (code: ErrorCodeName): string => {
     code === 'certificate_required'
   )
     return 'identity';
-  if (code.startsWith('token_')) return 'identity';
+  if (code.startsWith('token_') || code === 'agent_suspended' || code === 'agent_decommissioned') return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (

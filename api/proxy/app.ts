@@ -35,7 +35,7 @@ import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-
 import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
 
 export interface ProxyOptions
-  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
+  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview'>,
     Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
     Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
@@ -45,8 +45,8 @@ export interface ProxyOptions
   readonly registry: Registry;
   readonly trustDomain: string;
   readonly tls?: TlsMaterial;
-  /** Whether the certificates of agents count. */
-  readonly standing?: Pick<RevocationMirror, 'faultOf' | 'onRevoked' | 'ageMs' | 'otherHistoryAtMs'> | undefined;
+  /** Whether the certificates of agents count, and what agents may do. */
+  readonly standing?: Omit<RevocationMirror, 'position' | 'take'> | undefined;
   /** Asks identity for the next certificate of an agent. */
   readonly renewSvid?: RenewSvid | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
@@ -105,6 +105,7 @@ export function createProxyService(options: ProxyOptions): Service {
   const handler = createCallHandler({
     ...options,
     assertStands: authorizer.assertStands,
+    ...(options.standing && { forcesReview: options.standing.forcesReview }),
     nameFault: options.upstream.nameFault,
     refusals,
     limits,
@@ -127,6 +128,20 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchRows(oldestSecs);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
+  /** One row per agent and minute. Nobody waits for it. */
+  const tellStopped = ({ caller, correlationId, asksFor, url }: FastifyRequest, { code, message }: GateError): void => {
+    if (code !== 'agent_suspended' && code !== 'agent_decommissioned') return;
+    const { tenant = '', agent = '', spiffe = '', namespace } = caller ?? {};
+    void refusals({
+      caller: { tenant, agent, spiffe, ...(namespace && { namespace }) },
+      correlationId,
+      name: asksFor ?? url.split('?', 1)[0] ?? '',
+      limit: code,
+      reason: message,
+      limits: {},
+    });
+  };
+
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
   const { byToken, trustDomain } = options;
   void service.app.register((scope, _options, done) => {
@@ -135,6 +150,7 @@ export function createProxyService(options: ProxyOptions): Service {
       byToken && { ...byToken, trustDomain },
       options.readsAuthorization,
     );
+    noteStopped(scope as unknown as Service['app'], standing);
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
       if (known.status >= 500)
@@ -148,6 +164,7 @@ export function createProxyService(options: ProxyOptions): Service {
           },
           'refused',
         );
+      if (known === request.agentFault) tellStopped(request, known);
       if (known === request.certificateFault) metrics.certificateRefused(known.code);
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
@@ -207,6 +224,18 @@ export function createProxyService(options: ProxyOptions): Service {
       done();
     });
   return service;
+}
+
+/** What is known of who asks, by a certificate or a token, before the request is judged. */
+function noteStopped(app: Service['app'], standing: ProxyOptions['standing']): void {
+  app.decorateRequest('agentFault', null);
+  app.decorateRequest('asksFor', null);
+  if (!standing) return;
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { tenant, agent } = request.caller ?? {};
+    if (tenant !== undefined && agent !== undefined) request.agentFault = standing.agentFault({ tenant, agent });
+    done();
+  });
 }
 
 const revocationsKnown =

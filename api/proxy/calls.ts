@@ -51,6 +51,8 @@ export interface CallHandlerOptions {
   readonly quarantine?: Quarantine | undefined;
   /** Throws what keeps an approved decision from being authorized now. Asked before a repeat is told of it again. */
   readonly assertStands?: ((record: CallRecord) => Promise<void>) | undefined;
+  /** Whether a person decides about every call of this agent that may run. */
+  readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
   readonly now?: () => number;
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
@@ -295,6 +297,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         has_callback: request.callbackUrl !== null,
         ...(caller.namespace && { state_namespace: caller.namespace }),
         ...(caller.client_can && { client_can: caller.client_can }),
+        ...(options.forcesReview?.(caller) && { force_hil: true }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };

@@ -8,8 +8,24 @@ import { assertJudgedCredentials } from './unjudged-credentials.js';
 
 export type AgentCaller = Caller & UpstreamCaller;
 
-/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why nothing of this agent is done, whatever it came with. */
+    agentFault: GateError | null;
+    /** The tool or method that it asks for, once that is read. */
+    asksFor: string | null;
+  }
+}
+
+/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. One that was stopped is refused. */
 export function agentOf(request: FastifyRequest): AgentCaller {
+  const caller = anyAgentOf(request);
+  if (request.agentFault) throw request.agentFault;
+  return caller;
+}
+
+/** The same, also of an agent that was stopped: what it says of before is heard. */
+export function anyAgentOf(request: FastifyRequest): AgentCaller {
   const { caller, certificateFault, tokenFault } = request;
   // Who shows a certificate that was taken back is not let in by a token beside it. One that names nobody is as none.
   if (certificateFault && certificateFault.code !== 'caller_spiffe_missing') throw certificateFault;

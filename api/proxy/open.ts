@@ -6,9 +6,7 @@ import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
-import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
-import { createRevocationMirror, type RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
@@ -30,7 +28,6 @@ import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
-import { type RevocationWatch, watchRevocations } from './revocation-watch.js';
 import { createProxyService } from './app.js';
 
 interface Settings {
@@ -78,19 +75,19 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const rules = accessTokenRules(own);
   const tokens = rules && (await needed('the access tokens', openAccessTokens(rules)));
   if (tokens) parts.onStop('connections', 'the keys of access tokens', () => tokens.close());
-  const standing =
-    own.revocations === 'identity' ? createRevocationMirror({ trustDomain: parts.trustDomain }) : undefined;
-  if (!standing)
-    logger.warn('GATE_PROXY_REVOCATIONS is none: a certificate that identity takes back counts here until it ends');
+  const known = own.revocations === 'identity' ? shared.standing(() => parts.over(IDENTITY), parts) : undefined;
+  if (!known)
+    logger.warn(
+      'GATE_PROXY_REVOCATIONS is none: a certificate that identity takes back counts here until it ends, and an agent that it stops goes on',
+    );
   let client: Promise<IdentityClient> | undefined;
   const identity = () => (client ??= parts.over(IDENTITY).then(createIdentityClient));
-  const watch = standing && watchedRevocations(standing, identity, parts);
   const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
       ...(tokens && { byToken: { tokens } }),
-      standing,
+      standing: known?.mirror,
       renewSvid: async (request) => (await identity()).renew(request),
       calls,
       sessions: stores.mcpSessions,
@@ -160,32 +157,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + inspectionSecs + WRITING_DOWN_SECS) * 1000;
   return {
     port: null,
-    ...(watch && { start: watch.start }),
+    ...(known && { start: known.start }),
     listener: () => listenerOf(service(), own, { drainMs }),
   };
-}
-
-/** Asks identity what was taken back, over mutual TLS also where it is in this process. */
-function watchedRevocations(
-  mirror: RevocationMirror,
-  identity: () => Promise<IdentityClient>,
-  { tls, logger, onStop }: Pick<Opening<Settings>, 'tls' | 'logger' | 'onStop'>,
-): RevocationWatch {
-  const verified = revocationVerifier(tls.ca);
-  const watch = watchRevocations({
-    mirror,
-    ask: async (after) => verified(await (await identity()).revocations(after)),
-    onFault: (reason) =>
-      logger.error({ event: 'revocations_unknown', reason }, 'what identity took back cannot be asked'),
-    onBack: () => logger.info({ event: 'revocations_known' }, 'what identity took back is known again'),
-    onOtherHistory: () =>
-      logger.error(
-        { event: 'revocations_other_history' },
-        'the store of identity was put back to an earlier state, or another one answers: all revocations are asked for anew, and what is known stays known',
-      ),
-  });
-  onStop('sweeps', 'the watch over revocations', watch.stop);
-  return watch;
 }
 
 /** Of the calls that may be under way, those of one agent that wait for their turn. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
-import { limitedRow } from '../../domain/call-record/rows.js';
+import { limitedRow, type Stopped } from '../../domain/call-record/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
 
@@ -15,8 +15,8 @@ export interface Refused {
   readonly correlationId: string;
   /** The tool, or the control method. */
   readonly name: string;
-  /** Which limit; each has its own row. */
-  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns';
+  /** Which limit, or how the agent is stopped; each has its own row. */
+  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns' | Stopped;
   readonly reason: string;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
@@ -29,8 +29,8 @@ const ROW_EVERY_MS = 60_000;
 const MAX_TOLD = 10_000;
 
 /**
- * Leaves a ledger row for what an agent's limits refused: at most one per agent, limit and minute, so that a flood of refusals is not a
- * flood of rows. When the ledger is unavailable, a 429 remains a 429.
+ * Leaves a ledger row for what an agent's limits refused, or that it is stopped: at most one per agent, limit and minute, so that a flood of
+ * refusals is not a flood of rows. When the ledger is unavailable, a 429 remains a 429.
  */
 export function createRefusals({
   ledger,
@@ -66,6 +66,7 @@ export function createRefusals({
       tool: name,
       reason,
       limits,
+      ...((limit === 'agent_suspended' || limit === 'agent_decommissioned') && { signal: limit }),
     });
     await ledger
       .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])

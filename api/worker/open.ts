@@ -44,6 +44,7 @@ import { warmUp } from '../../workers/warm-up.js';
 import { createWorker, runWorker } from '../../workers/worker.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
+import { IDENTITY } from '../identity/service.js';
 import { LEDGER } from '../ledger/service.js';
 import type { EngineParts, Listener, Opened, Opening } from '../plugins/declaration.js';
 import { healthApp, type ReadinessChecks } from '../plugins/health.js';
@@ -102,6 +103,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     Promise.resolve().then(() => checkedProbes({ ...config.probes, reads })),
   );
   const streams = streamsOf(config.egress, egress, registry);
+  const known = limits.revocations === 'identity' ? shared.standing(() => parts.over(IDENTITY), parts) : undefined;
   let warmed: () => void = () => undefined;
   const options: Parameters<typeof createWorker>[0] = {
     connection,
@@ -137,6 +139,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...(limits.quarantineDefinitions && {
         quarantine: createQuarantine(upstream, { pins, ledger, scanner: brain, ...toolWatchLog(logger) }),
       }),
+      standing: known?.mirror,
       deliver: callbackDelivery(limits, own),
       probes: probes && {
         of: probes.of,
@@ -167,6 +170,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     port: null,
     ready: runs,
     async start() {
+      // Before the first call: one that was approved would otherwise wait for it.
+      await known?.start();
       const stopping = new AbortController();
       const working = superviseWorker(
         engine,

@@ -11,6 +11,7 @@ import {
 import { upstreamsFault } from '../../config/upstreams.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
+import { IDENTITY } from '../identity/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService, type Remote } from '../plugins/declaration.js';
 import { POLICY_ENGINE } from '../policy/service.js';
@@ -37,7 +38,7 @@ export const WORKER = declareService({
   faults: ({ egress, upstream }) => [egressFault(egress), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
-  neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX],
+  neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL, IDENTITY, SANDBOX],
   // Nothing calls it: its work comes from the engine, and that is where it is visible.
   async metrics(registry) {
     (await import('../../workers/egress-metrics.js')).egressMetrics(registry);

@@ -157,6 +157,8 @@ export interface RecordedOutcome {
     | 'tool_quarantined'
     | 'policy_changed'
     | 'agent_standing_changed'
+    | 'agent_suspended'
+    | 'agent_decommissioned'
     | 'attempt_not_begun'
     | 'reconciled_not_run';
   /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */

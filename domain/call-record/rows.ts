@@ -8,8 +8,8 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
+import { type CallRecord, escalatedMs, type RecordedOutcome, type StagedRequest } from './record.js';
 import { eventKept, keptReasons, reasonsKept } from '../masking/kept-reasons.js';
-import { type CallRecord, escalatedMs, type StagedRequest } from './record.js';
 import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
@@ -316,7 +316,7 @@ export function rowsOf(
           at: told.at,
           ...extra,
         },
-        { ...changed?.params, ...more },
+        { ...changed?.params, ...stoppedSignal(told.code, decision !== null), ...more },
         ordinal,
       );
     const steps = stepsOfBatch(record);
@@ -394,7 +394,12 @@ export interface LimitedRequest {
   readonly namespace?: StateNamespace | undefined;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
+  /** How its agent was stopped, where that is why. */
+  readonly signal?: Stopped;
 }
+
+/** How an agent was stopped. */
+export type Stopped = 'agent_suspended' | 'agent_decommissioned';
 
 export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
   fittingRow({
@@ -406,7 +411,7 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     authorized: false,
     reasoning: limited.reason,
     policy_decision: {
-      outcome: 'rate_limited',
+      outcome: limited.signal ?? 'rate_limited',
       scope: 'agent',
       key: `${limited.tenant}/${limited.agent}`,
       ...limited.limits,
@@ -416,8 +421,15 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     agent_spiffe: limited.spiffe,
     tenant: limited.tenant,
     tool_name: limited.tool,
-    signal: 'rate_limited_agent',
+    signal: limited.signal ?? 'rate_limited_agent',
   });
+
+/** Of a call that did not run since its agent was stopped: an approval that came to nothing is the graver one. */
+function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra {
+  if (code !== 'agent_suspended' && code !== 'agent_decommissioned') return {};
+  const signal: Stopped | 'review_approved_but_suspended' = approved ? 'review_approved_but_suspended' : code;
+  return { signal };
+}
 
 /** A call without objections also needs a reason. */
 function reasoningOf(said: {

@@ -1,4 +1,5 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow } from '../ledger/fitting-row.js';
@@ -11,6 +12,13 @@ const KINDS = [
   'identity.svid_renewed',
   'svid.revoked',
   'agent.svid_recovery_opened',
+  'agent.registered',
+  'agent.suspended',
+  'agent.unsuspend_requested',
+  'agent.unsuspended',
+  'agent.decommissioned',
+  'agent.containment_set',
+  'agent.containment_cleared',
   'svid.workload_refreshed',
   'workload.svid_recovery_opened',
 ] as const satisfies readonly EventKind[];
@@ -36,6 +44,8 @@ export interface IdentityEvent {
   };
   readonly priorSvidId?: string | null;
   readonly recoveryGeneration?: number;
+  /** What the agent might do before and may do now. */
+  readonly standing?: JsonObject;
 }
 
 const WORDS: Readonly<Record<IdentityEventKind, string>> = {
@@ -43,11 +53,18 @@ const WORDS: Readonly<Record<IdentityEventKind, string>> = {
   'identity.svid_renewed': 'the next certificate',
   'svid.revoked': 'a certificate was revoked',
   'agent.svid_recovery_opened': 'a recovery was opened',
+  'agent.registered': 'the registration',
+  'agent.suspended': 'the suspension',
+  'agent.unsuspend_requested': 'somebody asked for the end of the suspension',
+  'agent.unsuspended': 'the end of the suspension, by two people,',
+  'agent.decommissioned': 'the end for good',
+  'agent.containment_set': 'from now on a person decides about every call',
+  'agent.containment_cleared': 'a person decides no more about every call',
 };
 
 /** The row of an event. Its id is made of what happened, so that it is appended once, however often it is sent. */
 export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id: string } {
-  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration } = event;
+  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration, standing } = event;
   const payload = reason === null ? null : canonicalJson({ reason });
   return fittingRow({
     id: uuidFromDigest('gate.identity-event', kind, subject),
@@ -67,6 +84,7 @@ export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id:
       }),
       ...(priorSvidId !== undefined && { prior_svid_id: priorSvidId }),
       ...(recoveryGeneration !== undefined && { recovery_generation: recoveryGeneration }),
+      ...standing,
     },
     state_namespace: 'operator',
     correlation_id: uuidFromDigest('gate.identity-agent', agentId),
@@ -141,7 +159,7 @@ export function workloadRow(event: WorkloadEvent): NewLedgerRow & { readonly id:
   });
 }
 
-/** A row about a certificate, and about no call: what identity may append. */
+/** A row about an agent or a certificate, and about no call: what identity may append. */
 export function isOfIdentity(row: unknown): boolean {
   const { method, event_kind: kind, agent_id: agent } = (row ?? {}) as Partial<NewLedgerRow>;
   return method === kind && KINDS.some((known) => known === kind) && agent === IDENTITY_AGENT;

@@ -42,6 +42,7 @@ const list = (over: Partial<RevocationContent> = {}): RevocationContent => {
     generated_at: at(now),
     expires_at: at(now + 300_000),
     agents: [],
+    standings: [],
     svids: [],
     ...over,
   };
@@ -168,5 +169,86 @@ describe('what is known of revocations', () => {
       7,
       1_000,
     ]);
+  });
+});
+
+describe('what is known of agents', () => {
+  const BOT = { tenant: 'acme', agent: 'bot' };
+  type Stand = RevocationContent['standings'][number];
+  const stand = (over: Partial<Stand> = {}): Stand => ({
+    tenant: 'acme',
+    agent_name: 'bot',
+    state: 'suspended',
+    force_hil_until: null,
+    changed_at: at(now),
+    ...over,
+  });
+  const fault = () => mirror.agentFault(BOT)?.code ?? null;
+  let closed: RevokedNow['agents'];
+  beforeEach(() => {
+    closed = [];
+    mirror.onRevoked(({ agents }) => void (closed = agents));
+  });
+
+  it('lets no agent in before a whole list is known, and a stopped one neither before nor after', () => {
+    expect(fault()).toBe('control_state_unavailable');
+    expect(mirror.take(list({ generation: 2, latest: 3, standings: [stand()] }))).toBe('more');
+    expect([fault(), closed]).toEqual(['agent_suspended', [BOT]]);
+    mirror.take(list({ generation: 3 }));
+    expect(mirror.agentFault({ tenant: 'acme', agent: 'other' })).toBeNull();
+    passes(300_000);
+    expect([fault(), mirror.agentFault({ tenant: 'acme', agent: 'other' })?.code]).toEqual([
+      'agent_suspended',
+      'control_state_unavailable',
+    ]);
+  });
+
+  it('is what changed last, and a stopped agent has its connections ended once', () => {
+    mirror.take(list({ generation: 1, standings: [stand()] }));
+    passes(1_000);
+    closed = [];
+    mirror.take(list({ generation: 2, standings: [stand({ state: 'active' })] }));
+    expect([fault(), closed]).toEqual([null, []]);
+    passes(1_000);
+    mirror.take(list({ generation: 3, standings: [stand({ state: 'decommissioned' })] }));
+    expect([fault(), closed]).toEqual(['agent_decommissioned', [BOT]]);
+    passes(1_000);
+    mirror.take(list({ generation: 4, standings: [stand({ state: 'active' })] }));
+    expect(fault()).toBe('agent_decommissioned');
+  });
+
+  it('has a person decide until the time that was said, by the clock here', () => {
+    mirror.take(list({ generation: 1, standings: [stand({ state: 'active', force_hil_until: at(now + 60_000) })] }));
+    expect([fault(), mirror.forcesReview(BOT), mirror.forcesReview({ ...BOT, tenant: 'other' })]).toEqual([
+      null,
+      true,
+      false,
+    ]);
+    passes(60_000);
+    expect(mirror.forcesReview(BOT)).toBe(false);
+  });
+
+  it('is not made weaker by a store that was put back, and follows what is said there afterwards', () => {
+    const before = at(now);
+    passes(1_000);
+    mirror.take(list({ generation: 5, standings: [stand({ force_hil_until: at(now + 60_000) })] }));
+    const other = { after_history: 'f'.repeat(64) };
+    expect(mirror.take(list({ generation: 6, ...other }))).toBe('anew');
+    mirror.take(list({ generation: 2, ...other, standings: [stand({ state: 'active', changed_at: before })] }));
+    expect([fault(), mirror.forcesReview(BOT)]).toEqual(['agent_suspended', true]);
+    passes(1_000);
+    mirror.take(list({ generation: 3, standings: [stand({ state: 'active' })] }));
+    expect([fault(), mirror.forcesReview(BOT)]).toEqual([null, false]);
+  });
+
+  it('is made stricter by a store that was put back to when the agent was stopped', () => {
+    const before = at(now);
+    passes(1_000);
+    mirror.take(list({ generation: 5, standings: [stand({ state: 'active' })] }));
+    expect(fault()).toBeNull();
+    const other = { after_history: 'f'.repeat(64) };
+    mirror.take(list({ generation: 6, ...other }));
+    mirror.take(list({ generation: 2, ...other, standings: [stand({ changed_at: before })] }));
+    expect(fault()).toBe('agent_suspended');
   });
 });

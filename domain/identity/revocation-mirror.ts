@@ -1,5 +1,6 @@
 import type { RevocationContent } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
+import { stateFault } from './standing.js';
 
 /** Whether a certificate that the CA signed and that has not ended counts here. */
 export interface CertificateStanding {
@@ -9,14 +10,28 @@ export interface CertificateStanding {
   onRevoked(listener: (revoked: RevokedNow) => void): void;
 }
 
+/** An agent by its name, whatever it came with. */
+export interface NamedAgent {
+  readonly tenant: string;
+  readonly agent: string;
+}
+
+/** What agents may do here (docs/architecture/identity.md#standing). */
+export interface AgentStanding {
+  /** Why nothing of this agent is done, or `null`. */
+  agentFault(agent: NamedAgent): GateError | null;
+  /** Whether every call of this agent that may run waits for a person. */
+  forcesReview(agent: NamedAgent): boolean;
+}
+
 export interface RevokedNow {
   readonly fingerprints: readonly string[];
-  /** All of whose certificates were revoked: also those that had ended by then, and are on no list. */
+  /** All of whose certificates were revoked, also those that had ended by then and are on no list; or that were stopped. */
   readonly agents: readonly { readonly tenant: string; readonly agent: string }[];
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
-export interface RevocationMirror extends CertificateStanding {
+export interface RevocationMirror extends CertificateStanding, AgentStanding {
   /** The number up to which all is known. */
   position(): number;
   /**
@@ -43,6 +58,15 @@ const FORGOTTEN_EVERY_MS = 60_000;
 /** For longer than a list names an agent. */
 const TOLD_KEPT_MS = 7_200_000;
 
+interface Stand {
+  readonly state: RevocationContent['standings'][number]['state'];
+  readonly reviewedUntilMs: number;
+  readonly changedMs: number;
+}
+const STRICTNESS = ['active', 'suspended', 'decommissioned'] as const;
+const stricter = (one: Stand['state'], other: Stand['state']): boolean =>
+  STRICTNESS.indexOf(one) > STRICTNESS.indexOf(other);
+
 interface Entry {
   readonly why: 'revoked' | 'superseded';
   readonly refusedFromMs: number;
@@ -62,6 +86,7 @@ export function createRevocationMirror({
   const entries = new Map<string, Entry>();
   /** Agents whose end was told, by when that was: not twice where all is asked for anew. */
   const toldOf = new Map<string, number>();
+  const stands = new Map<string, Stand>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
@@ -112,6 +137,31 @@ export function createRevocationMirror({
     return news;
   }
 
+  /**
+   * What changed last stands. What changed before that, as a store says that was put back, stands only where it allows less. Says whether the agent is
+   * stopped by it.
+   */
+  function noteStand(one: RevocationContent['standings'][number]): boolean {
+    const name = nameOf({ tenant: one.tenant, agent: one.agent_name });
+    const known = stands.get(name);
+    const told: Stand = {
+      state: one.state,
+      reviewedUntilMs: one.force_hil_until === null ? 0 : Date.parse(one.force_hil_until),
+      changedMs: Date.parse(one.changed_at),
+    };
+    const isNewer = known === undefined || told.changedMs > known.changedMs;
+    const next =
+      isNewer && known?.state !== 'decommissioned'
+        ? told
+        : {
+            state: known !== undefined && stricter(known.state, told.state) ? known.state : told.state,
+            reviewedUntilMs: Math.max(known?.reviewedUntilMs ?? 0, told.reviewedUntilMs),
+            changedMs: Math.max(known?.changedMs ?? 0, told.changedMs),
+          };
+    stands.set(name, next);
+    return stricter(next.state, known?.state ?? 'active');
+  }
+
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
   return {
@@ -133,13 +183,23 @@ export function createRevocationMirror({
         if (one.why === 'revoked') fingerprints.push(one.credential_fingerprint);
       }
       [position, history] = [list.generation, list.history];
-      const agents = agentsIn(list);
+      const agents = [
+        ...agentsIn(list),
+        ...list.standings.filter(noteStand).map(({ tenant, agent_name: agent }) => ({ tenant, agent })),
+      ];
       if (fingerprints.length > 0 || agents.length > 0)
         for (const listener of listeners) listener({ fingerprints, agents });
       if (list.latest > list.generation) return 'more';
       whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };
       return 'whole';
     },
+    agentFault(agent) {
+      const name = nameOf(agent);
+      // Whoever was stopped is, whether or not all is known.
+      const fault = stateFault(stands.get(name)?.state ?? 'active', name);
+      return fault ?? (isFresh() ? null : new GateError('control_state_unavailable'));
+    },
+    forcesReview: (agent) => (stands.get(nameOf(agent))?.reviewedUntilMs ?? 0) > now(),
     faultOf(fingerprint) {
       const entry = entries.get(fingerprint);
       // Whoever revokes says so at once, whatever his clock says.
@@ -149,3 +209,5 @@ export function createRevocationMirror({
     },
   };
 }
+
+const nameOf = ({ tenant, agent }: NamedAgent): string => `${tenant}/${agent}`;

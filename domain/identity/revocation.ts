@@ -1,10 +1,19 @@
-import type { RevocationContent } from '../../contracts/identity.js';
+import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 
 export interface RevokedBy {
   readonly by: string;
   readonly reason: string | null;
   readonly nowMs: number;
+}
+
+/** Of an agent whose standing changed, as proxies are told it. */
+export interface ToldStanding {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly state: AgentState;
+  readonly forceHilUntilMs: number | null;
+  readonly changedMs: number;
 }
 
 /** The certificates that count no more, or soon, although they have not ended: those after a number. */
@@ -18,6 +27,8 @@ export interface Revocations {
   readonly afterHistory: string | null;
   /** Agents that were taken back whole, within the longest life of a certificate. */
   readonly agents: readonly { readonly tenant: string; readonly agent: string; readonly revokedMs: number }[];
+  /** Agents whose standing changed. */
+  readonly standings: readonly ToldStanding[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -45,6 +56,7 @@ export const historyWith = (
   generation: number,
   what: readonly ListedChange[],
   agent: { readonly tenant: string; readonly agent: string } | null,
+  standing: ToldStanding | null = null,
 ): string =>
   sha256Hex(
     `gate.revocation-history/1\n${canonicalJson([
@@ -52,6 +64,9 @@ export const historyWith = (
       generation,
       what.map(({ fingerprint, why }) => [fingerprint, why]),
       agent && [agent.tenant, agent.agent],
+      ...(standing
+        ? [[standing.tenant, standing.agent, standing.state, standing.forceHilUntilMs, standing.changedMs]]
+        : []),
     ])}`,
   );
 

@@ -285,7 +285,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   'Review: the arguments were not read for environments.': 'Gate reads every call’s arguments before it asks',
   'Violation: the budget of this agent is spent.': 'a budget belongs to a grant, which identity will issue',
   'Review: the agent is under containment; every call requires human approval.':
-    'containment is set on an agent in the registry, which identity will keep',
+    'lite keeps no registry of agents; test/spec/running-stack.test.ts contains one and has this said',
   'Review: velocity tracker degraded; the call rate of this agent is not known.':
     'the counter and the record are one store today, so the rate is known whenever a call is judged',
   'Violation: Token velocity: the call count or its limit cannot be read.':

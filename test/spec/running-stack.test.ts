@@ -5,6 +5,7 @@ import './running-stack/receipts.js';
 import './running-stack/uncertain.js';
 import './running-stack/mining.js';
 import './running-stack/tools.js';
+import './running-stack/containment.js';
 import './running-stack/chats.js';
 import './running-stack/documents.js';
 // The last one, because it asks for everything with everything.

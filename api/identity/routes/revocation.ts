@@ -91,7 +91,10 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, svids } = await store.revocations(now, after);
+      const { generation, latest, history, afterHistory, agents, standings, svids } = await store.revocations(
+        now,
+        after,
+      );
       return signList({
         trust_domain: trustDomain,
         after,
@@ -105,6 +108,13 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
           tenant,
           agent_name: agent,
           revoked_at: instant(revokedMs),
+        })),
+        standings: standings.map((one) => ({
+          tenant: one.tenant,
+          agent_name: one.agent,
+          state: one.state,
+          force_hil_until: one.forceHilUntilMs === null ? null : instant(one.forceHilUntilMs),
+          changed_at: instant(one.changedMs),
         })),
         svids: svids.map((one) => ({
           svid_id: one.id,

@@ -9,7 +9,7 @@ import type { Signer } from '../../../domain/identity/signer.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, bodyText, certificateOf } from '../mcp-requests.js';
+import { anyAgentOf, bodyText, certificateOf } from '../mcp-requests.js';
 
 export interface ExecutionReceiptOptions {
   readonly calls: CallStore;
@@ -32,7 +32,7 @@ export function registerExecutionReceipts(
     // Its bytes are read as those of a call are, so the schema only describes them.
     { config: { described: { body: executionReceipt } }, schema: { response: { 200: receiptRecorded } } },
     async (request) => {
-      const caller = agentOf(request);
+      const caller = anyAgentOf(request);
       const certificate = certificateOf(request, caller.fingerprint);
       await limits.replay({ caller, correlationId: request.correlationId, name: 'POST /execution-receipts' });
       const read = executionReceipt.safeParse(readObject(bodyText(request)));

@@ -95,6 +95,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
         fields: { ...MIGRATION, migration_url: manualUrl(request, options.publicUrl) },
       });
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
+    request.asksFor = mcp.kind === 'tool' ? mcp.tool : (mcp as ControlRequest).method;
     const caller = callerOf(request);
     if (mcp.kind === 'control' || !selected) {
       const control = mcp as ControlRequest;

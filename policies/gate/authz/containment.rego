@@ -7,9 +7,7 @@ import rego.v1
 
 # METADATA
 # title: Containment
-# description: The flag is set, or it is something other than a plain false. Gate keeps no containment yet, so this speaks only for inputs of other callers of the engine.
-# custom:
-#   not_stamped: [force_hil]
+# description: An operator set the flag on the agent (gate contain agent --force-hil), or it is something other than a plain false.
 review contains "Review: the agent is under containment; every call requires human approval." if not free_of_containment
 
 free_of_containment if object.get(input, "force_hil", false) == false

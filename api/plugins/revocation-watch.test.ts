@@ -15,6 +15,7 @@ const listAfter = (after: number, generation: number, latest = generation): Revo
   generated_at: new Date().toISOString(),
   expires_at: new Date(Date.now() + 60_000).toISOString(),
   agents: [],
+  standings: [],
   svids: [],
 });
 

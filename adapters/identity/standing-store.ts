@@ -1,0 +1,329 @@
+import type { Kysely, Selectable } from 'kysely';
+import { AGENTS_LISTED, type AgentState } from '../../contracts/identity.js';
+import { GateError } from '../../domain/errors.js';
+import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
+import type { RevokedBy, ToldStanding } from '../../domain/identity/revocation.js';
+import {
+  type RegisteredAgent,
+  RELEASE_LIFE_MS,
+  stateFault,
+  type StandingStore,
+} from '../../domain/identity/standing.js';
+import { uuidV7 } from '../../domain/identity/uuid-v7.js';
+import type { IdentityTables } from './identity-tables.js';
+
+type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
+type Database = Kysely<IdentityTables>;
+type StandingTable = 'identity_agents' | 'identity_standings';
+
+/** What the store of identity has for what agents may do. */
+export interface StandingParts {
+  readonly db: Database;
+  intact<Found extends { readonly mac: string }>(table: StandingTable, row: Found): Found;
+  marked<Values extends object>(table: StandingTable, values: Values): Values & { readonly mac: string };
+  inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
+  asked<Value>(work: () => Promise<Value>): Promise<Value>;
+  told(within: Database, event: IdentityEvent): Promise<unknown>;
+  /** One after the other of one agent. */
+  locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
+  /** The next number of the list of revocations, under which this stands. */
+  number(within: Database, standing: ToldStanding, nowMs: number): Promise<number>;
+  /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
+  takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
+}
+
+export interface Standings extends StandingStore {
+  /** Throws `agent_suspended` or `agent_decommissioned`. */
+  assertActive(within: Database, agentId: string): Promise<void>;
+  /** Those whose last change has a number after the one and up to the other, in that order. */
+  toldBetween(
+    within: Database,
+    after: number,
+    latest: number,
+    most: number,
+  ): Promise<readonly (ToldStanding & { readonly generation: number })[]>;
+}
+
+/** What somebody did, for the ledger. */
+type Change = Pick<IdentityEvent, 'kind' | 'standing'>;
+
+/** What agents may do (docs/architecture/identity.md#standing). */
+export function openStandingStore(parts: StandingParts): Standings {
+  const { db, intact, marked, inTransaction, asked, told } = parts;
+
+  const standingOf = async (within: Database, agentId: string) => {
+    const row = await within.selectFrom('identity_standings').selectAll().where('id', '=', agentId).executeTakeFirst();
+    return row && intact('identity_standings', row);
+  };
+
+  async function found(within: Database, id: string, tenant: string) {
+    const agent = await within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
+    if (!agent || intact('identity_agents', agent).tenant !== tenant) throw new GateError('not_found');
+    return agent;
+  }
+
+  /** Changes what an agent may do, under the next number, and says what it is then; `null` changes nothing. */
+  const changing = (
+    id: string,
+    tenant: string,
+    by: RevokedBy,
+    how: (
+      was: Row<'identity_standings'>,
+      within: Database,
+      agent: Row<'identity_agents'>,
+    ) => Promise<(Change & { readonly to: Partial<Row<'identity_standings'>> }) | null> | null,
+  ): Promise<RegisteredAgent> =>
+    inTransaction(async (within) => {
+      await found(within, id, tenant);
+      const agent = await parts.locked(within, id);
+      const known = await standingOf(within, id);
+      const was = known ?? untouched(agent);
+      const change = await how(was, within, agent);
+      if (change === null) return recordOf(agent, known, by.nowMs);
+      // A clock that was set back makes no change older than the one before.
+      const changedMs = Math.max(by.nowMs, Number(was.changed_ms) + 1);
+      const next = { ...was, ...change.to, changed_ms: changedMs };
+      const generation = await parts.number(within, toldOf(next), by.nowMs);
+      const row = marked('identity_standings', { ...next, listed_generation: generation });
+      const { id: _id, ...values } = row;
+      await within
+        .insertInto('identity_standings')
+        .values(row)
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
+        .execute();
+      await told(within, {
+        kind: change.kind,
+        subject: `${id}/${generation}`,
+        tenant,
+        agent: agent.agent_name,
+        agentId: id,
+        by: by.by,
+        reason: by.reason,
+        standing: { state_before: was.state, state_after: next.state, ...change.standing },
+      });
+      return recordOf(agent, row, by.nowMs);
+    });
+
+  const movedTo = (state: AgentState, { by, reason, nowMs }: RevokedBy) => ({
+    state,
+    state_changed_ms: nowMs,
+    state_changed_by: by,
+    state_reason: reason,
+    ...NO_RELEASE,
+  });
+
+  return {
+    agents: ({ tenant, state, agent: name, after }, nowMs) =>
+      asked(async () => {
+        const named = db.selectFrom('identity_agents').selectAll().where('tenant', '=', tenant);
+        const behind = after === undefined ? named : named.where('agent_name', '>', after);
+        const rows = await (name === undefined ? behind : behind.where('agent_name', '=', name))
+          .$if(state !== undefined && state !== 'active', (query) =>
+            query.where('id', 'in', ofState(db, state as AgentState)),
+          )
+          .$if(state === 'active', (query) =>
+            query.where((where) =>
+              where.not(
+                where.or([
+                  where('id', 'in', ofState(db, 'suspended')),
+                  where('id', 'in', ofState(db, 'decommissioned')),
+                ]),
+              ),
+            ),
+          )
+          .orderBy('agent_name')
+          .limit(AGENTS_LISTED)
+          .execute();
+        if (rows.length === 0) return [];
+        const ids = rows.map(({ id }) => id);
+        const standings = new Map(
+          (await db.selectFrom('identity_standings').selectAll().where('id', 'in', ids).execute()).map((row) => [
+            row.id,
+            intact('identity_standings', row),
+          ]),
+        );
+        return rows.map((row) => recordOf(intact('identity_agents', row), standings.get(row.id), nowMs));
+      }),
+    agent: (id, tenant, nowMs) =>
+      asked(async () => recordOf(await found(db, id, tenant), await standingOf(db, id), nowMs)),
+    register: ({ tenant, agent: name }, { by, nowMs }) =>
+      inTransaction(async (within) => {
+        const row = marked('identity_agents', {
+          id: uuidV7(),
+          tenant,
+          agent_name: name,
+          svid_bootstrap_state: 'available',
+          recovery_generation: 0,
+          created_by_sub: by,
+          created_ms: nowMs,
+          renewals: 0,
+        });
+        const { numInsertedOrUpdatedRows } = await within
+          .insertInto('identity_agents')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows !== 1n) {
+          const { id } = await within
+            .selectFrom('identity_agents')
+            .select('id')
+            .where('tenant', '=', tenant)
+            .where('agent_name', '=', name)
+            .executeTakeFirstOrThrow();
+          const standing = await standingOf(within, id);
+          throw new GateError(standing?.state === 'decommissioned' ? 'agent_name_retired' : 'agent_name_taken');
+        }
+        await told(within, {
+          kind: 'agent.registered',
+          subject: row.id,
+          tenant,
+          agent: name,
+          agentId: row.id,
+          by,
+          reason: null,
+        });
+        return recordOf(row, undefined, nowMs);
+      }),
+    suspend: (id, tenant, by) =>
+      changing(id, tenant, by, (was) => {
+        assertLives(was);
+        // Who stops an agent that is stopped says no to its release.
+        if (was.state === 'suspended' && was.release_by === null) return null;
+        return Promise.resolve({ kind: 'agent.suspended', to: movedTo('suspended', by) });
+      }),
+    unsuspend: (id, tenant, by) =>
+      changing(id, tenant, by, (was) => {
+        assertLives(was);
+        if (was.state !== 'suspended') return null;
+        const asker = openRelease(was, by.nowMs);
+        if (asker === by.by) return null;
+        return Promise.resolve(
+          asker === null
+            ? {
+                kind: 'agent.unsuspend_requested',
+                to: { release_ms: by.nowMs, release_by: by.by, release_reason: by.reason },
+              }
+            : {
+                kind: 'agent.unsuspended',
+                to: movedTo('active', by),
+                standing: { requested_by: asker, confirmed_by: by.by },
+              },
+        );
+      }),
+    decommission: (id, tenant, by) =>
+      changing(id, tenant, by, async (was, within, agent) => {
+        if (was.state === 'decommissioned') return null;
+        await parts.takeBack(within, agent, by);
+        return { kind: 'agent.decommissioned', to: { ...movedTo('decommissioned', by), ...NO_HIL } };
+      }),
+    forceHil: (id, tenant, by, untilMs) =>
+      changing(id, tenant, by, (was) => {
+        assertLives(was);
+        return Promise.resolve({
+          kind: 'agent.containment_set',
+          to: { hil_until_ms: untilMs, hil_applied_ms: by.nowMs, hil_by: by.by, hil_reason: by.reason },
+          standing: { expires_at: new Date(untilMs).toISOString() },
+        });
+      }),
+    clearForceHil: (id, tenant, by) =>
+      changing(id, tenant, by, (was) => {
+        assertLives(was);
+        if (was.hil_until_ms === null || Number(was.hil_until_ms) <= by.nowMs) return null;
+        return Promise.resolve({
+          kind: 'agent.containment_cleared',
+          to: NO_HIL,
+          standing: {
+            cleared_flag: { expires_at: new Date(Number(was.hil_until_ms)).toISOString(), actor: was.hil_by },
+          },
+        });
+      }),
+    async assertActive(within, agentId) {
+      const standing = await standingOf(within, agentId);
+      const fault = stateFault((standing?.state ?? 'active') as AgentState);
+      if (fault !== null) throw fault;
+    },
+    async toldBetween(within, after, latest, most) {
+      const rows = await within
+        .selectFrom('identity_standings')
+        .selectAll()
+        .where('listed_generation', '>', after)
+        .where('listed_generation', '<=', latest)
+        .orderBy('listed_generation')
+        .limit(most)
+        .execute();
+      return rows.map((row) => ({
+        ...toldOf(intact('identity_standings', row)),
+        generation: Number(row.listed_generation),
+      }));
+    },
+  };
+}
+
+const NO_RELEASE = { release_ms: null, release_by: null, release_reason: null };
+const NO_HIL = { hil_until_ms: null, hil_applied_ms: null, hil_by: null, hil_reason: null };
+
+/** Of an agent that nobody ever stopped. */
+const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'identity_standings'> => ({
+  id,
+  tenant,
+  agent_name,
+  state: 'active',
+  changed_ms: 0,
+  state_changed_ms: null,
+  state_changed_by: null,
+  state_reason: null,
+  ...NO_HIL,
+  ...NO_RELEASE,
+  listed_generation: 0,
+  mac: '',
+});
+
+const ofState = (within: Database, state: AgentState) =>
+  within.selectFrom('identity_standings').select('id').where('state', '=', state);
+
+function assertLives({ state, agent_name: agent }: Row<'identity_standings'>): void {
+  if (state === 'decommissioned')
+    throw new GateError('agent_decommissioned', `${agent} was decommissioned: it stays so`);
+}
+
+/** Who asked for the release, where that still counts. */
+const openRelease = ({ release_by: by, release_ms: ms }: Row<'identity_standings'>, nowMs: number): string | null =>
+  by !== null && Number(ms) + RELEASE_LIFE_MS > nowMs ? by : null;
+
+const toldOf = (row: Row<'identity_standings'>): ToldStanding => ({
+  tenant: row.tenant,
+  agent: row.agent_name,
+  state: row.state as AgentState,
+  forceHilUntilMs: row.hil_until_ms === null ? null : Number(row.hil_until_ms),
+  changedMs: Number(row.changed_ms),
+});
+
+function recordOf(
+  agent: Row<'identity_agents'>,
+  standing: Row<'identity_standings'> | undefined,
+  nowMs: number,
+): RegisteredAgent {
+  const row = standing ?? untouched(agent);
+  const asker = openRelease(row, nowMs);
+  return {
+    id: agent.id,
+    tenant: agent.tenant,
+    agent: agent.agent_name,
+    createdBy: agent.created_by_sub,
+    createdMs: Number(agent.created_ms),
+    state: row.state as AgentState,
+    stateChangedMs: row.state_changed_ms === null ? null : Number(row.state_changed_ms),
+    stateChangedBy: row.state_changed_by,
+    reason: row.state_reason,
+    forceHil:
+      row.hil_until_ms === null || Number(row.hil_until_ms) <= nowMs
+        ? null
+        : {
+            untilMs: Number(row.hil_until_ms),
+            appliedMs: Number(row.hil_applied_ms),
+            by: row.hil_by ?? '',
+            reason: row.hil_reason ?? '',
+          },
+    release: asker === null ? null : { by: asker, atMs: Number(row.release_ms), reason: row.release_reason },
+  };
+}

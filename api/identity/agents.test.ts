@@ -1,0 +1,432 @@
+import 'reflect-metadata';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { generateKeyPairSync, hash, X509Certificate } from 'node:crypto';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
+import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { agentRecord, issuedSvid, revocationList } from '../../contracts/identity.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { isOfIdentity } from '../../domain/identity/identity-rows.js';
+import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
+import { createSigner } from '../../domain/identity/signer.js';
+import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { bundleKeys } from '../../domain/identity/trust-bundle.js';
+import { prepareRow } from '../../domain/ledger/entry.js';
+import { vouchingText } from '../../domain/review/vouching.js';
+import { identityMigrations } from '../../migrations/identity.js';
+import { certificateRequest } from '../../test/support/certificate-request.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
+import type { Caller } from '../plugins/app.js';
+import type { Service } from '../plugins/service.js';
+import { administrators } from './administrator.js';
+import { createIdentityService } from './app.js';
+
+const TRUST_DOMAIN = 'gate.local';
+const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
+const HOUR_MS = 3_600_000;
+const token = (letter: string) => `${letter}0123456789abcdefghijklmnopqrstuvw`;
+const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].map(token) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings'];
+
+const workload = (name: string): Caller => ({
+  kind: 'service',
+  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
+  callerId: `service-${name}`,
+  fingerprint: 'f'.repeat(64),
+});
+
+let ca: Credential;
+beforeAll(async () => {
+  ca = await createAuthority(TRUST_DOMAIN, {
+    notBefore: new Date(START_MS - 24 * HOUR_MS),
+    notAfter: new Date(START_MS + 720 * HOUR_MS),
+  });
+});
+
+describe.each(STORES)('what an agent may do, on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let store: IdentityStore;
+  let service: Service;
+  let caller: Caller | null;
+  let now: number;
+  let told: NewLedgerRow[];
+
+  const serve = (operators = 2): void => {
+    const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
+    service = createIdentityService({
+      store,
+      signer: svidSigner(ca.cert, ca.key),
+      ledger: {
+        async append(rows) {
+          told.push(...rows);
+          return rows.map(({ id = '' }) => ({
+            status: 'created',
+            id,
+            seq: told.length,
+            entry_hash: '',
+            chain_version: 1,
+          }));
+        },
+      },
+      signList: revocationSigner(ca.cert, ca.key),
+      bundle: {
+        keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
+        spiffe_sequence: 7,
+        spiffe_refresh_hint: 300,
+      },
+      tokenKeys: [tokenSigner.publicJwk],
+      administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
+      people: {
+        operators: [
+          { name: 'dev', tenant: 'acme', token: DEV },
+          { name: 'second', tenant: 'acme', token: SECOND },
+          { name: 'dev', tenant: 'other', token: OTHERS },
+        ].filter((_one, at) => operators === 2 || at !== 1),
+        ...(operators === 2 && { decideToken: VOUCHES }),
+      },
+      registry: new Registry(),
+      logger: pino({ level: 'silent' }),
+      trustDomain: TRUST_DOMAIN,
+      resolveCaller: () => caller,
+      clock: () => now,
+    });
+  };
+  beforeAll(async () => {
+    place = await ledgerPlace(kind, { migrated: identityMigrations });
+    store = await openIdentityStore(place.target, place.keys, { mostListed: 3 });
+  });
+  afterAll(async () => {
+    await store.close();
+    await place.remove();
+  });
+  beforeEach(async () => {
+    now = START_MS;
+    told = [];
+    caller = workload('console');
+    for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
+    await place.sql(
+      "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
+    );
+    await store.bundleSequence('first');
+    serve();
+  });
+  afterEach(() => service.close());
+
+  const ask = (
+    method: 'GET' | 'POST',
+    url: string,
+    { as = DEV, body, headers }: { as?: string | null; body?: object; headers?: Record<string, string> } = {},
+  ) =>
+    service.app.inject({
+      method,
+      url,
+      headers: {
+        ...headers,
+        ...(as !== null && { authorization: `Bearer ${as}` }),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { payload: JSON.stringify(body) }),
+    });
+  const isRefused = (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
+    expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]);
+  const registered = async (agent = 'bot') => {
+    caller = workload('console');
+    const reply = await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: agent } });
+    expect(reply.statusCode).toBe(201);
+    return agentRecord.parse(reply.json()).id;
+  };
+  const change = (id: string, what: string, as = DEV, body: object = { reason: 'odd calls' }) => {
+    caller = workload('console');
+    return ask('POST', `/agents/${id}/${what}?tenant=acme`, { as, body });
+  };
+  const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
+  const kinds = async () => {
+    await eventually(
+      'the ledger has every row',
+      async () => (await place.sql('select id from identity_outbox')).length === 0,
+    );
+    return told.map(({ event_kind }) => event_kind);
+  };
+  const verify = () => revocationVerifier(ca.cert);
+  const listAfter = async (after: number) => {
+    caller = workload('proxy');
+    const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
+    expect(reply.statusCode).toBe(200);
+    return verify()(revocationList.parse(reply.json()));
+  };
+  const certified = async (agent: string) => {
+    caller = workload('console');
+    const { token: once, agent_id: id } = (
+      await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } })
+    ).json<{ token: string; agent_id: string }>();
+    caller = null;
+    const { pem } = await certificateRequest();
+    const reply = await ask('POST', '/enrollments/svid', { as: once, body: { csr_pem: pem } });
+    return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
+  };
+  const renewing = async (pem: string, agent: string) => {
+    const certificate = new X509Certificate(pem);
+    caller = {
+      kind: 'agent',
+      spiffe: spiffeOfCertificate(certificate) ?? '',
+      callerId: 'agent-workload',
+      fingerprint: hash('sha256', certificate.raw),
+      tenant: 'acme',
+      agent,
+    };
+    return ask('POST', '/svid', {
+      as: null,
+      body: { tenant: 'acme', agent_name: agent, csr_pem: (await certificateRequest()).pem },
+    });
+  };
+
+  it('is everything that policy lets it, from its registration or enrolment on', async () => {
+    const id = await registered();
+    expect(await recordOf(id)).toEqual({
+      id,
+      tenant: 'acme',
+      agent_name: 'bot',
+      state: 'active',
+      created_by_sub: 'operator:dev',
+      created_at: new Date(now).toISOString(),
+      state_changed_at: null,
+      state_changed_by: null,
+      reason: null,
+      force_hil: null,
+      release: null,
+    });
+    await certified('enrolled');
+    caller = workload('console');
+    const names = (await ask('GET', '/agents?tenant=acme')).json<{ agent_name: string }[]>();
+    expect(names.map(({ agent_name: name }) => name)).toEqual(['bot', 'enrolled']);
+    isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_taken');
+    isRefused(
+      await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'gate-proxy' } }),
+      422,
+      'agent_name_reserved',
+    );
+  });
+
+  it('is nothing while it is suspended: no certificate either, and proxies are told by the next number', async () => {
+    const { id, pem } = await certified('bot');
+    const reply = await change(id, 'suspend');
+    expect([reply.statusCode, reply.json()]).toEqual([
+      200,
+      expect.objectContaining({ state: 'suspended', state_changed_by: 'operator:dev', reason: 'odd calls' }),
+    ]);
+    const list = await listAfter(0);
+    expect(list.standings).toEqual([
+      {
+        tenant: 'acme',
+        agent_name: 'bot',
+        state: 'suspended',
+        force_hil_until: null,
+        changed_at: new Date(now).toISOString(),
+      },
+    ]);
+    isRefused(await renewing(pem, 'bot'), 403, 'agent_suspended');
+    // Said again, it changes nothing and has no row.
+    expect((await change(id, 'suspend')).statusCode).toBe(200);
+    expect((await listAfter(list.generation)).generation).toBe(list.generation);
+    expect(await kinds()).toEqual(['identity.svid_issued', 'agent.suspended']);
+    expect(told[1]).toMatchObject({
+      actor_sub: 'operator:dev',
+      tenant: 'acme',
+      policy_decision: { agent: 'bot', state_before: 'active', state_after: 'suspended' },
+      payload_canonical_json: '{"reason":"odd calls"}',
+    });
+    expect(told.every(isOfIdentity)).toBe(true);
+    for (const one of told) expect(() => prepareRow(one)).not.toThrow();
+  });
+
+  it('is given back by two people: one asks, another one confirms', async () => {
+    const id = await registered();
+    await change(id, 'suspend');
+    const asked = await change(id, 'unsuspend', SECOND, { reason: 'looked at' });
+    expect([asked.statusCode, asked.json()]).toEqual([
+      202,
+      expect.objectContaining({
+        state: 'suspended',
+        somebody_else: true,
+        release: expect.objectContaining({ requested_by: 'operator:second', reason: 'looked at' }),
+      }),
+    ]);
+    // The same person again is one person.
+    expect((await change(id, 'unsuspend', SECOND)).statusCode).toBe(202);
+    now += 1_000;
+    const given = await change(id, 'unsuspend', DEV);
+    expect([given.statusCode, given.json()]).toEqual([
+      200,
+      expect.objectContaining({ state: 'active', release: null, state_changed_by: 'operator:dev' }),
+    ]);
+    expect((await listAfter(0)).standings).toMatchObject([{ agent_name: 'bot', state: 'active' }]);
+    expect(await kinds()).toEqual([
+      'agent.registered',
+      'agent.suspended',
+      'agent.unsuspend_requested',
+      'agent.unsuspended',
+    ]);
+    expect(told[3]).toMatchObject({
+      actor_sub: 'operator:dev',
+      policy_decision: { requested_by: 'operator:second', confirmed_by: 'operator:dev' },
+    });
+  });
+
+  it('is given back by nobody alone: not by a request of yesterday, one that was taken back, or the token of the administrator', async () => {
+    const id = await registered();
+    await change(id, 'suspend');
+    isRefused(await change(id, 'unsuspend', ADMIN), 403, 'person_required');
+    await change(id, 'unsuspend', SECOND);
+    now += 24 * HOUR_MS;
+    expect((await change(id, 'unsuspend', DEV)).statusCode).toBe(202);
+    // Who stops it again says no.
+    await change(id, 'suspend', SECOND);
+    expect((await change(id, 'unsuspend', SECOND)).statusCode).toBe(202);
+    expect((await recordOf(id)).state).toBe('suspended');
+    await service.close();
+    serve(1);
+    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ state: 'active' });
+    await change(id, 'suspend');
+    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: false });
+  });
+
+  it('is nothing ever again once it was decommissioned; its certificates and its name are gone', async () => {
+    const { id, pem } = await certified('bot');
+    expect((await change(id, 'decommission')).json()).toMatchObject({ state: 'decommissioned' });
+    const list = await listAfter(0);
+    expect([list.svids.map(({ why }) => why), list.agents, list.standings]).toMatchObject([
+      ['revoked'],
+      [{ agent_name: 'bot' }],
+      [{ state: 'decommissioned' }],
+    ]);
+    for (const what of ['suspend', 'unsuspend', 'containment', 'containment/clear'])
+      isRefused(await change(id, what), 403, 'agent_decommissioned');
+    expect((await change(id, 'decommission')).statusCode).toBe(200);
+    isRefused(await renewing(pem, 'bot'), 403, 'agent_decommissioned');
+    caller = workload('console');
+    isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_retired');
+    isRefused(
+      await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: 'bot' } }),
+      403,
+      'agent_decommissioned',
+    );
+    expect(await kinds()).toEqual(['identity.svid_issued', 'svid.revoked', 'agent.decommissioned']);
+  });
+
+  it('waits for a person, every call of it, until a time or until somebody lifts that', async () => {
+    const id = await registered();
+    isRefused(await change(id, 'containment', DEV, {}), 400, 'invalid_request');
+    const flag = {
+      expires_at: new Date(now + 1_800_000).toISOString(),
+      reason: 'odd calls',
+      applied_at: new Date(now).toISOString(),
+      actor: 'operator:dev',
+    };
+    expect((await change(id, 'containment')).json()).toEqual({ force_hil: flag });
+    caller = workload('proxy');
+    expect((await ask('GET', `/agents/${id}/containment?tenant=acme`, { as: null })).json()).toEqual({
+      force_hil: flag,
+    });
+    expect((await listAfter(0)).standings).toMatchObject([{ state: 'active', force_hil_until: flag.expires_at }]);
+    now += 1_800_000;
+    expect((await recordOf(id)).force_hil).toBeNull();
+    await change(id, 'containment', DEV, { reason: 'again', ttl_seconds: 60 });
+    expect((await change(id, 'containment/clear', SECOND)).json()).toEqual({ force_hil: null });
+    expect((await listAfter(0)).standings).toMatchObject([{ state: 'active', force_hil_until: null }]);
+    expect((await change(id, 'containment/clear', SECOND)).json()).toEqual({ force_hil: null });
+    expect(await kinds()).toEqual([
+      'agent.registered',
+      'agent.containment_set',
+      'agent.containment_set',
+      'agent.containment_cleared',
+    ]);
+    expect(told[3]).toMatchObject({
+      actor_sub: 'operator:second',
+      policy_decision: { cleared_flag: { actor: 'operator:dev' } },
+    });
+  });
+
+  it('is said by administrators of its tenant alone', async () => {
+    const id = await registered();
+    const suspend = (as: string | null, headers: Record<string, string> = {}) =>
+      ask('POST', `/agents/${id}/suspend?tenant=acme`, { as, headers, body: {} });
+    isRefused(await suspend(null), 401, 'invalid_token');
+    isRefused(await suspend('unknown'), 401, 'unauthenticated');
+    isRefused(await suspend(OTHERS), 403, 'tenant_mismatch');
+    isRefused(await ask('POST', `/agents/${id}/suspend?tenant=other`, { as: OTHERS, body: {} }), 404, 'not_found');
+    isRefused(await ask('GET', `/agents/${id}?tenant=acme`, { as: OTHERS }), 403, 'tenant_mismatch');
+    isRefused(await ask('GET', '/agents?tenant=acme', { as: null }), 401, 'invalid_token');
+    const vouchedAs = (role: 'viewer' | 'approver' | 'admin') => ({
+      'x-gate-tenant-scope': 'acme',
+      'x-gate-decision-principal': vouchingText({
+        subject: 'oidc:ada',
+        tenant: 'acme',
+        method: 'oidc',
+        role,
+        since_ms: now,
+        until_ms: null,
+      }),
+    });
+    isRefused(await suspend(VOUCHES, vouchedAs('approver')), 403, 'role_too_low');
+    expect((await suspend(VOUCHES, vouchedAs('admin'))).json()).toMatchObject({ state_changed_by: 'oidc:ada' });
+    expect((await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer') })).statusCode).toBe(
+      200,
+    );
+    caller = workload('proxy');
+    isRefused(await suspend(DEV), 403, 'capability_denied');
+    caller = workload('hil');
+    isRefused(await ask('GET', '/agents?tenant=acme'), 403, 'capability_denied');
+  });
+
+  it('is listed by name and by state, a part at a time', async () => {
+    const ids = [await registered('a'), await registered('b'), await registered('c')];
+    await change(ids[1] as string, 'suspend');
+    const names = async (query: string) =>
+      (await ask('GET', `/agents?tenant=acme${query}`))
+        .json<{ agent_name: string }[]>()
+        .map(({ agent_name: name }) => name);
+    expect(await names('&state=suspended')).toEqual(['b']);
+    expect(await names('&state=active')).toEqual(['a', 'c']);
+    expect(await names('&after=a')).toEqual(['b', 'c']);
+    expect(await names('&agent_name=c')).toEqual(['c']);
+    expect(await names('&agent_name=d')).toEqual([]);
+  });
+
+  it('is told to proxies in answers that are whole, however many agents were stopped', async () => {
+    const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => now });
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) ids.push(await registered(name));
+    for (const id of ids) await change(id, 'suspend');
+    await change(ids[0] as string, 'containment');
+    const came: string[] = [];
+    for (let more = true; more; more = came.at(-1) === 'more')
+      came.push(mirror.take(await listAfter(mirror.position())));
+    expect(came).toEqual(['more', 'more', 'whole']);
+    for (const agent of ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+      expect(mirror.agentFault({ tenant: 'acme', agent })?.code).toBe('agent_suspended');
+    expect(mirror.forcesReview({ tenant: 'acme', agent: 'a' })).toBe(true);
+  });
+
+  it.each([
+    ['lifts a suspension', "update identity_standings set state = 'active'"],
+    ['makes it another agent’s', "update identity_standings set agent_name = 'another'"],
+    ['takes it off the list', 'update identity_standings set listed_generation = 0'],
+    ['signs a request for release', "update identity_standings set release_by = 'operator:x', release_ms = 1"],
+  ])('is what Gate wrote: whoever %s in the store is found out', async (_what, edit) => {
+    const id = await registered();
+    await change(id, 'suspend');
+    await place.sql(edit);
+    isRefused(await ask('GET', `/agents/${id}?tenant=acme`), 409, 'identity_tampered');
+    isRefused(await change(id, 'unsuspend'), 409, 'identity_tampered');
+  });
+});

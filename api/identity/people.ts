@@ -1,0 +1,71 @@
+import type { FastifyRequest } from 'fastify';
+import type { Operator } from '../../config/hil.js';
+import { CALLER_IDS } from '../../contracts/route-authority.js';
+import { GateError } from '../../domain/errors.js';
+import { principalOf, scopeReader } from '../hil/scope.js';
+import { bearerOf } from '../plugins/bearer.js';
+import type { Administrator, AdministratorOf } from './administrator.js';
+
+/** Somebody who may stop agents. */
+export interface Person extends Administrator {
+  /** Known by a credential of their own, as two people who decide together must be. */
+  readonly isNamed: boolean;
+}
+
+export interface People {
+  /** Throws `invalid_token`, `unauthenticated`, or `role_too_low` for whoever is no administrator. */
+  administratorOf(request: FastifyRequest): Person;
+  /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
+  readerOf(request: FastifyRequest): string | null;
+  /** Whether somebody besides this person is known who could confirm. */
+  hasOther(person: Person): boolean;
+}
+
+export interface PeopleOptions {
+  readonly administratorOf: AdministratorOf;
+  readonly operators: readonly Operator[];
+  /** With it the console vouches for people who signed in there. */
+  readonly decideToken?: string | undefined;
+}
+
+/**
+ * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
+ * names nobody (docs/architecture/identity.md#standing).
+ */
+export function peopleOf({ administratorOf, operators, decideToken }: PeopleOptions): People {
+  const scopeOf = scopeReader({ operators, decideToken });
+
+  function byToken(request: FastifyRequest): Person | null {
+    try {
+      return { ...administratorOf(request), isNamed: false };
+    } catch {
+      return null;
+    }
+  }
+  function scoped(request: FastifyRequest) {
+    if (bearerOf(request) === null) throw new GateError('invalid_token');
+    const scope = scopeOf(request);
+    if (scope.operator === null && scope.vouched === null) throw new GateError('invalid_token');
+    return scope;
+  }
+
+  return {
+    administratorOf(request) {
+      const known = byToken(request);
+      if (known !== null) return known;
+      const scope = scoped(request);
+      if (scope.vouched !== null && scope.vouched.role !== 'admin')
+        throw new GateError('role_too_low', undefined, {
+          fields: { required: 'admin', actual: scope.vouched.role },
+        });
+      return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
+    },
+    readerOf(request) {
+      if (request.caller?.callerId === CALLER_IDS.proxy) return null;
+      return byToken(request)?.tenant ?? scoped(request).tenant;
+    },
+    hasOther: ({ tenant, sub }) =>
+      decideToken !== undefined ||
+      operators.some((operator) => operator.tenant === tenant && `operator:${operator.name}` !== sub),
+  };
+}

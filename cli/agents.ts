@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { agentState, AGENTS_LISTED, type AgentRecord } from '../contracts/identity.js';
+import { oneLine } from '../domain/printable.js';
+import { registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import { CliError } from './errors.js';
+import { print } from './output.js';
+import { table } from './table.js';
+
+interface AgentsFlags extends StandingFlags {
+  readonly state?: string;
+}
+
+/** `gate agents`: the agents that identity knows, and what each may do. */
+export function registerAgents(program: Command): void {
+  withPerson(program.command('agents'))
+    .description('the agents that identity knows, and which of them are stopped')
+    .option('--state <state>', `only those that are ${agentState.options.join(', ')}`)
+    .action(async ({ state, json: asJson, ...given }: AgentsFlags) => {
+      const known = agentState.options.find((one) => one === state);
+      if (state !== undefined && known === undefined)
+        throw new CliError(`a state is ${agentState.options.join(', ')}, not ${oneLine(state)}`, 2);
+      const { target, tenant } = registryOf(given);
+      const agents: AgentRecord[] = [];
+      for (let after: string | undefined; ; after = agents.at(-1)?.agent_name) {
+        const query = new URLSearchParams({ tenant, ...(known && { state: known }), ...(after && { after }) });
+        const page = await target.ask<AgentRecord[]>('identity', 'GET', `/agents?${query.toString()}`);
+        agents.push(...page);
+        if (page.length < AGENTS_LISTED) break;
+      }
+      if (asJson) return print(agents);
+      if (agents.length === 0)
+        return void process.stdout.write(
+          `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(tenant)})\n`,
+        );
+      const head = ['agent', 'state', 'since', 'by', 'why'].map((name) => ({ head: name, whole: name === 'agent' }));
+      process.stdout.write(`${table(head, agents.map(rowOf))}\n`);
+    });
+}
+
+function rowOf(agent: AgentRecord): readonly string[] {
+  const { state, release, force_hil: flag } = agent;
+  const words = [
+    state,
+    ...(flag ? [`a person decides until ${flag.expires_at}`] : []),
+    ...(release
+      ? [`${release.requested_by} asked for its release; somebody else confirms until ${release.until}`]
+      : []),
+  ];
+  const since = state === 'active' && flag ? flag.applied_at : (agent.state_changed_at ?? agent.created_at);
+  const by = state === 'active' && flag ? flag.actor : (agent.state_changed_by ?? agent.created_by_sub);
+  const why = state === 'active' && flag ? flag.reason : (agent.reason ?? '');
+  return [agent.agent_name, words.join('; '), since, by, why];
+}

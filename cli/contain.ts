@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import type { AgentRecord, Containment } from '../contracts/identity.js';
+import { oneLine } from '../domain/printable.js';
+import {
+  agentPath,
+  findAgent,
+  fullName,
+  type Registry,
+  registryOf,
+  type StandingFlags,
+  unknownAgent,
+  withPerson,
+} from './agent-standing.js';
+import { CliError } from './errors.js';
+import { gateCommand, print } from './output.js';
+
+interface ContainFlags extends StandingFlags {
+  readonly reason: string;
+  readonly forceHil?: boolean;
+  readonly for?: string;
+  readonly register?: boolean;
+}
+
+const HELP = `
+Stopped, no new call of the agent is let in, at every proxy within two seconds; its open connections end; and a call of
+it that waits does not run, whoever approves it. Its certificates still count once two people let it go again:
+gate release agent <name>.
+With --force-hil it goes on: a person decides about every call that would have run by itself, until that time is over.`;
+
+/** `gate contain`: stops an agent at once. */
+export function registerContain(program: Command): void {
+  const contain = program
+    .command('contain')
+    .description('stop an agent at once, or have a person decide about its calls');
+  withPerson(contain.command('agent'))
+    .description('stop an agent: none of its calls runs any more')
+    .argument('<name>', 'the agent, or tenant/agent')
+    .requiredOption('--reason <text>', 'why; recorded in the ledger')
+    .option('--force-hil', 'do not stop it: a person decides about every call of it that may run')
+    .option('--for <time>', 'with --force-hil: how long, as 30m, 2h or 1d (a minute to a week)')
+    .option(
+      '--register',
+      'also where identity never enrolled it: for agents whose certificates or tokens come from elsewhere; the name must be right',
+    )
+    .addHelpText('after', HELP)
+    .action(async (typed: string, { reason, forceHil, for: time, register, json: asJson, ...given }: ContainFlags) => {
+      if (time !== undefined && !forceHil) throw new CliError('--for belongs to --force-hil; a stop has no end', 2);
+      const seconds = time === undefined ? undefined : secondsOf(time);
+      const registry = registryOf(given, typed);
+      const agent = (await findAgent(registry, typed)) ?? (register ? await registered(registry, typed) : null);
+      if (!agent)
+        throw unknownAgent(
+          registry.tenant,
+          typed,
+          '. If its certificates or tokens come from elsewhere and the name is right, add --register',
+        );
+      if (!forceHil) {
+        const stopped = await registry.target.ask<AgentRecord>('identity', 'POST', agentPath(agent, '/suspend'), {
+          reason,
+        });
+        if (asJson) return print(stopped);
+        return void process.stdout.write(toldStop(agent, stopped));
+      }
+      const set = await registry.target.ask<Containment>('identity', 'POST', agentPath(agent, '/containment'), {
+        reason,
+        ...(seconds !== undefined && { ttl_seconds: seconds }),
+      });
+      if (asJson) return print(set);
+      process.stdout.write(
+        `a person decides about every call of ${fullName(agent)} that may run, until ${set.force_hil?.expires_at}\n` +
+          `sooner: ${gateCommand()} release agent ${oneLine(typed)} --force-hil\n`,
+      );
+    });
+}
+
+const toldStop = (before: AgentRecord, now: AgentRecord): string =>
+  (before.state === 'suspended'
+    ? `${fullName(now)} was stopped before, at ${now.state_changed_at} by ${oneLine(now.state_changed_by ?? '')}${before.release ? `; what ${oneLine(before.release.requested_by)} asked for, its release, counts no more` : ''}\n`
+    : `stopped: ${fullName(now)}, by ${oneLine(now.state_changed_by ?? '')}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
+  `two people let it go again: ${gateCommand()} release agent ${oneLine(now.agent_name)} --reason "…"\n`;
+
+const registered = ({ target, tenant }: Registry, typed: string): Promise<AgentRecord> =>
+  target.ask<AgentRecord>('identity', 'POST', '/agents', {
+    tenant,
+    agent_name: typed.slice(typed.indexOf('/') + 1),
+  });
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+function secondsOf(text: string): number {
+  const [, number = '', unit = ''] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(number) * (UNITS[unit] ?? 0);
+  if (seconds < 60 || seconds > 604_800)
+    throw new CliError(`--for takes a minute to a week, as 30m, 2h or 1d, not ${oneLine(text)}`, 2);
+  return seconds;
+}

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import type { AgentRecord, AgentReleased, Containment } from '../contracts/identity.js';
+import { oneLine } from '../domain/printable.js';
+import {
+  agentPath,
+  findAgent,
+  fullName,
+  registryOf,
+  type StandingFlags,
+  unknownAgent,
+  withPerson,
+} from './agent-standing.js';
+import { CliError } from './errors.js';
+import { gateCommand, print } from './output.js';
+
+interface ReleaseFlags extends StandingFlags {
+  readonly reason?: string;
+  readonly forceHil?: boolean;
+}
+
+const HELP = `
+Two people let an agent go that was stopped: one asks, which counts for a day, and another one confirms with the same
+command. In the development stack the second operator is --as second. Where only one operator is known
+(GATE_HIL_OPERATORS), nobody can confirm: add one, and start Gate again.`;
+
+/** `gate release`: lets an agent go that was stopped. */
+export function registerRelease(program: Command): void {
+  const release = program
+    .command('release')
+    .description('let an agent go that was stopped; two people do that together');
+  withPerson(release.command('agent'))
+    .description('ask for the end of a stop, or confirm what somebody else asked for')
+    .argument('<name>', 'the agent, or tenant/agent')
+    .option('--reason <text>', 'why; recorded in the ledger')
+    .option(
+      '--force-hil',
+      'let its calls run again by the rules alone (`gate contain agent --force-hil`); one person does that',
+    )
+    .addHelpText('after', HELP)
+    .action(async (typed: string, { reason, forceHil, json: asJson, ...given }: ReleaseFlags) => {
+      const registry = registryOf(given, typed);
+      const before = await findAgent(registry, typed);
+      if (!before) throw unknownAgent(registry.tenant, typed);
+      const said = { ...(reason !== undefined && { reason }) };
+      if (forceHil) {
+        if (!before.force_hil) throw new CliError(`no person has to decide about the calls of ${fullName(before)}`, 4);
+        const path = agentPath(before, '/containment/clear');
+        const cleared = await registry.target.ask<Containment>('identity', 'POST', path, said);
+        if (asJson) return print(cleared);
+        return void process.stdout.write(`the calls of ${fullName(before)} are judged by the rules alone again\n`);
+      }
+      if (before.state === 'active')
+        throw new CliError(
+          `${fullName(before)} is not stopped${before.force_hil ? `; a person decides about its calls until ${before.force_hil.expires_at}, which --force-hil ends` : ''}`,
+          4,
+        );
+      const after = await registry.target.ask<AgentReleased>('identity', 'POST', agentPath(before, '/unsuspend'), said);
+      if (asJson) return print(after);
+      process.stdout.write(told(before, after));
+    });
+}
+
+/** What came of it, and who does what next. */
+export function told(before: AgentRecord, after: AgentReleased): string {
+  const name = fullName(after);
+  const { release } = after;
+  if (!release)
+    return `let go: ${name}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(after.state_changed_by ?? '')} confirmed it\n`;
+  const again = before.release?.requested_at === release.requested_at;
+  const next =
+    after.somebody_else === false
+      ? 'nobody else is known here who could confirm it: add an operator to GATE_HIL_OPERATORS (name@tenant:token) and start Gate again\n'
+      : `somebody else confirms it, until ${release.until}: ${gateCommand()} release agent ${oneLine(after.agent_name)} (in the development stack: --as second)\n`;
+  return (
+    `${name} stays stopped: ${again ? 'you had asked for its release before, and one person counts once' : `${oneLine(release.requested_by)} asked for its release`}\n` +
+    next
+  );
+}

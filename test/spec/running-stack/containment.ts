@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AgentRecord } from '../../../contracts/identity.js';
+import type { AgentClient } from '../../support/agent.js';
+import { commandLine } from '../../support/command.js';
+import { gate } from '../../support/running-stack.js';
+import { eventually } from '../../support/waiting.js';
+
+const NAME = 'contained-bot';
+let bot: AgentClient;
+const command = commandLine(() => gate.stateDir);
+beforeAll(async () => {
+  bot = await gate.agent(NAME);
+});
+afterAll(() => command.stop());
+
+const cli = (...args: string[]) => command.done(args, { GATE_STATE_DIR: gate.stateDir });
+/** What it printed stands in what a failure shows. */
+const done = async (...args: string[]): Promise<string> => {
+  const { code, out } = await cli(...args);
+  expect([code, out]).toEqual([0, out]);
+  return out;
+};
+/** Until every proxy knows: calls of their own, each with an id of its own. */
+const answered = (status: number, code?: string) =>
+  eventually(`a read is answered ${status}`, async () => {
+    // Its connection ends when it is stopped.
+    const reply = await bot.call('list_files', {}).catch(() => null);
+    if (!reply) return null;
+    return reply.status === status && (code === undefined || reply.body['error'] === code) ? reply : null;
+  });
+const record = async (): Promise<AgentRecord | undefined> => {
+  const { out } = await cli('agents', '--json');
+  return (JSON.parse(out) as AgentRecord[]).find(({ agent_name: name }) => name === NAME);
+};
+
+describe('containment of an agent, in the full edition', () => {
+  it('stops nobody by a name that identity does not know, unless that is said', async () => {
+    expect(await cli('contain', 'agent', NAME, '--reason', 'odd')).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('--register'),
+    });
+    expect((await bot.call('list_files', {})).status).toBe(200);
+    expect(await cli('contain', 'agent', NAME, '--reason', 'odd', '--for', '30m')).toMatchObject({ code: 2 });
+    expect(await cli('contain', 'agent', NAME)).toMatchObject({ code: 2, out: expect.stringContaining('--reason') });
+  }, 120_000);
+
+  it('has a person decide about every call, while the flag stands', async () => {
+    expect(
+      await cli('contain', 'agent', NAME, '--reason', 'odd', '--force-hil', '--for', '1h', '--register'),
+    ).toMatchObject({ code: 0, out: expect.stringContaining('a person decides about every call') });
+    const parked = await answered(202);
+    const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('policy.evaluated'));
+    const judged = rows.find(({ event_kind: kind }) => kind === 'policy.evaluated');
+    expect(judged?.reasoning).toContain('Review: the agent is under containment; every call requires human approval.');
+    await done('decide', parked.correlationId, 'approve');
+    // An approval does not lift it.
+    expect((await bot.call('list_files', {})).status).toBe(202);
+    await done('release', 'agent', NAME, '--force-hil');
+    await answered(200);
+  }, 120_000);
+
+  it('lets no call of a stopped agent in, and runs none that was approved', async () => {
+    const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 7 });
+    expect(parked.status).toBe(202);
+    const before = (await gate.tools()).counts['wire_transfer'] ?? 0;
+    expect(await cli('contain', 'agent', NAME, '--reason', 'pays somebody unknown')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('stopped: acme/contained-bot, by operator:dev'),
+    });
+    const refused = await answered(403, 'agent_suspended');
+    expect(refused.body).toMatchObject({ layer: 'identity' });
+    const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
+    expect(row).toMatchObject({ signal: 'agent_suspended', tool_name: 'list_files', authorized: false });
+    const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'too late');
+    expect(decided).toMatchObject({ code: 1, out: expect.stringContaining('suspended') });
+    const ended = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
+    expect(ended.at(-1)).toMatchObject({
+      signal: 'review_approved_but_suspended',
+      policy_decision: { stage: 'not_run', code: 'agent_suspended' },
+    });
+    expect((await gate.tools()).counts['wire_transfer'] ?? 0).toBe(before);
+    expect(await record()).toMatchObject({ state: 'suspended', reason: 'pays somebody unknown' });
+  }, 120_000);
+
+  it('is lifted by two people', async () => {
+    expect(await cli('release', 'agent', NAME, '--reason', 'was a test')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('stays stopped: operator:dev asked for its release'),
+    });
+    expect(await cli('release', 'agent', NAME)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('one person counts once'),
+    });
+    expect((await bot.call('list_files', {})).status).toBe(403);
+    expect(await cli('release', 'agent', NAME, '--as', 'second')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('operator:dev asked for it, and operator:second confirmed it'),
+    });
+    await answered(200);
+    expect(await cli('release', 'agent', NAME)).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('is not stopped'),
+    });
+    expect((await cli('agents')).out).toContain(NAME);
+  }, 120_000);
+});
