@@ -329,8 +329,10 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         const at = which === 'first' ? buttons.indexOf(form) : buttons.lastIndexOf(form);
         const button = (await page.evaluateHandle(`${SUBMITTERS}[${at}]`)) as ElementHandle<HTMLButtonElement>;
         for (const field of await page.locator('main form[method="post"] :is([required], [name="body"])').all())
-          if ((await field.isVisible()) && (await field.inputValue()) === '')
-            await field.fill((await field.getAttribute('type')) === 'date' ? '2026-11-01' : 'a reason');
+          if ((await field.isVisible()) && (await field.inputValue()) === '') {
+            const isTime = ['from', 'to'].includes((await field.getAttribute('name')) ?? '');
+            await field.fill(isTime ? '2026-11-01' : 'a reason');
+          }
         const isIts = (url: string) => patternOf(new URL(url).pathname, FORMS) === form;
         const came = page.waitForResponse((one) => one.request().method() === 'POST' && isIts(one.url()));
         await button.click();

@@ -104,7 +104,7 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     await page.locator(`[data-row="${comes.id}"]`).waitFor();
     await isLive(page);
     expect(await rowsOf(page)).toEqual([stays.id, comes.id]);
-    expect(await page.locator('.list .count').textContent()).toBe('2');
+    expect(await page.locator('.list .count').textContent()).toBe('2 of 2');
     expect(await page.locator('.detail [data-review]').getAttribute('data-review')).toBe(shown.id);
     expect(await page.locator('.detail .tag.denied').count()).toBe(1);
     expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);

@@ -39,12 +39,15 @@ function Ticking({
       <ListFields query={query} />
       {children}
       <p class="bulk-acts">
-        <button type="submit" name="decision" value="approve">
+        <button type="submit" name="decision" value="approve" aria-describedby="none-ticked">
           Approve ticked
         </button>{' '}
-        <button type="submit" name="decision" value="deny">
+        <button type="submit" name="decision" value="deny" aria-describedby="none-ticked">
           Deny ticked
-        </button>
+        </button>{' '}
+        <span id="none-ticked" class="dim">
+          Tick several calls to decide them together.
+        </span>
       </p>
     </form>
   );
