@@ -73,7 +73,7 @@ export const IDENTITY_SETTINGS = {
 export const IDENTITY_PEOPLE_SETTINGS = {
   operators: setting(
     'GATE_HIL_OPERATORS',
-    parsedBy(parseOperators).optional(),
+    parsedBy(parseOperators).default([]),
     'Who may stop agents (`gate contain`), as for decisions: name@tenant:token[,…]. Two of them lift a suspension.',
     { secret: true },
   ),
