@@ -26,6 +26,7 @@ describe('who asks identity what was taken back', () => {
       expires_at: '2026-11-29T10:05:00.000Z',
       agents: [],
       svids: [],
+      standings: [],
       signature: { algorithm: 'ES256', key_id: 'a'.repeat(64), value: '' },
     };
     waiting[0]?.(JSON.stringify(list));

@@ -47,6 +47,7 @@ export const ofLedger = (caseAt: string, call: string) => [
   '/audit?agent=pay-bot',
   '/audit/hunt?window=24h',
   `/audit/correlation/${call}?judged=again`,
+  `/audit/correlation?id=${call}`,
   '/exports',
   '/agents',
   '/agents/pay-bot',
