@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { mask } from '../../domain/masking/mask.js';
+import { summaryShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
 import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
@@ -168,7 +169,7 @@ function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: numbe
         if (!isOfStatus(row) || !isOfTier(row)) return false;
         const found =
           [row.agent_id, row.method].some((field) => says(field, text)) ||
-          says(row.risk_summary, text, isMasked) ||
+          says(isMasked ? summaryShown(row.risk_summary) : row.risk_summary, text) ||
           isOfTool(row, text, isMasked) ||
           (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
         // Who sees it masked is shown no prediction in a list.

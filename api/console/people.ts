@@ -7,6 +7,8 @@ import type { Entered, EnteredOf } from './entered.js';
 import type { SignInMode } from './sign-in/mode.js';
 import { COMMAND_LINE } from './command-line/address.js';
 
+/** Where a token that is offered counts alone, and a cookie without one. */
+const BY_EITHER = '/api/audit/correlation/:cid';
 /** The session's cookie, or how its name begins where the host has several consoles. */
 const SESSION_COOKIE = 'gate_console_session';
 
@@ -80,9 +82,11 @@ export function peopleOf(
   return {
     enteredBy,
     isSecure,
-    // A token counts at the command line alone, and a cookie everywhere else: what is not looked at makes no other key.
-    keyOf: ({ url, headers: { cookie: sent, authorization } }) =>
-      (url.startsWith(COMMAND_LINE) ? authorization : sent && app.parseCookie(sent)[name]) || null,
+    // By the route that was found, however its path is written. What a route does not look at makes no other key.
+    keyOf({ routeOptions: { url: route = '' }, headers: { cookie: sent, authorization } }) {
+      const isByToken = route.startsWith(COMMAND_LINE) || (route === BY_EITHER && authorization !== undefined);
+      return (isByToken ? authorization : sent && app.parseCookie(sent)[name]) || null;
+    },
     async enteredOf(request) {
       if (unanswered.has(request)) throw unanswered.get(request);
       const value = cookieOf(request);

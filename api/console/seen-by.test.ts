@@ -95,7 +95,8 @@ describe('what was made of the arguments of a call under review', () => {
 
   it('is told whole to a viewer where nothing is masked', async () => {
     const { id } = await park(1, { payee: 'vendor', amount: 7 });
-    for (const text of await told(id, 'viewer')) expect(text.replaceAll(/<[^>]*>|`/g, '')).toContain('move 7 to vendor');
+    for (const text of await told(id, 'viewer'))
+      expect(text.replaceAll(/<[^>]*>|`/g, '')).toContain('move 7 to vendor');
   });
 
   it('says to a viewer where a call differs from the one before, and no value', async () => {

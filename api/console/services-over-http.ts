@@ -32,7 +32,7 @@ import { jsonObject } from '../../contracts/json.js';
 import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
-import { reasonsKept } from '../../domain/masking/kept-reasons.js';
+import { heldAgainst, keptReasons } from '../../domain/masking/kept-reasons.js';
 import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -412,8 +412,9 @@ export function servicesFor(
       // The rules are asked about each call of a batch by itself, which only its pipeline does.
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
       const now = await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true });
-      // What was said then is as the ledger keeps it.
-      return { seq, then: decision, now: { ...now, ...reasonsKept(now) } };
+      // What was said then is as the ledger keeps it, or kept it.
+      const held = (name: 'reasons' | 'review_reasons') => [...heldAgainst(decision[name], now[name], keptReasons)];
+      return { seq, then: decision, now: { ...now, reasons: held('reasons'), review_reasons: held('review_reasons') } };
     },
     policy: policiesOver(engine, {
       unlessUnknown,

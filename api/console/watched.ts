@@ -4,6 +4,8 @@ import { within } from '../../domain/within.js';
 
 /** How often an answer that is still being sent looks whether its session still stands, and whether anybody reads it. */
 const LOOK_EVERY_MS = 2_000;
+/** A file that was cut does not come back by itself, as a stream does: it waits for a store that is slow. */
+const FILE_LOOK_MS = 10_000;
 /** Why an answer is cut that nobody seems to read. */
 export const UNREAD = new Error('nobody reads it');
 
@@ -14,7 +16,16 @@ export const UNREAD = new Error('nobody reads it');
 export function watched(
   { raw }: Pick<FastifyReply, 'raw'>,
   ended: AbortController,
-  { stands, drainMs }: { readonly stands: () => Promise<boolean>; readonly drainMs: number },
+  {
+    stands,
+    drainMs,
+    answerMs = LOOK_EVERY_MS,
+  }: {
+    readonly stands: () => Promise<boolean>;
+    readonly drainMs: number;
+    /** How long a look may take. */
+    readonly answerMs?: number;
+  },
 ): { readonly taken: () => void } {
   let takenAtMs = performance.now();
   const taken = (): void => {
@@ -26,7 +37,7 @@ export function watched(
     else if (performance.now() - takenAtMs > drainMs) ended.abort(UNREAD);
     if (isLooking) return;
     isLooking = true;
-    within(LOOK_EVERY_MS, stands(), () => new Error('the sessions do not answer'))
+    within(answerMs, stands(), () => new Error('the sessions do not answer'))
       .then(
         (still) => {
           if (!still) ended.abort();
@@ -56,7 +67,11 @@ export function watchedFile(
 ): Readable {
   const ended = new AbortController();
   reply.raw.on('close', () => ended.abort());
-  const { taken } = watched(reply, ended, { stands: () => stands(reply.request), drainMs });
+  const { taken } = watched(reply, ended, {
+    stands: () => stands(reply.request),
+    drainMs,
+    answerMs: FILE_LOOK_MS,
+  });
   ended.signal.addEventListener('abort', () => reply.raw.destroy());
   return Readable.from(noted(body, taken), { objectMode: false });
 }

@@ -2,10 +2,12 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { mask } from './mask.js';
 
-/** Reasons that rules say of call after call. */
+/** Reasons that rules say of call after call, and long ones, which stand in several rows of one call. */
 const KEPT_TEXTS = 512;
 const KEPT_UNITS = 256;
+const KEPT_LONG = 8;
 const kept = new Map<string, string>();
+const keptLong = new Map<string, string>();
 
 /**
  * The reasons of a verdict as the ledger keeps them. A rule may quote an argument, and of arguments the ledger has the masked ones alone
@@ -14,12 +16,12 @@ const kept = new Map<string, string>();
 export const keptReasons = (reasons: readonly string[]): string[] => reasons.map(keptReason);
 
 function keptReason(reason: string): string {
-  const known = kept.get(reason);
+  const [texts, most] = reason.length > KEPT_UNITS ? [keptLong, KEPT_LONG] : [kept, KEPT_TEXTS];
+  const known = texts.get(reason);
   if (known !== undefined) return known;
   const masked = mask(reason) as string;
-  if (reason.length > KEPT_UNITS) return masked;
-  if (kept.size === KEPT_TEXTS) kept.clear();
-  kept.set(reason, masked);
+  if (texts.size === most) texts.clear();
+  texts.set(reason, masked);
   return masked;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maskedAnswer, type ReviewAnswer } from './masked-review.js';
+import { maskedAnswer, type ReviewAnswer, summaryShown } from './masked-review.js';
 
 const SECRET = 'ann@acme.example';
 const ROW = { id: 'a', agent_id: 'payments-agent', request_payload: { to: SECRET }, risk_summary: `pays ${SECRET}` };
@@ -52,5 +52,24 @@ describe('an answer of the review service, for who looks on', () => {
     const page = { items: [], next_cursor: cursor, searched_to: '2026-11-02T10:00:00.000Z', pending_count: 3 };
     expect(JSON.parse(maskedAnswer('summaries', JSON.stringify(page)))).toEqual(page);
     expect(maskedAnswer('event', '{}')).toBe('{}');
+  });
+});
+
+describe('why a call waits, for who looks on', () => {
+  it('is told whole, and masked, where it was not cut', () => {
+    expect(summaryShown(`pays ${SECRET} today`)).toBe('pays [EMAIL] today');
+  });
+
+  it.each([
+    ['a long token', `eyJhbGciOiJIUzI1NiJ9.${'a'.repeat(300)}`],
+    ['an address with a password', `postgres://admin:Sup3rS3cretPass@db.internal/${'x'.repeat(100)}`],
+    ['half a card', '4111 1111 1111 111'],
+    ['half a key', 'AKIAIOSFOD'],
+  ])('has nothing of %s where it was cut in the middle of it', (_what, half) => {
+    const told = `${'why '.repeat(200)}`.slice(0, 499 - half.length);
+    const shown = summaryShown(`${told} ${half}`);
+    expect(`${told} ${half}`).toHaveLength(500);
+    expect(shown).toMatch(/^why why .*…$/);
+    expect(shown).not.toContain(half.slice(0, 4));
   });
 });

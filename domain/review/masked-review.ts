@@ -94,15 +94,21 @@ const SUMMARY: Fields<typeof pendingSummary.shape> = {
 /** Larger than that nothing is masked here, since others would wait: it is not shown at all. */
 const MASKED_UNITS = 16_384;
 const TOO_LARGE = '[MASKED: too large to be masked here]';
-/** Texts that are cut at so many units, and how many of a cut one may be a part of something that would be masked as a whole. */
-const CUT = { risk_summary: 500 } as const;
+/** Summaries are cut at so many units. What is written with blanks and would be masked as a whole has no more than so many. */
+const SUMMARY_UNITS = 500;
 const PART = 80;
 
 function maskedField(name: string, field: Json): Json {
   if (JSON.stringify(field).length > MASKED_UNITS) return instead(name, field);
-  const masked = mask(field);
-  const isCut = name === 'risk_summary' && typeof field === 'string' && field.length >= CUT.risk_summary;
-  return isCut ? `${(masked as string).slice(0, -PART)}…` : masked;
+  return name === 'risk_summary' && typeof field === 'string' ? summaryShown(field) : mask(field);
+}
+
+/** Why a call waits, for who looks on: of a text that was cut nothing from the last blank before its end on, which may be half a secret. Also what a search of his looks in. */
+export function summaryShown(text: string): string {
+  const masked = mask(text) as string;
+  return text.length < SUMMARY_UNITS
+    ? masked
+    : `${masked.slice(0, Math.max(0, masked.lastIndexOf(' ', masked.length - PART)))}…`;
 }
 
 /** Of a call which tool it is of. */

@@ -45,10 +45,17 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
   const sidecar = isCommitted ? await ledger.sidecar(entryId) : null;
   const params = sidecar ? paramsOf(entry, jsonOf(sidecar.text)) : null;
   return {
-    masked_params: params && (mask(params) as JsonObject),
+    masked_params: params && maskedOf(params),
     retention_class: await retentionClassOf(ledger, entry),
   };
 }
+
+/** Larger ones are not masked: whoever appends rows would wait for it. */
+const MASKED_UNITS = 262_144;
+const maskedOf = (params: JsonObject): JsonObject =>
+  JSON.stringify(params).length <= MASKED_UNITS
+    ? (mask(params) as JsonObject)
+    : { too_large: 'of this request nothing is shown: it is too large to be masked here' };
 
 /**
  * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy, inspection and the verdict said then.
