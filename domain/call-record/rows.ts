@@ -421,7 +421,8 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     agent_spiffe: limited.spiffe,
     tenant: limited.tenant,
     tool_name: limited.tool,
-    signal: limited.signal ?? 'rate_limited_agent',
+    signal: 'rate_limited_agent',
+    ...(limited.signal && { signal: limited.signal }),
   });
 
 /** Of a call that did not run since its agent was stopped: an approval that came to nothing is the graver one. */
