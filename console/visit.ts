@@ -39,6 +39,7 @@ export interface OpenHere {
   readonly kind: 'browser' | 'command-line';
   readonly openedMs: number;
   readonly seenMs: number;
+  /** When it ends unless it is used; and where it ends however much it is used, no later than then. */
   readonly untilMs: number;
   /** The address from which a command line asked for it. */
   readonly askedFrom: string | null;

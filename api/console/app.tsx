@@ -105,6 +105,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     stands: (request) => people.standsFor(request),
     drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
+    clock,
   });
   const service = createService({
     name: 'console',
