@@ -35,7 +35,10 @@ export async function signInLink(stack: DevelopmentFile, operator?: string): Pro
   const { url } = stack.console;
   const by = signInWith(stack);
   if (by !== null)
-    throw new CliError(`people sign in at this console with ${by}, and there are no links: open ${consoleOf(stack)}`, 1);
+    throw new CliError(
+      `people sign in at this console with ${by}, and there are no links: open ${consoleOf(stack)}`,
+      1,
+    );
   const authorization = `Bearer ${operatorToken(stack, operator)}`;
   let response: Response;
   try {

@@ -184,7 +184,11 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
         const returnTo = ownPath(wanted);
         const unsigned = { response: false, assertion: false };
-        const to = await saml(requestId, unsigned, another !== undefined).getAuthorizeUrlAsync(relayState, undefined, {});
+        const to = await saml(requestId, unsigned, another !== undefined).getAuthorizeUrlAsync(
+          relayState,
+          undefined,
+          {},
+        );
         await memory.begin(relayState, { requestId, browser, returnTo });
         return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
       });
