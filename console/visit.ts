@@ -21,6 +21,8 @@ export interface SettingShown {
   readonly meaning: string;
   readonly told: string;
   readonly from: 'default' | 'set' | 'secret' | 'absent';
+  /** Whether it is read, as people sign in here. */
+  readonly isRead: boolean;
 }
 
 /** What the console may say of itself to anybody who is signed in. */
