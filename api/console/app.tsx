@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client';
 import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
-import { GateError } from '../../domain/errors.js';
+import { GateError, roleTooLow } from '../../domain/errors.js';
 import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
@@ -138,7 +138,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
-    throw new GateError('role_too_low', undefined, { fields: { required: needed, actual: person.role } });
+    throw roleTooLow(needed, person.role);
   };
   const services = ({ person, proof }: Pick<Entered, 'person' | 'proof'>) => servicesFor(person, proof, reached);
 

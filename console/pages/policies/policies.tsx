@@ -4,7 +4,7 @@ import type { PolicyList } from '../../../contracts/policy.js';
 import { oneLine } from '../../../domain/printable.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import type { Page, Visit } from '../../visit.js';
 import { policyAddress } from './address.js';
 import { State } from './policy.js';
 import { timesSpoken } from './spoken.js';
@@ -70,7 +70,7 @@ export const POLICIES: Page = {
                     ['Compiled by OPA', <Foreign text={found.origin.opa_version} />],
                   ]}
                 />
-                {isKept && <Kept of={found} nowMs={nowMs} />}
+                {isKept && <Kept of={found} nowMs={nowMs} mayPost={mayPost} />}
                 {isKept && <h2>Rules in force</h2>}
                 <Rules list={found} verdicts={verdicts.ok ? verdicts.value : null} />
                 {verdicts.ok && verdicts.value.length === VERDICTS && (
@@ -86,14 +86,21 @@ export const POLICIES: Page = {
 };
 
 /** The policies that operators keep, in force or not. */
-const Kept = ({ of, nowMs }: { readonly of: PolicyList; readonly nowMs: number }) => {
+const Kept = ({ of, nowMs, mayPost }: { readonly of: PolicyList } & Pick<Visit, 'nowMs' | 'mayPost'>) => {
   const kept = of.policies.filter((policy) => !policy.protected);
   return (
     <section aria-labelledby="kept">
       <h2 id="kept">Policies of operators</h2>
       {kept.length === 0 ? (
         <Empty>
-          None yet beside the rules that ship. <a href="/policies/templates">Install a template</a>, or write one.
+          None yet beside the rules that ship.{' '}
+          {mayPost('/policies/new') ? (
+            <>
+              <a href="/policies/templates">Install a template</a>, or write one.
+            </>
+          ) : (
+            'An administrator installs a template, or writes one.'
+          )}
         </Empty>
       ) : (
         <Table
