@@ -8,8 +8,9 @@ import { cameOfIt } from './came-of-it.js';
 import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
-import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
+import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
 import { type LiteFlags, rowOfLite } from './lite-target.js';
+import { wholeId } from './row-id.js';
 import { consoleOfStack, rowOfStack } from './stack-target.js';
 
 /** Below the options of `gate decide --help`. */
@@ -32,7 +33,7 @@ export function registerDecide(program: Command): void {
   program
     .command('decide')
     .description('approve, deny or modify a call that waits; the first decision stands')
-    .argument('<id>', 'id of the pending row, or the correlation id of the call')
+    .argument('<id>', 'id of the pending row, 8 or more digits of its beginning, or the correlation id of the call')
     .argument('<decision>', 'approve, deny or modify')
     .option('--reason <text>', 'recorded with the decision and told to the agent')
     .option(
@@ -75,14 +76,14 @@ export function registerDecide(program: Command): void {
         const target = reviewTarget(given, operator);
         if (operator !== undefined && target.kind === 'lite')
           throw new CliError('--as is for the operators of a stack; lite knows who decides by the decide token', 2);
-        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         if (decision !== 'approve' && decision !== 'deny' && decision !== 'modify')
           throw new CliError(`a decision is approve, deny or modify, not ${decision}`, 2);
         if (decision !== 'modify' && (set.length > 0 || modify !== undefined))
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
         const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
         const diff = change?.diff ?? null;
-        const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
+        const whole = await wholeId(target, id);
+        const row = target.kind === 'lite' ? await rowOfLite(target, whole) : await rowOfStack(target, whole);
         if (change && !change.whole) assertSameTypes(change.diff, row);
         const digest = actionDigest ?? row.original_payload_digest;
         const decided = await target

@@ -1,15 +1,15 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
-import { type PendingRequest, type ReviewOrder, reviewOrder } from '../contracts/review.js';
+import { type ReviewOrder, reviewOrder } from '../contracts/review.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
 import { details, expiry } from './review-text.js';
 import { table } from './table.js';
-import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
+import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
 import { toldOn } from './wrapped.js';
 import { type LiteFlags, rowOfLite } from './lite-target.js';
-import type { ReviewTarget } from './review-target.js';
+import { allRows, wholeId } from './row-id.js';
 import { rowOfStack } from './stack-target.js';
 
 interface PendingOptions extends LiteFlags, ConsoleFlags {
@@ -25,7 +25,7 @@ export function registerPending(program: Command): void {
   program
     .command('pending')
     .description('list the calls that wait for a decision, or show one with its arguments')
-    .argument('[id]', 'a call, by the id of its row or its correlation id')
+    .argument('[id]', 'a call, by the id of its row, 8 or more digits of its beginning, or its correlation id')
     .addOption(
       new Option('--status <status>', 'which rows')
         .choices(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'])
@@ -56,8 +56,8 @@ export function registerPending(program: Command): void {
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
         throw new CliError('--limit is a number from 1', 2);
       if (id !== undefined) {
-        if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
-        const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
+        const whole = await wholeId(target, id);
+        const row = target.kind === 'lite' ? await rowOfLite(target, whole) : await rowOfStack(target, whole);
         return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
@@ -97,19 +97,3 @@ export function registerPending(program: Command): void {
 
 /** Characters beyond which one text would push the rest out of sight; `--json` has it whole. */
 const LONG_TEXT = 4_000;
-
-/** Rows per request; a list does not say how many rows there are in all. */
-const PAGE_ROWS = 200;
-
-/** All rows of a list, page by page after the last one seen. */
-async function allRows(target: ReviewTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
-  const rows: PendingRequest[] = [];
-  for (;;) {
-    const size = Math.min(PAGE_ROWS, limit - rows.length);
-    const last = rows.at(-1);
-    const behind = last ? `&before=${last.id}` : '';
-    const page = await target.ask<PendingRequest[]>('hil', 'GET', `${list}&limit=${size}${behind}`);
-    rows.push(...page);
-    if (page.length < size || rows.length >= limit) return rows;
-  }
-}

@@ -170,11 +170,38 @@ export const SIGN_IN_SETTINGS = {
     'Groups whose members look. Whoever is in none of all these groups does not sign in.',
   ),
 } as const;
+/** For which ways to sign in a setting is read, where not for all of them. */
+export const READ_FOR: { readonly [Name in keyof typeof SIGN_IN_SETTINGS]?: readonly SignInWay[] } = {
+  passkeyTenant: ['webauthn'],
+  adminUser: ['basic-admin'],
+  adminPassword: ['basic-admin'],
+  adminTenant: ['basic-admin'],
+  allowBasicNetwork: ['basic-admin'],
+  operatorsFile: ['operator-mtls'],
+  operatorCaFile: ['operator-mtls'],
+  issuer: ['oidc'],
+  clientId: ['oidc'],
+  clientSecret: ['oidc'],
+  tenantClaim: ['oidc'],
+  groupsClaim: ['oidc'],
+  mfaClaim: ['oidc'],
+  samlEntityId: ['saml'],
+  samlAcsUrl: ['saml'],
+  samlMetadataUrl: ['saml'],
+  samlGroupAttributes: ['saml'],
+  samlTenantAttribute: ['saml'],
+  samlMfaAttribute: ['saml'],
+  mfaValues: ['oidc', 'saml'],
+  tenantMap: ['oidc', 'saml'],
+  adminGroups: ['oidc', 'saml'],
+  approverGroups: ['oidc', 'saml'],
+  viewerGroups: ['oidc', 'saml'],
+};
+type SignInWay = (typeof SIGN_IN_MODES)[number];
 export type SignInConfig = Config<typeof SIGN_IN_SETTINGS>;
 
 /** How people sign in. */
-export const signInMode = ({ mode }: Pick<SignInConfig, 'mode'>): (typeof SIGN_IN_MODES)[number] =>
-  mode ?? 'operator-token';
+export const signInMode = ({ mode }: Pick<SignInConfig, 'mode'>): SignInWay => mode ?? 'operator-token';
 
 type Own = Pick<ConsoleConfig, 'host' | 'url' | 'operators'>;
 

@@ -21,6 +21,8 @@ export interface SettingShown {
   readonly meaning: string;
   readonly told: string;
   readonly from: 'default' | 'set' | 'secret' | 'absent';
+  /** Whether it is read, as people sign in here. */
+  readonly isRead: boolean;
 }
 
 /** What the console may say of itself to anybody who is signed in. */
@@ -39,6 +41,7 @@ export interface OpenHere {
   readonly kind: 'browser' | 'command-line';
   readonly openedMs: number;
   readonly seenMs: number;
+  /** When it ends unless it is used; and where it ends however much it is used, no later than then. */
   readonly untilMs: number;
   /** The address from which a command line asked for it. */
   readonly askedFrom: string | null;

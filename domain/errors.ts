@@ -23,6 +23,12 @@ export class GateError extends Error {
 export const isInDoubt = ({ code, fields }: GateError): boolean =>
   code === 'orchestrator_unavailable' || fields['in_doubt'] === true;
 
+/** Says which role was needed and which one the person has. */
+export const roleTooLow = (required: string, actual: string): GateError =>
+  new GateError('role_too_low', `This needs the role ${required}, and yours is ${actual}. Nothing was done.`, {
+    fields: { required, actual },
+  });
+
 /** The message of anything thrown, never a stack. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

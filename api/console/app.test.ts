@@ -461,7 +461,7 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
       for (const less of lower) {
         const refused = await (await fixture.browser({ role: less })).post(address, fields());
         expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
-        expect(refused.text).toContain(`this needs the role ${role}; yours is ${less}.`);
+        expect(refused.text).toContain(`needs the role ${role}, and yours is ${less}`);
       }
       await nothingReached();
     });

@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client';
 import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
-import { GateError } from '../../domain/errors.js';
+import { GateError, roleTooLow } from '../../domain/errors.js';
 import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
@@ -109,6 +109,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     stands: (request) => people.standsFor(request),
     drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
+    clock,
   });
   const service = createService({
     name: 'console',
@@ -142,9 +143,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
-    throw new GateError('role_too_low', `this needs the role ${needed}; yours is ${person.role}. Nothing was done`, {
-      fields: { required: needed, actual: person.role },
-    });
+    throw roleTooLow(needed, person.role);
   };
   const services = ({ person, proof }: Pick<Entered, 'person' | 'proof'>) => servicesFor(person, proof, reached);
 

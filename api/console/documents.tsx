@@ -9,6 +9,7 @@ import type { ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
+import { signInFor } from './sign-in-again.js';
 import { UNREAD, watched } from './watched.js';
 
 /** `leave` is where the form for signing out leads in the end. */
@@ -34,6 +35,7 @@ export function documents({
   stands,
   drainMs,
   signInAgain,
+  clock,
 }: {
   readonly assets: Assets;
   readonly pages: readonly Page[];
@@ -46,6 +48,7 @@ export function documents({
   readonly drainMs: number;
   /** Where somebody signs in who was on a page of the console. */
   readonly signInAgain: (request: FastifyRequest) => string;
+  readonly clock: () => number;
 }): { readonly send: Send; readonly answers: (to: ServiceApp) => void } {
   const send: Send = (reply, shown, who, status = 200) => {
     const page = render(
@@ -57,6 +60,7 @@ export function documents({
         assets={assets}
         pages={pages}
         standing={standing}
+        ends={endingSoon(who, clock(), reply.request)}
       />,
     );
     if (shown.keptForBack) void reply.header('Cache-Control', 'private, no-cache');
@@ -118,6 +122,16 @@ export function documents({
       });
     },
   };
+}
+
+/** How long before its end a session is said to end: time enough to finish what somebody is about. */
+const SOON_MS = 600_000;
+
+/** For a session that the provider, the certificate or whatever else opened it ends at a time. */
+function endingSoon(who: Entered | null, nowMs: number, { method, url }: FastifyRequest) {
+  const endsMs = who?.session.endsMs ?? null;
+  if (endsMs === null || endsMs - nowMs > SOON_MS) return null;
+  return { at: new Date(endsMs).toISOString(), nowMs, signIn: signInFor(method === 'GET' ? url : '/') };
 }
 
 /** Parts of a page are handed on in pieces of so many bytes, so that it is seen that a slow reader takes some. */

@@ -43,12 +43,12 @@ export function ownSessions({
           all.map(async (one) => signIn.personOf(one) !== null && ((await signIn.entitles?.(one)) ?? true)),
         );
         const standing = all.filter((_one, place) => stand[place]);
-        return standing.map(({ id, kind, openedMs, seenMs, untilMs, askedFrom }) => ({
+        return standing.map(({ id, kind, openedMs, seenMs, untilMs, endsMs, askedFrom }) => ({
           id,
           kind,
           openedMs,
           seenMs,
-          untilMs,
+          untilMs: Math.min(untilMs, endsMs ?? untilMs),
           askedFrom,
           isThis: id === session.id,
         }));

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AgentOwner, Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
-import { GateError } from '../../domain/errors.js';
+import { GateError, roleTooLow } from '../../domain/errors.js';
 import type { PasskeyHolder } from '../../domain/review/passkey-people.js';
 import { readVouching, type Vouched } from '../../domain/review/vouching.js';
 import type { Caller } from '../plugins/app.js';
@@ -44,8 +44,7 @@ export const administratorsOnly =
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
     const { vouched, holder } = scopeOf(request);
     const person = vouched ?? holder ?? null;
-    if (person !== null && person.role !== 'admin')
-      throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: person.role } });
+    if (person !== null && person.role !== 'admin') throw roleTooLow('admin', person.role);
     done();
   };
 

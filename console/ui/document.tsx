@@ -1,7 +1,7 @@
 import { oneLine } from '../../domain/printable.js';
 import { isAtLeast } from '../roles.js';
 import type { Form, Page, Person, Shown } from '../visit.js';
-import { Csrf, Foreign } from './parts.js';
+import { Csrf, Foreign, Time } from './parts.js';
 import { Typed } from './typed.js';
 
 export interface DocumentProps {
@@ -14,10 +14,12 @@ export interface DocumentProps {
   readonly here: string;
   /** What everybody who is signed in has to know on every page. */
   readonly standing: readonly string[];
+  /** The session ends soon, however much it is used, and where somebody signs in anew; `null` where it does not. */
+  readonly ends: { readonly at: string; readonly nowMs: number; readonly signIn: string } | null;
 }
 
 /** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
-export const Document = ({ shown, person, csrf, assets, pages, here, standing }: DocumentProps) => (
+export const Document = ({ shown, person, csrf, assets, pages, here, standing, ends }: DocumentProps) => (
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
@@ -73,6 +75,12 @@ export const Document = ({ shown, person, csrf, assets, pages, here, standing }:
               {words}
             </p>
           ))}
+        {ends && (
+          <p class="standing">
+            Your session ends <Time iso={ends.at} nowMs={ends.nowMs} />, however much you do: send before then what you
+            are typing. <a href={ends.signIn}>Sign in anew</a>
+          </p>
+        )}
         {shown.notice && (
           <p class={`notice ${shown.notice.kind}`} role={shown.notice.kind === 'bad' ? 'alert' : 'status'}>
             {shown.notice.text}

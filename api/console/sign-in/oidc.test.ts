@@ -367,6 +367,20 @@ describe('a session by a provider', () => {
     expect(await browser.me()).toBeNull();
   });
 
+  it('is told with that end, and on every page from ten minutes before it', async () => {
+    const exp = Math.floor(Date.now() / 1000) + 1_800;
+    provider.forge = (claims) => ({ ...claims, exp });
+    const browser = await signedIn();
+    const end = new Date(exp * 1_000).toISOString();
+    const mine = (await browser.get('/me')).text;
+    expect(mine).toMatch(new RegExp(`dateTime="${end}"|datetime="${end}"`));
+    expect(mine).not.toContain('Your session ends');
+    aheadMs = 1_260_000;
+    const page = (await browser.get('/audit')).text;
+    expect(page).toMatch(/Your session ends <time[^>]*>in (8|9) min/);
+    expect(page).toContain('href="/login?return_to=%2Faudit"');
+  });
+
   it('ends with the last group, and the review service is told', async () => {
     const browser = await signedIn();
     const opened = told()?.since_ms;

@@ -9,7 +9,7 @@ import {
   startWithToken,
 } from '../../../contracts/approval.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
-import { GateError } from '../../../domain/errors.js';
+import { GateError, roleTooLow } from '../../../domain/errors.js';
 import { type PasskeyHolder, passkeyPerson } from '../../../domain/review/passkey-people.js';
 import { CEREMONY, type Passkeys } from '../../../domain/review/passkeys.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -48,8 +48,7 @@ export function passkeyPeopleRoutes(
   const administratorOf = (request: FastifyRequest): PasskeyHolder => {
     const { holder } = scopeOf(request);
     if (holder === null) throw new GateError('passkey_session_required');
-    if (holder.role !== 'admin')
-      throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: holder.role } });
+    if (holder.role !== 'admin') throw roleTooLow('admin', holder.role);
     return holder;
   };
   const byAdministrator = (request: FastifyRequest, _reply: unknown, done: () => void): void => {

@@ -15,7 +15,7 @@ import {
   startRegistration,
 } from '../../../contracts/approval.js';
 import { challengeRequest } from '../../../contracts/review.js';
-import { GateError } from '../../../domain/errors.js';
+import { GateError, roleTooLow } from '../../../domain/errors.js';
 import { approvalStatementOf, challengeOf } from '../../../domain/review/approval-challenge.js';
 import { modificationOf } from '../../../domain/review/decisions.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
@@ -152,8 +152,7 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     async (request) => {
       const { holder } = scopeOf(request);
       // Whoever allows it hands the token over, and could keep it: of people with roles the highest alone does.
-      if (holder !== null && holder.role !== 'admin')
-        throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: holder.role } });
+      if (holder !== null && holder.role !== 'admin') throw roleTooLow('admin', holder.role);
       const { name } = request.body;
       const subject = holder === null ? subjectOf({ name }) : passkeyPerson(name);
       const by = approverOf(request);

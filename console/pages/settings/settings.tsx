@@ -33,31 +33,53 @@ export const SETTINGS: Page = {
             As the console read it at its start. Of a secret it says whether it is set; other services have settings of
             their own.
           </p>
-          <Table label="Settings" heads={['Setting', 'Value', 'From', 'What it is']}>
-            {about.settings.map((setting) => (
-              <tr key={setting.variable}>
-                <th scope="row" class="name">
-                  <code>{setting.variable}</code>
-                </th>
-                <td>{setting.from === 'set' ? <Foreign text={setting.told} /> : setting.told}</td>
-                <td>
-                  <From of={setting} />
-                </td>
-                <td class="dim">{setting.meaning}</td>
-              </tr>
-            ))}
-          </Table>
+          <SettingTable
+            label="Settings"
+            of={about.settings.filter(({ isRead, from }) => isRead && from !== 'absent')}
+          />
+          <Folded what="Not set" of={about.settings.filter(({ isRead, from }) => isRead && from === 'absent')} />
+          <Folded
+            what="For other ways to sign in, and not read here"
+            of={about.settings.filter(({ isRead }) => !isRead)}
+          />
         </section>
       ),
     };
   },
 };
 
+const SettingTable = ({ of, label }: { readonly of: readonly SettingShown[]; readonly label: string }) => (
+  <Table label={label} heads={['Setting', 'Value', 'From', 'What it is']}>
+    {of.map((setting) => (
+      <tr key={setting.variable}>
+        <th scope="row" class="name">
+          <code>{setting.variable}</code>
+        </th>
+        <td>{setting.from === 'set' ? <Foreign text={setting.told} /> : setting.told}</td>
+        <td>
+          <From of={setting} />
+        </td>
+        <td class="dim">{setting.meaning}</td>
+      </tr>
+    ))}
+  </Table>
+);
+
+const Folded = ({ of, what }: { readonly of: readonly SettingShown[]; readonly what: string }) =>
+  of.length > 0 ? (
+    <details>
+      <summary>
+        {what}: {of.length}
+      </summary>
+      <SettingTable label={what} of={of} />
+    </details>
+  ) : null;
+
 const FROM = {
   default: ['default', ''],
   set: ['set here', 'allow'],
-  secret: ['secret', 'allow'],
-  absent: ['not configured', 'none'],
+  secret: ['set here', 'allow'],
+  absent: ['not set', 'none'],
 } as const;
 
 function From({ of: { from } }: { readonly of: SettingShown }) {

@@ -1,0 +1,49 @@
+import { toolOf } from '../contracts/call-methods.js';
+import type { PendingRequest } from '../contracts/review.js';
+import { linear } from '../domain/expressions/linear.js';
+import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import type { ReviewTarget } from './review-target.js';
+import { UUID } from './target.js';
+
+/** As much of an id as pages show, or more. */
+const BEGINNING = linear('^[0-9a-f]{8}[0-9a-f-]{0,27}$');
+
+/** Rows per request; a list does not say how many rows there are in all. */
+const PAGE_ROWS = 200;
+
+/** All rows of a list, page by page after the last one seen. */
+export async function allRows(target: ReviewTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
+  const rows: PendingRequest[] = [];
+  for (;;) {
+    const size = Math.min(PAGE_ROWS, limit - rows.length);
+    const last = rows.at(-1);
+    const behind = last ? `&before=${last.id}` : '';
+    const page = await target.ask<PendingRequest[]>('hil', 'GET', `${list}&limit=${size}${behind}`);
+    rows.push(...page);
+    if (page.length < size || rows.length >= limit) return rows;
+  }
+}
+
+/**
+ * The id that is meant by a whole one, or by the beginning of one, as pages show it: of a row that waits, otherwise of one of the latest rows.
+ * Of a call's own id, which its agent may choose, the whole is wanted. Throws CliError where none or several begin so.
+ */
+export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
+  const asked = given.toLowerCase();
+  if (UUID.test(asked)) return asked;
+  if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`gate pending\` lists them`, 2);
+  const waiting = await allRows(target, '/pending?status=pending&sort=oldest');
+  const rows = waiting.some((row) => beginsSo(row, asked))
+    ? waiting
+    : await allRows(target, '/pending?status=all&sort=newest', PAGE_ROWS);
+  const found = rows.filter((row) => beginsSo(row, asked));
+  const [one, ...more] = found;
+  if (one === undefined) throw new CliError(`no call begins with ${asked}; \`gate pending\` lists those that wait`, 4);
+  if (more.length === 0 && one.id.startsWith(asked)) return one.id;
+  const listed = found.map((row) => `  ${row.id}  ${oneLine(`${toolOf(row)} for ${row.agent_id}, ${row.status}`)}`);
+  throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);
+}
+
+const beginsSo = (row: PendingRequest, asked: string): boolean =>
+  row.id.startsWith(asked) || row.correlation_id.startsWith(asked);
