@@ -107,41 +107,54 @@ export function readSignals(sources: readonly Source[]): ReadonlyMap<string, str
 /** The signals that rows may carry: the values of `signal`, also through a parameter or constant whose type lists them. */
 export function writtenSignals(sources: readonly Source[]): ReadonlySet<string> {
   const written = new Set<string>();
+  const elsewhere = new Map(sources.flatMap((source) => [...aliasesIn(treeOf(source))]));
   for (const source of sources) {
     const tree = treeOf(source);
     const names = new Set<string>();
     for (const { node } of found(tree, 'KeyValueProperty')) {
       const value = nameOf(nodeAt(node, 'key')) === 'signal' ? nodeAt(node, 'value') : null;
-      if (value?.type === 'StringLiteral') written.add(value['value'] as string);
-      else if (value?.type === 'Identifier') names.add(nameOf(value) ?? '');
+      if (value?.type === 'Identifier') names.add(nameOf(value) ?? '');
+      // Itself, or one of several.
+      else if (value !== null && ['StringLiteral', 'BinaryExpression', 'ConditionalExpression'].includes(value.type))
+        everything(value, (one) => {
+          if (one.type === 'StringLiteral') written.add(one['value'] as string);
+        });
     }
     for (const { node } of found(tree, 'ObjectExpression'))
       for (const one of nodesAt(node, 'properties'))
         if (one.type === 'Identifier' && nameOf(one) === 'signal') names.add('signal');
-    if (names.size > 0) for (const text of typedTexts(tree, names)) written.add(text);
+    if (names.size > 0) for (const text of typedTexts(tree, names, elsewhere)) written.add(text);
   }
   return written;
 }
 
-/** The texts that the type of an identifier allows, where it lists them itself or by a type of the same file. */
-function typedTexts(tree: Node, names: ReadonlySet<string>): readonly string[] {
+function everything(node: unknown, visit: (node: Node) => void): void {
+  if (Array.isArray(node)) for (const one of node) everything(one, visit);
+  else if (node !== null && typeof node === 'object') {
+    if (typeof (node as Node).type === 'string') visit(node as Node);
+    for (const value of Object.values(node)) everything(value, visit);
+  }
+}
+
+/** The types that a file gives a name. */
+function aliasesIn(tree: Node): ReadonlyMap<string, Node> {
   const types = new Map<string, Node>();
-  const texts: string[] = [];
-  const everything = (node: unknown, visit: (node: Node) => void): void => {
-    if (Array.isArray(node)) for (const one of node) everything(one, visit);
-    else if (node !== null && typeof node === 'object') {
-      if (typeof (node as Node).type === 'string') visit(node as Node);
-      for (const value of Object.values(node)) everything(value, visit);
-    }
-  };
   everything(tree, (node) => {
     if (node.type === 'TsTypeAliasDeclaration') types.set(nameOf(nodeAt(node, 'id')) ?? '', node);
   });
+  return types;
+}
+
+/** The texts that the type of an identifier allows, where it lists them itself or by a type of the same file or another one. */
+function typedTexts(tree: Node, names: ReadonlySet<string>, elsewhere: ReadonlyMap<string, Node>): readonly string[] {
+  const types = aliasesIn(tree);
+  const texts: string[] = [];
   const allowed = (type: Node, depth = 0): void =>
     everything(type, (node) => {
       const literal = node.type === 'TsLiteralType' ? nodeAt(node, 'literal') : null;
       if (literal?.type === 'StringLiteral') texts.push(literal['value'] as string);
-      const alias = node.type === 'TsTypeReference' ? types.get(nameOf(nodeAt(node, 'typeName')) ?? '') : null;
+      const name = node.type === 'TsTypeReference' ? (nameOf(nodeAt(node, 'typeName')) ?? '') : '';
+      const alias = types.get(name) ?? elsewhere.get(name);
       if (alias && depth < 3) allowed(alias, depth + 1);
     });
   everything(tree, (node) => {
