@@ -37,13 +37,15 @@ const tenantOfStack = (): string => {
   return found;
 };
 
+/** The name of an agent that is typed as tenant/agent, or as its name alone. */
+export const bareName = (typed: string): string => typed.slice(typed.indexOf('/') + 1);
+
 export const agentPath = ({ id, tenant }: Pick<AgentRecord, 'id' | 'tenant'>, what = ''): string =>
   `/agents/${id}${what}?tenant=${encodeURIComponent(tenant)}`;
 
 /** The agent's record, or `null` where identity knows none of this name. */
 export async function findAgent({ target, tenant }: Registry, typed: string): Promise<AgentRecord | null> {
-  const name = typed.slice(typed.indexOf('/') + 1);
-  const query = new URLSearchParams({ tenant, agent_name: name });
+  const query = new URLSearchParams({ tenant, agent_name: bareName(typed) });
   const [found] = await target.ask<AgentRecord[]>('identity', 'GET', `/agents?${query.toString()}`);
   return found ?? null;
 }

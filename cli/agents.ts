@@ -30,7 +30,7 @@ export function registerAgents(program: Command): void {
       if (asJson) return print(agents);
       if (agents.length === 0)
         return void process.stdout.write(
-          `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(tenant)})\n`,
+          `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(tenant)}; one whose certificates come from elsewhere is here once it was stopped)\n`,
         );
       const head = ['agent', 'state', 'since', 'by', 'why'].map((name) => ({ head: name, whole: name === 'agent' }));
       process.stdout.write(`${table(head, agents.map(rowOf))}\n`);

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import type { AgentRecord, Containment } from '../contracts/identity.js';
+import type { LedgerEntry } from '../contracts/ledger.js';
 import { oneLine } from '../domain/printable.js';
 import {
   agentPath,
+  bareName,
   findAgent,
   fullName,
   type Registry,
@@ -38,21 +40,20 @@ export function registerContain(program: Command): void {
     .requiredOption('--reason <text>', 'why; recorded in the ledger')
     .option('--force-hil', 'do not stop it: a person decides about every call of it that may run')
     .option('--for <time>', 'with --force-hil: how long, as 30m, 2h or 1d (a minute to a week)')
-    .option(
-      '--register',
-      'also where identity never enrolled it: for agents whose certificates or tokens come from elsewhere; the name must be right',
-    )
+    .option('--register', 'also where identity never enrolled it and it never called: the name must be right')
     .addHelpText('after', HELP)
     .action(async (typed: string, { reason, forceHil, for: time, register, json: asJson, ...given }: ContainFlags) => {
       if (time !== undefined && !forceHil) throw new CliError('--for belongs to --force-hil; a stop has no end', 2);
       const seconds = time === undefined ? undefined : secondsOf(time);
       const registry = registryOf(given, typed);
-      const agent = (await findAgent(registry, typed)) ?? (register ? await registered(registry, typed) : null);
+      const agent =
+        (await findAgent(registry, typed)) ??
+        (register || (await hasCalled(registry, typed)) ? await registered(registry, typed) : null);
       if (!agent)
         throw unknownAgent(
           registry.tenant,
           typed,
-          '. If its certificates or tokens come from elsewhere and the name is right, add --register',
+          ', and the ledger has no call of one. If the name is right all the same, add --register',
         );
       if (!forceHil) {
         const stopped = await registry.target.ask<AgentRecord>('identity', 'POST', agentPath(agent, '/suspend'), {
@@ -79,10 +80,19 @@ const toldStop = (before: AgentRecord, now: AgentRecord): string =>
     : `stopped: ${fullName(now)}, by ${oneLine(now.state_changed_by ?? '')}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
   `two people let it go again: ${gateCommand()} release agent ${oneLine(now.agent_name)} --reason "…"\n`;
 
+/** Whether there is an agent of that name whom identity never enrolled: its certificates or tokens come from elsewhere. */
+async function hasCalled({ target, tenant }: Registry, typed: string): Promise<boolean> {
+  const name = bareName(typed);
+  const query = new URLSearchParams({ tenant, agent_id: name, limit: '1' });
+  const rows = await target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/agent/rows?${query.toString()}`);
+  // Who asks may write `*` for any characters.
+  return rows.some(({ agent_id: agent }) => agent === name);
+}
+
 const registered = ({ target, tenant }: Registry, typed: string): Promise<AgentRecord> =>
   target.ask<AgentRecord>('identity', 'POST', '/agents', {
     tenant,
-    agent_name: typed.slice(typed.indexOf('/') + 1),
+    agent_name: bareName(typed),
   });
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
