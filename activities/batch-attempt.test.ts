@@ -3,9 +3,11 @@ import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
 import { answerOf } from '../api/proxy/answers.js';
+import { GateError } from '../domain/errors.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/review/modification.js';
 import { batchRequest } from '../test/support/batch-request.js';
+import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 
 const nameOf = ({ params }: JsonObject): unknown => (params as JsonObject)['name'];
@@ -56,6 +58,26 @@ describe('a batch that Gate executes', () => {
     ]);
     expect(await stepsTaken(call)).toEqual(['first', 'second']);
     expect((await gate.ledger.verify()).valid).toBe(true);
+  });
+
+  it('sends none of them once its agent is stopped, and says so of those that did not run', async () => {
+    await gate.close();
+    // When all is looked at, right before the first, before the first and before the second.
+    const stands = [null, null, null, new GateError('agent_suspended', 'acme/bot is stopped')];
+    gate = await openPipeline({
+      compose: (ports) =>
+        createActivities({
+          ...ports,
+          standing: { agentFault: () => stands.shift() ?? null, forcesReview: () => false },
+        }),
+    });
+    const call = await staged('first', 'second');
+    expect(await gate.run(call)).toMatchObject({ state: 'completed' });
+    expect(sent()).toEqual(['first']);
+    expect(await answers(call)).toMatchObject([
+      { id: 'c0', outcome: 'completed' },
+      { id: 'c1', outcome: 'not_run', reason: 'acme/bot is stopped' },
+    ]);
   });
 
   it('runs none of them where policy denies it', async () => {

@@ -21,6 +21,8 @@ export interface BatchAttempt {
   readonly untilMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly heard: Listener | null;
+  /** Why no call may be sent any more, in words; `null` while they may. Asked before each. */
+  readonly fault: () => string | null;
 }
 
 /** Longer together than one answer may be: what came after that ran, and its answer is left out. */
@@ -32,7 +34,7 @@ const MAX_ANSWER = 10_000_000;
  * batch, and so does the time of the batch, which is that of one call.
  */
 export async function attemptBatch(
-  { calls, upstream, responses, now, untilMs, signal, heard }: BatchAttempt,
+  { calls, upstream, responses, now, untilMs, signal, heard, fault }: BatchAttempt,
   call: CallInput,
   batch: readonly BatchCall[],
   requestId: Json | undefined,
@@ -41,8 +43,14 @@ export async function attemptBatch(
   const unsent: string[] = [];
   let length = 0;
   let failed = false;
+  let over = OUT_OF_TIME;
   for (const { id, name, arguments: given } of batch) {
     if (signal?.aborted || now() >= untilMs) break;
+    const stopped = fault();
+    if (stopped !== null) {
+      over = stopped;
+      break;
+    }
     const params = { name, arguments: given };
     const body = { jsonrpc: '2.0', id: requestId ?? null, method: 'tools/call', params };
     const talk = heard && responses ? responses.listening(call, heard) : null;
@@ -92,11 +100,10 @@ export async function attemptBatch(
     const { applied } = await insist(() => calls.move(call.correlation_id, 'step', { step: ended }), { signal });
     if (!applied) throw new Error('the record of the batch takes no more steps');
   }
-  if (unsent.length === told.length)
-    return { kind: 'not_sent', reason: unsent[0] ?? 'the time of the batch was over before its first call' };
+  if (unsent.length === told.length) return { kind: 'not_sent', reason: unsent[0] ?? `${over} before its first call` };
   const result = objectText([
     ['contract', JSON.stringify(BATCH_CONTRACT)],
-    ['calls', `[${[...told, ...batch.slice(told.length).map(unbegun)].join(',')}]`],
+    ['calls', `[${[...told, ...batch.slice(told.length).map(unbegun(over))].join(',')}]`],
   ]);
   const text = objectText([
     ['jsonrpc', '"2.0"'],
@@ -116,5 +123,8 @@ function answerIn(text: string, lengthSoFar: number): readonly [string, string][
   });
 }
 
-const unbegun = ({ id, name }: BatchCall): string =>
-  JSON.stringify({ id, name, outcome: 'not_run', reason: 'the time of the batch was over' });
+const OUT_OF_TIME = 'the time of the batch was over';
+const unbegun =
+  (reason: string) =>
+  ({ id, name }: BatchCall): string =>
+    JSON.stringify({ id, name, outcome: 'not_run', reason });

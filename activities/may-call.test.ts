@@ -12,7 +12,7 @@ describe('an approved call, when its agent may not call any more', () => {
   let listed: Set<string>;
   let hilAway = false;
   /** What the next questions about the agent are answered, one each; then it may call. */
-  let stands: GateError[] = [];
+  let stands: (GateError | null)[] = [];
   const open = (folder: string) =>
     openPipeline({
       folder,
@@ -105,6 +105,11 @@ describe('an approved call, when its agent may not call any more', () => {
       });
     },
   );
+
+  it('does not run where that happened while all else was asked', async () => {
+    stands = [null, new GateError('agent_suspended', 'acme/bot is stopped')];
+    expect(await approved()).toMatchObject({ state: 'not_run', code: 'agent_suspended', sent: 0 });
+  });
 
   it('waits a moment where it is not known yet whom an operator stopped, and runs', async () => {
     stands = [new GateError('control_state_unavailable')];

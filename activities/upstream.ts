@@ -13,6 +13,7 @@ import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/rev
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
+import { isStopped } from '../domain/identity/standing.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
@@ -123,18 +124,24 @@ export function createUpstreamActivities({
   };
 
   /** Of a proxy or worker that has just begun it may not be known for a moment. */
-  const stoppedNow = async (call: CallInput): Promise<GateError | null> => {
+  const stoppedSoon = async (call: CallInput, within: Parameters<typeof insist>[1]): Promise<GateError | null> => {
     try {
       await insist(async () => {
         const fault = standing?.agentFault(call) ?? null;
         if (fault !== null) throw fault;
-      });
+      }, within);
       return null;
     } catch (error) {
       if (error instanceof GateError) return error;
       throw error;
     }
   };
+
+  /** Of an agent that was stopped, or of which nobody knows whether it was. */
+  const notRunSince = (correlationId: string, { code, message }: GateError): Promise<CallSummary> =>
+    isStopped(code)
+      ? notRun(correlationId, message, null, code)
+      : notRun(correlationId, `nothing was sent: ${message}`, null, 'attempt_not_begun');
 
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
     const record = await calls.condemn(correlationId, why);
@@ -176,6 +183,8 @@ export function createUpstreamActivities({
         }
       }
       if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
+      const stopped = await stoppedSoon(call, inTime(claimNotAfterMs));
+      if (stopped) return notRunSince(correlationId, stopped);
       // A claim whose answer was lost may have been stored: the next one finds it, is not applied, and nothing is sent.
       const claimed = await insist(
         () =>
@@ -192,13 +201,6 @@ export function createUpstreamActivities({
       if (mayCall && !mayCall(call)) {
         const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
         return notRun(correlationId, words, null, 'agent_standing_changed');
-      }
-      const stopped = await stoppedNow(call);
-      if (stopped) {
-        const { code, message } = stopped;
-        if (code === 'agent_suspended' || code === 'agent_decommissioned')
-          return notRun(correlationId, message, null, code);
-        return notRun(correlationId, `nothing was sent: ${message}`, null, 'attempt_not_begun');
       }
       const held = await quarantine.held(call, definedToolsOf(record.evidence));
       const batch = batchCalls(call.method, request.body);
@@ -223,12 +225,24 @@ export function createUpstreamActivities({
           return notRun(correlationId, words, null, 'attempt_not_begun');
         }
       }
+      // What was looked at meanwhile took its time: from here to the first byte nothing is waited for.
+      const stoppedSince = standing?.agentFault(call) ?? null;
+      if (stoppedSince) return notRunSince(correlationId, stoppedSince);
       const heard = talks?.listenerOf(correlationId) ?? null;
       const talk = heard && responses && !batch ? responses.listening(call, heard) : null;
       const steps = batchCalls(call.method, body);
       const reply = steps
         ? await attemptBatch(
-            { calls, upstream, responses, now, untilMs: now() + leftMs(), signal, heard },
+            {
+              calls,
+              upstream,
+              responses,
+              now,
+              untilMs: now() + leftMs(),
+              signal,
+              heard,
+              fault: () => standing?.agentFault(call)?.message ?? null,
+            },
             call,
             steps,
             request.body['id'],

@@ -6,6 +6,7 @@ import { executionId } from '../../domain/call-record/receipt.js';
 import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';
+import { isStopped } from '../../domain/identity/standing.js';
 import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
@@ -227,7 +228,7 @@ const layerOf = (code: ErrorCodeName): string => {
     code === 'certificate_required'
   )
     return 'identity';
-  if (code.startsWith('token_') || code === 'agent_suspended' || code === 'agent_decommissioned') return 'identity';
+  if (code.startsWith('token_') || isStopped(code)) return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (

@@ -8,6 +8,7 @@ import type { Signer } from '../../domain/identity/signer.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
+import { isStopped } from '../../domain/identity/standing.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
@@ -130,7 +131,7 @@ export function createProxyService(options: ProxyOptions): Service {
 
   /** One row per agent and minute. Nobody waits for it. */
   const tellStopped = ({ caller, correlationId, asksFor, url }: FastifyRequest, { code, message }: GateError): void => {
-    if (code !== 'agent_suspended' && code !== 'agent_decommissioned') return;
+    if (!isStopped(code)) return;
     const { tenant = '', agent = '', spiffe = '', namespace } = caller ?? {};
     void refusals({
       caller: { tenant, agent, spiffe, ...(namespace && { namespace }) },

@@ -12,6 +12,17 @@ const REFUSED = {
 } as const;
 
 describe('the row of a refusal', () => {
+  it.each([
+    ['rate', 'rate_limited', 'rate_limited_agent'],
+    ['agent_suspended', 'deny', 'agent_suspended'],
+    ['agent_decommissioned', 'deny', 'agent_decommissioned'],
+  ])('of %s is found as %s, and says how by its signal', async (limit, outcome, signal) => {
+    const rows: NewLedgerRow[] = [];
+    const ledger = { append: (more: readonly NewLedgerRow[]) => Promise.resolve((rows.push(...more), [])) };
+    await createRefusals({ ledger, now: () => 0, monotonic: () => 0 })({ ...REFUSED, limit } as never);
+    expect(rows).toMatchObject([{ signal, policy_decision: { outcome } }]);
+  });
+
   it('comes once a minute, also when the clock was put back an hour or forward', async () => {
     const rows: NewLedgerRow[] = [];
     const ledger = { append: (more: readonly NewLedgerRow[]) => Promise.resolve((rows.push(...more), [])) };

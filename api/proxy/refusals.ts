@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
-import { limitedRow, type Stopped } from '../../domain/call-record/rows.js';
+import { limitedRow } from '../../domain/call-record/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
+import { isStopped, type Stopped } from '../../domain/identity/standing.js';
 
 export interface Refused {
   readonly caller: {
@@ -66,7 +67,7 @@ export function createRefusals({
       tool: name,
       reason,
       limits,
-      ...((limit === 'agent_suspended' || limit === 'agent_decommissioned') && { signal: limit }),
+      ...(isStopped(limit) && { signal: limit }),
     });
     await ledger
       .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])

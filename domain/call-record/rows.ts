@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { isStopped, type Stopped } from '../identity/standing.js';
 import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
@@ -398,9 +399,6 @@ export interface LimitedRequest {
   readonly signal?: Stopped;
 }
 
-/** How an agent was stopped. */
-export type Stopped = 'agent_suspended' | 'agent_decommissioned';
-
 export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
   fittingRow({
     id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
@@ -411,7 +409,8 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     authorized: false,
     reasoning: limited.reason,
     policy_decision: {
-      outcome: limited.signal ?? 'rate_limited',
+      // Denied to who reads rows; how it was stopped, the signal says.
+      outcome: limited.signal ? 'deny' : 'rate_limited',
       scope: 'agent',
       key: `${limited.tenant}/${limited.agent}`,
       ...limited.limits,
@@ -421,13 +420,12 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     agent_spiffe: limited.spiffe,
     tenant: limited.tenant,
     tool_name: limited.tool,
-    signal: 'rate_limited_agent',
-    ...(limited.signal && { signal: limited.signal }),
+    signal: limited.signal ?? 'rate_limited_agent',
   });
 
 /** Of a call that did not run since its agent was stopped: an approval that came to nothing is the graver one. */
 function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra {
-  if (code !== 'agent_suspended' && code !== 'agent_decommissioned') return {};
+  if (!isStopped(code)) return {};
   const signal: Stopped | 'review_approved_but_suspended' = approved ? 'review_approved_but_suspended' : code;
   return { signal };
 }

@@ -77,6 +77,11 @@ export const stateFault = (state: AgentState, who = ''): GateError | null =>
         who === '' ? undefined : `${who} ${STOPPED[state]}; nothing was executed`,
       );
 
+/** How an agent may be stopped, as refusals, rows and outcomes say it. */
+export type Stopped = 'agent_suspended' | 'agent_decommissioned';
+export const isStopped = (code: string | null | undefined): code is Stopped =>
+  code === 'agent_suspended' || code === 'agent_decommissioned';
+
 const STOPPED = {
   suspended: 'is suspended by an operator',
   decommissioned: 'was decommissioned by an operator, for good',
