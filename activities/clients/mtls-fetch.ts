@@ -6,7 +6,7 @@ import { hasEnded, type LiveTls, type TlsCredential, type TlsMaterial } from '..
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { unlessAborted } from '../../domain/unless-aborted.js';
 import type { ServiceFetch } from './service-client.js';
-import { connectorThatTells } from './unsent.js';
+import { connectorThatTells, neverSent } from './unsent.js';
 
 export interface MtlsFetchOptions extends TlsMaterial {
   /** The SPIFFE ids the server may have, exactly. */
@@ -83,9 +83,14 @@ export function createMtlsFetch(
     agents = null;
   });
   /** Throws where the certificate has ended: nothing is sent on the connections that were made with it either. */
-  function agentsNow(): ReturnType<typeof agentsOf> {
-    const credential = live?.now();
-    return (agents ??= agentsOf(credential ?? options));
+  async function agentsNow(signal: AbortSignal): Promise<ReturnType<typeof agentsOf>> {
+    try {
+      if (live) await reachable(live, signal);
+      const credential = live?.now();
+      return (agents ??= agentsOf(credential ?? options));
+    } catch (error) {
+      throw neverSent(error);
+    }
   }
 
   const call: ServiceFetch = async (url, { method, headers, body, signal }) => {
@@ -94,8 +99,8 @@ export function createMtlsFetch(
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), options.timeoutMs);
     try {
-      if (live) await reachable(live, limit.signal);
-      const reply = await agentsNow().calls.request({
+      const { calls } = await agentsNow(limit.signal);
+      const reply = await calls.request({
         origin,
         path: pathname + search,
         method,
@@ -121,8 +126,8 @@ export function createMtlsFetch(
   const stream: MtlsStream = async (url, { method = 'GET', headers, body: sent, signal }) => {
     const { origin, pathname, search, protocol } = new URL(url);
     if (protocol !== 'https:') throw new Error(`${origin} is not https: nobody would know who answers there`);
-    if (live) await reachable(live, signal);
-    const { statusCode, body } = await agentsNow().streams.request({
+    const { streams } = await agentsNow(signal);
+    const { statusCode, body } = await streams.request({
       origin,
       path: pathname + search,
       method,

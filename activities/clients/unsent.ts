@@ -3,7 +3,7 @@ import { errorText } from '../../domain/errors.js';
 import { foreignText } from '../../domain/text.js';
 import { linear } from '../../domain/expressions/linear.js';
 
-/** Errors of connections that were never made. */
+/** Errors of connections that were never made, and of what came before one. */
 const unsent = new WeakSet<object>();
 
 /**
@@ -14,10 +14,15 @@ export function connectorThatTells(options: buildConnector.BuildOptions): buildC
   const connect = buildConnector(options);
   return (target, callback) =>
     connect(target, (error, socket) => {
-      if (error) unsent.add(error);
-      if (error) callback(error, null);
+      if (error) callback(neverSent(error), null);
       else callback(null, socket as NonNullable<typeof socket>);
     });
+}
+
+/** Says of an error that it came before anything was sent; returns it. */
+export function neverSent<Thrown>(error: Thrown): Thrown {
+  if (typeof error === 'object' && error !== null) unsent.add(error);
+  return error;
 }
 
 type Cause = {
@@ -36,7 +41,7 @@ function* causes(error: unknown, depth = 0): Generator<Cause> {
   yield* causes(at.cause, depth + 1);
 }
 
-/** No connection, no name, no TLS: nobody read a byte of the request. Of errors that the connector above produced. */
+/** No connection, no name, no TLS: nobody read a byte of the request. Of errors that the connector above produced, or that `neverSent` was told. */
 export const surelyNotSent = (error: unknown): boolean => [...causes(error)].some((cause) => unsent.has(cause));
 
 /** Codes whose messages contain hosts, addresses or ports. Agents and ledger rows are told what happened, not where. */
