@@ -79,12 +79,13 @@ const FROM = {
   default: ['default', ''],
   set: ['set here', 'allow'],
   secret: ['set here', 'allow'],
-  absent: ['not set', 'none'],
+  // Its value says so.
+  absent: null,
 } as const;
 
 function From({ of: { from } }: { readonly of: SettingShown }) {
-  const [words, tone] = FROM[from];
-  return <span class={`tag ${tone}`}>{words}</span>;
+  const said = FROM[from];
+  return said && <span class={`tag ${said[1]}`}>{said[0]}</span>;
 }
 
 const Roles = ({ may }: Pick<Visit, 'may'>) => (
