@@ -26,6 +26,8 @@ export function buildProgress(packages: number): BuildProgress {
     },
     line(elapsedMs) {
       const spent = `${seconds(elapsedMs)} so far`;
+      // Go names neither what it has nor that it links it.
+      if (compilingFromMs === null && modules === 0) return `using what Go has of it already, ${spent}`;
       if (compilingFromMs === null) return `step 1 of 3, fetching sources: ${modules} modules, ${spent}`;
       if (compiled >= packages) return `step 3 of 3, linking: ${spent}, a few seconds left`;
       const pace = (elapsedMs - compilingFromMs) / compiled;
