@@ -38,27 +38,23 @@ export const Bars = ({
         return (
           total > 0 && (
             <g key={at}>
-              <rect
-                class="allow"
-                x={at * STEP + 1}
-                width={STEP - 2}
-                y={HEIGHT - 1 - height(total)}
-                height={height(total)}
-              />
-              <rect
-                class="park"
-                x={at * STEP + 1}
-                width={STEP - 2}
-                y={HEIGHT - 1 - height(denied + reviewed)}
-                height={height(denied + reviewed)}
-              />
-              <rect
-                class="deny"
-                x={at * STEP + 1}
-                width={STEP - 2}
-                y={HEIGHT - 1 - height(denied)}
-                height={height(denied)}
-              />
+              {/* Each stands before the one above it. */}
+              {(
+                [
+                  ['allow', total],
+                  ['park', denied + reviewed],
+                  ['deny', denied],
+                ] as const
+              ).map(([tone, count]) => (
+                <rect
+                  key={tone}
+                  class={tone}
+                  x={at * STEP + 1}
+                  width={STEP - 2}
+                  y={HEIGHT - 1 - height(count)}
+                  height={height(count)}
+                />
+              ))}
             </g>
           )
         );

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { loggedOf } from '../../../test/support/logged.js';
 import { federatedPrincipal } from './federated-principal.js';
 import { openOidcMode } from './oidc.js';
 import { ownPath } from './own-path.js';
@@ -70,14 +71,7 @@ async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
   return browser;
 }
-/** What was logged of an event, but for when and in which words. */
-const written = (named: string) =>
-  logged
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ event }) => event === named)
-    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
+const written = (event: string) => loggedOf(logged, event);
 const told = () => toldOf(console)[0] ?? null;
 const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 

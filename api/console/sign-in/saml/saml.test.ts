@@ -18,6 +18,7 @@ import {
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
 import { seededRandom } from '../../../../test/support/random.js';
+import { loggedOf } from '../../../../test/support/logged.js';
 import { federatedPrincipal } from '../federated-principal.js';
 import { openSamlMode } from './saml.js';
 
@@ -112,14 +113,7 @@ async function refused(forge: Forge): Promise<string> {
   expect(lineOf(text)).toMatchObject({ event: 'federated_refused', protocol: 'saml', reason: expect.any(String) });
   return text;
 }
-/** What was logged of an event, but for when and in which words. */
-const written = (named: string) =>
-  logged
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ event }) => event === named)
-    .map(({ event: _event, level: _level, time: _time, msg: _msg, ...rest }) => rest);
+const written = (event: string) => loggedOf(logged, event);
 /** The one line of the log under the id that a page shows. */
 function lineOf(page: string): Record<string, unknown> {
   const id = /\(([0-9a-f-]{36})\)/.exec(page)?.[1] ?? 'no id';
