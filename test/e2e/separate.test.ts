@@ -13,7 +13,7 @@ import { CONTAINERS, type RunningProcess, type SeparateStack, startSeparateStack
 import { STACK_START_LIMIT_MS } from '../support/stack.js';
 import { faultsOf } from '../linearizability/faults.js';
 import { PROCESSES, separateGate } from '../linearizability/deployments.js';
-import { playRound } from '../linearizability/rounds.js';
+import { playRound, WAYS } from '../linearizability/rounds.js';
 import { hasGo } from '../support/go-program.js';
 import { needs } from '../support/needs.js';
 import { seededRandom } from '../support/random.js';
@@ -441,8 +441,9 @@ describe('docker-compose.yml, its services as separate processes', () => {
       async (_, kill) => {
         const random = seededRandom('reviews that many people decide at once');
         const deployment = separateGate({ stack, kill, random });
-        const { ended, gate } = await playRound({ deployment, reviews: REVIEWS, random });
+        const { ended, gate, ways } = await playRound({ deployment, reviews: REVIEWS, random });
         expect(await faultsOf(ended, await stack.tools())).toEqual([]);
+        expect([...ways.keys()].toSorted()).toEqual(WAYS.toSorted());
         expect(await gate.verify()).toMatchObject({ valid: true });
         await gate.down();
       },

@@ -58,7 +58,7 @@ interface Asked {
    * `link`: a decision link that the same person made, and that is looked up before it is followed. `redeemed`: such a link, followed at the
    * console. `bulk`: with others, by one press at the console.
    */
-  readonly via: 'token' | 'chat' | 'link' | 'redeemed' | 'bulk';
+  readonly via: Exclude<Way, 'hung up'>;
   readonly kind: Operation['input']['kind'];
   readonly person: Person;
   readonly request: string;
@@ -76,9 +76,12 @@ export interface Ended {
 export interface Round {
   readonly ended: readonly Ended[];
   readonly gate: Up;
-  /** Ways to decide in which somebody was answered, and `hung up` where somebody did not wait. */
-  readonly ways: ReadonlySet<Asked['via'] | 'hung up'>;
+  /** How often somebody was answered in each way, and did not wait. Each is there in every round. */
+  readonly ways: ReadonlyMap<Way, number>;
 }
+/** Ways to decide in which somebody was answered, and `hung up` where somebody did not wait. */
+export const WAYS = ['token', 'chat', 'link', 'redeemed', 'bulk', 'hung up'] as const;
+type Way = (typeof WAYS)[number];
 
 const now = (): number => Number(process.hrtime.bigint());
 
@@ -87,7 +90,8 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
   let gate: Up;
   let http: Http;
   let console_: Readonly<Record<Person, AtConsole>>;
-  const ways = new Set<Asked['via'] | 'hung up'>();
+  const ways = new Map<Way, number>();
+  const took = (way: Way) => ways.set(way, 1 + (ways.get(way) ?? 0));
   const slackAnswers = await openSlackAnswers();
   const up = async (people: number) => {
     gate = await deployment.up({
@@ -190,7 +194,7 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
       review.operations.push({ client, call, return: null, input, output: { known: false } });
       return true;
     }
-    ways.add(via);
+    took(via);
     const ended = now();
     const push = (more: number, of: Operation['input'], said: Operation['output']) =>
       review.operations.push({ client: client + more, call, return: ended, input: of, output: said });
@@ -244,18 +248,24 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
    * A link, followed at the console by somebody who may be gone before the answer: then what came of it is lost, and he looks where the link leads
    * now and follows it once more, which is another decision.
    */
-  async function redeem(review: Review, asked: Asked & { kind: 'approve' | 'deny' }, client: number): Promise<void> {
+  async function redeem(
+    review: Review,
+    asked: Asked & { kind: 'approve' | 'deny' },
+    client: number,
+    patienceMs = (): number | null => (random.next() < IMPATIENT ? random.next() * HUNG_UP_MS : null),
+  ): Promise<void> {
     const token = await follow(review, asked, client);
     for (let again = 0; token !== null && again < 3; again += 1) {
       const page = await console_[asked.person].redeem(token, review.id);
       if (page === null) return;
       const patience = new AbortController();
-      const gone = random.next() < IMPATIENT ? setTimeout(() => patience.abort(), random.next() * HUNG_UP_MS) : null;
+      const afterMs = patienceMs();
+      const gone = afterMs === null ? null : setTimeout(() => patience.abort(), afterMs);
       const call = now();
       const output = await page.press(asked.kind, review.required, patience.signal);
       if (gone !== null) clearTimeout(gone);
       if (!answered(review, { ...asked, request: page.request }, client, call, output)) return;
-      if (patience.signal.aborted) ways.add('hung up');
+      if (patience.signal.aborted) took('hung up');
       await look(token, review, asked.person, client);
     }
   }
@@ -306,22 +316,40 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
     return { via: 'token', kind, person, request, ...value };
   };
 
-  /** Everybody at once. Those who heard nothing say it again, under the same request id, as the answer 503 asks them to. */
+  /** Everybody at once. */
   async function decideTogether(review: Review, count: number, among: readonly Review[]): Promise<void> {
     await Promise.all(
       Array.from({ length: count }, async (_, client) => {
         const asked = anything(review);
         await timePasses(random.next() * SPREAD_MS, 'people do not click in one moment');
-        const { kind } = asked;
-        if (kind === 'approve' || kind === 'deny') {
-          if (asked.via === 'redeemed') return redeem(review, { ...asked, kind }, client);
-          if (asked.via === 'bulk') return decideMany(review, { ...asked, kind }, client, among);
-        }
-        if (asked.via === 'link') await follow(review, asked, client);
-        for (let again = 0; again < 3 && (await operate(review, asked, client)); again += 1) {
-          if (asked.via === 'chat') return;
-          await timePasses(250, 'until it is tried again');
-        }
+        await decide(review, asked, client, among);
+      }),
+    );
+  }
+
+  /** Who heard nothing says it again, under the same request id, as the answer 503 asks him to. */
+  async function decide(review: Review, asked: Asked, client: number, among: readonly Review[]): Promise<void> {
+    const { kind } = asked;
+    if (kind === 'approve' || kind === 'deny') {
+      if (asked.via === 'redeemed') return redeem(review, { ...asked, kind }, client);
+      if (asked.via === 'bulk') return decideMany(review, { ...asked, kind }, client, among);
+    }
+    if (asked.via === 'link') await follow(review, asked, client);
+    for (let again = 0; again < 3 && (await operate(review, asked, client)); again += 1) {
+      if (asked.via === 'chat') return;
+      await timePasses(250, 'until it is tried again');
+    }
+  }
+
+  /** What chance and the kill left out: each on a review that nobody else decides yet. */
+  async function decideInWaysLeftOut(some: readonly Review[]): Promise<void> {
+    const left = WAYS.filter((way) => !ways.has(way));
+    await Promise.all(
+      left.map(async (via, index) => {
+        const review = some[index] as Review;
+        const asked = { kind: 'approve', person: 'operator:dev', request: randomUUID() } as const;
+        if (via === 'hung up') await redeem(review, { ...asked, via: 'redeemed' }, 0, () => 0);
+        else await decide(review, { ...asked, via }, 0, [review]);
       }),
     );
   }
@@ -392,6 +420,7 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
   await deciding;
   await decided(parked.filter(() => random.next() < 0.3));
   const more = await park(Math.floor(reviews / 2));
+  await decideInWaysLeftOut(more);
   await decided(more);
   parked.push(...more);
 

@@ -32,10 +32,10 @@ const seen: Record<string, number> = {};
 let checked = 0;
 const { play, end } = values.apart ? await apart() : whole();
 while (checked < histories && performance.now() < untilMs) {
-  const { ended, faults, valid, kill } = await play();
+  const { ended, ways, faults, valid, kill } = await play();
   for (const { status } of ended) seen[status] = (seen[status] ?? 0) + 1;
   checked += ended.length;
-  process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}, killed: ${kill.join(' and ')}\n`);
+  process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}, ${JSON.stringify(Object.fromEntries(ways))}, killed: ${kill.join(' and ')}\n`);
   if (faults.length > 0 || !valid) {
     process.stdout.write(`${JSON.stringify({ ledger_valid: valid, faults }, null, 2)}\n`);
     process.exitCode = 1;
@@ -78,9 +78,9 @@ async function apart() {
 }
 
 async function played(deployment: Deployment, toolsState: () => Promise<Parameters<typeof faultsOf>[1]>) {
-  const { ended, gate } = await playRound({ deployment, reviews: size as number, random });
+  const { ended, gate, ways } = await playRound({ deployment, reviews: size as number, random });
   const faults = await faultsOf(ended, await toolsState());
   const { valid } = await gate.verify();
   await gate.down();
-  return { ended, faults, valid };
+  return { ended, ways, faults, valid };
 }
