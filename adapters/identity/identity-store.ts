@@ -438,6 +438,7 @@ export async function openIdentityStore(
     asked,
     told,
     locked,
+    latest: () => latestNow(),
     number: numberOf,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
   });
@@ -667,11 +668,14 @@ export async function openIdentityStore(
   }
 
   /**
-   * Throws where a certificate that has not ended is not as Gate wrote it. In no transaction: of a hundred thousand that takes seconds, in which
-   * agents renew. Proxies that ask meanwhile get the same answer.
+   * Throws where a certificate that has not ended, or what an agent may do, is not as Gate wrote it. In no transaction: of a hundred thousand that
+   * takes seconds, in which agents renew. Proxies that ask meanwhile get the same answer.
    */
   const assertAllOnce = (nowMs: number): Promise<void> =>
-    (asserting ??= asked(() => assertAll(nowMs)).finally(() => (asserting = null)));
+    (asserting ??= asked(async () => {
+      await assertAll(nowMs);
+      await standings.assertAll();
+    }).finally(() => (asserting = null)));
   let asserting: Promise<void> | null = null;
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */

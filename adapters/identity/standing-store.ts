@@ -26,7 +26,9 @@ export interface StandingParts {
   told(within: Database, event: IdentityEvent): Promise<unknown>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
-  /** The next number of the list of revocations, under which this stands. */
+  /** The last number of the list of revocations. */
+  latest(): Promise<number>;
+  /** The next one, under which this stands. */
   number(within: Database, standing: ToldStanding, nowMs: number): Promise<number>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
   takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
@@ -35,6 +37,8 @@ export interface StandingParts {
 export interface Standings extends StandingStore {
   /** Throws `agent_suspended` or `agent_decommissioned`. */
   assertActive(within: Database, agentId: string): Promise<void>;
+  /** Throws where one is not as Gate wrote it, or has a number that the list has not come to. */
+  assertAll(): Promise<void>;
   /** Those whose last change has a number after the one and up to the other, in that order. */
   toldBetween(
     within: Database,
@@ -242,6 +246,29 @@ export function openStandingStore(parts: StandingParts): Standings {
       const fault = stateFault((standing?.state ?? 'active') as AgentState);
       if (fault !== null) throw fault;
     },
+    async assertAll() {
+      for (let behind = ''; ; ) {
+        const rows = await db
+          .selectFrom('identity_standings')
+          .selectAll()
+          .where('id', '>', behind)
+          .orderBy('id')
+          .limit(AT_ONCE)
+          .execute();
+        // Behind the rows: each got its number in the transaction that stored it.
+        const latest = rows.length === 0 ? 0 : await parts.latest();
+        for (const row of rows) {
+          const listed = Number(intact('identity_standings', row).listed_generation);
+          if (listed < 1 || listed > latest)
+            throw new GateError(
+              'identity_tampered',
+              `edited in the store: identity_standings ${row.id}: it stands under number ${listed} of a list that is at ${latest}`,
+            );
+        }
+        behind = rows.at(-1)?.id ?? '';
+        if (rows.length < AT_ONCE) return;
+      }
+    },
     async toldBetween(within, after, latest, most) {
       const rows = await within
         .selectFrom('identity_standings')
@@ -258,6 +285,9 @@ export function openStandingStore(parts: StandingParts): Standings {
     },
   };
 }
+
+/** Rows that are read together where all are looked at. */
+const AT_ONCE = 1_000;
 
 const NO_RELEASE = { release_ms: null, release_by: null, release_reason: null };
 const NO_HIL = { hil_until_ms: null, hil_applied_ms: null, hil_by: null, hil_reason: null };

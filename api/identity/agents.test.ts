@@ -428,5 +428,18 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     await place.sql(edit);
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`), 409, 'identity_tampered');
     isRefused(await change(id, 'unsuspend'), 409, 'identity_tampered');
+    // A proxy that is started anew hears of it, or of nothing.
+    caller = workload('proxy');
+    isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
+  });
+
+  it('stands under a number that the list has come to: another one is found out', async () => {
+    const first = await registered('first');
+    await change(first, 'suspend');
+    const [state] = await place.sql('select revocation_generation, mac from identity_state');
+    await change(await registered(), 'suspend');
+    await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+    caller = workload('proxy');
+    isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 });
