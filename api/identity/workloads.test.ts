@@ -183,6 +183,24 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       expect(await refusal(ledgerAtFirst)).toEqual([403, 'caller_not_allowed']);
       expect(await refusal(as)).toEqual([409, 'issuance_conflict']);
     });
+
+    it('that was used brings nothing more where it is pinned again, also under another name', async () => {
+      const pin = (name: string, digest: string) =>
+        (pinned = [{ name, service: 'ledger', bootstrap_sha256: digest.repeat(64) }]);
+      for (const digest of ['a', 'e']) {
+        pin('ledger', digest);
+        await issued(bootstrap('ledger', digest.repeat(64)));
+      }
+      for (const [name, digest] of [
+        ['ledger', 'a'],
+        ['ledger', 'e'],
+        ['second', 'a'],
+      ] as const) {
+        pin(name, digest);
+        expect(await refusal(bootstrap('ledger', digest.repeat(64)))).toEqual([409, 'issuance_conflict']);
+      }
+      expect(await place.sql("select id from identity_workload_svids where state = 'issued'")).toHaveLength(2);
+    });
   });
 
   describe('the certificate of a service', () => {
