@@ -366,7 +366,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     isRefused(await ask('POST', `/agents/${id}/suspend?tenant=other`, { as: OTHERS, body: {} }), 404, 'not_found');
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`, { as: OTHERS }), 403, 'tenant_mismatch');
     isRefused(await ask('GET', '/agents?tenant=acme', { as: null }), 401, 'invalid_token');
-    const vouchedAs = (role: 'viewer' | 'approver' | 'admin') => ({
+    const vouchedAs = (role: 'viewer' | 'approver' | 'admin', untilMs: number | null = null) => ({
       'x-gate-tenant-scope': 'acme',
       'x-gate-decision-principal': vouchingText({
         subject: 'oidc:ada',
@@ -374,11 +374,22 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         method: 'oidc',
         role,
         since_ms: now,
-        until_ms: null,
+        until_ms: untilMs,
       }),
     });
     isRefused(await suspend(VOUCHES, vouchedAs('approver')), 403, 'role_too_low');
-    expect((await suspend(VOUCHES, vouchedAs('admin'))).json()).toMatchObject({ state_changed_by: 'oidc:ada' });
+    // A word that is over is nobody's, as at HIL.
+    for (const over of [now - 1, now])
+      isRefused(await suspend(VOUCHES, vouchedAs('admin', over)), 401, 'unauthenticated');
+    isRefused(
+      await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer', now) }),
+      401,
+      'unauthenticated',
+    );
+    expect((await recordOf(id)).state).toBe('active');
+    expect((await suspend(VOUCHES, vouchedAs('admin', now + 1))).json()).toMatchObject({
+      state_changed_by: 'oidc:ada',
+    });
     expect((await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer') })).statusCode).toBe(
       200,
     );

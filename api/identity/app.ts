@@ -33,7 +33,7 @@ export interface IdentityServiceOptions {
   readonly tokenKeys: readonly PublicJwk[];
   readonly administratorOf: AdministratorOf;
   /** Who, besides, may say what agents may do; nobody by default. */
-  readonly people?: Omit<PeopleOptions, 'administratorOf'>;
+  readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
   /** How long every call of an agent waits for a person where nobody says how long; 1,800,000 by default. */
   readonly forceHilMs?: number;
   readonly logger: Logger;
@@ -112,7 +112,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
   revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked: tell });
-  const people = peopleOf({ operators: [], ...options.people, administratorOf });
+  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });

@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import { GateError } from '../../domain/errors.js';
-import { principalOf, scopeReader } from '../hil/scope.js';
+import { assertWordHolds } from '../../domain/review/vouching.js';
+import { assertAdministrator, principalOf, scopeReader } from '../hil/scope.js';
 import { bearerOf } from '../plugins/bearer.js';
 import type { Administrator, AdministratorOf } from './administrator.js';
 
@@ -26,13 +27,14 @@ export interface PeopleOptions {
   readonly operators: readonly Operator[];
   /** With it the console vouches for people who signed in there. */
   readonly decideToken?: string | undefined;
+  readonly clock: () => number;
 }
 
 /**
  * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
  * names nobody (docs/architecture/identity.md#standing).
  */
-export function peopleOf({ administratorOf, operators, decideToken }: PeopleOptions): People {
+export function peopleOf({ administratorOf, operators, decideToken, clock }: PeopleOptions): People {
   const scopeOf = scopeReader({ operators, decideToken });
 
   function byToken(request: FastifyRequest): Person | null {
@@ -46,6 +48,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
     if (bearerOf(request) === null) throw new GateError('invalid_token');
     const scope = scopeOf(request);
     if (scope.operator === null && scope.vouched === null) throw new GateError('invalid_token');
+    if (scope.vouched !== null) assertWordHolds(scope.vouched, clock());
     return scope;
   }
 
@@ -54,10 +57,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
       const known = byToken(request);
       if (known !== null) return known;
       const scope = scoped(request);
-      if (scope.vouched !== null && scope.vouched.role !== 'admin')
-        throw new GateError('role_too_low', undefined, {
-          fields: { required: 'admin', actual: scope.vouched.role },
-        });
+      assertAdministrator(scope);
       return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
     },
     readerOf(request) {
