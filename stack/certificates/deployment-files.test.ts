@@ -44,6 +44,13 @@ describe('the files of a deployment', () => {
     expect(certificate('operator', 'support-bot.crt').subjectAltName).toContain('/tenant/acme/agent/support-bot/');
   });
 
+  it('have bootstrap certificates that are good for a day: one that nobody used opens nothing later', () => {
+    for (const { name } of SERVICES) {
+      const leftMs = Date.parse(certificate(name, 'bootstrap.crt').validTo) - Date.now();
+      expect([name, leftMs > 0, leftMs <= 86_400_000]).toEqual([name, true, true]);
+    }
+  });
+
   it('tell the operator of every development agent, with the certificate that is its own', () => {
     const { agents } = JSON.parse(text('operator', 'dev.json')) as DevelopmentFile;
     expect(Object.keys(agents ?? {})).toEqual([...DEVELOPMENT_AGENTS]);

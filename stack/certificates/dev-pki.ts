@@ -154,11 +154,12 @@ const writePins = (file: string, workloads: readonly PinnedWorkload[]): void =>
 /**
  * A new bootstrap certificate for each of these processes, with which it gets its first certificate of identity, once
  * (docs/architecture/identity.md#services). Each is pinned in the place of the one before, which then counts no more.
+ * A process uses its own as it starts, so it is good for a day: one that nobody used lies on a disk and opens nothing later.
  */
 export async function issueBootstraps<Name extends string>(
   pki: Pick<DevPki, 'stateDir' | 'trustDomain'>,
   workloads: readonly { readonly name: Name; readonly service: string }[],
-  { hosts = [], forMs = LEAF_DAYS * DAY_MS }: { readonly hosts?: readonly string[]; readonly forMs?: number } = {},
+  { hosts = [], forMs = DAY_MS }: { readonly hosts?: readonly string[]; readonly forMs?: number } = {},
 ): Promise<Readonly<Record<Name, Credential>>> {
   const folder = resolve(pki.stateDir, 'pki');
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
