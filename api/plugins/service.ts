@@ -209,7 +209,14 @@ export function createService(options: ServiceOptions): Service {
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
-    done(unreadableHead(request));
+    const unreadable = unreadableHead(request);
+    if (unreadable || !live || !hasEnded(live)) return done(unreadable);
+    // A connection that was open before: it shows a certificate that counts no more. New ones are not taken.
+    void countsSoon(live).then((counts) => {
+      if (counts) return done();
+      void reply.header('connection', 'close');
+      done(new GateError('workload_certificate_ended'));
+    });
   });
   // A token is read after the certificate.
   app.addHook('preHandler', (request, _reply, done) => {

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -267,6 +270,40 @@ describe('certificates that identity gives services', () => {
     ]);
     hasEnded = false;
     expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+  });
+
+  it('that ended answer nobody on connections that are open, until identity gave the next one', async () => {
+    const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy')]);
+    let [hasEnded, comesSoon] = [false, false];
+    const live = liveOf(server);
+    const ending: LiveTls = {
+      ...live,
+      now() {
+        if (hasEnded) throw new GateError('workload_certificate_ended');
+        return live.now();
+      },
+      settled: async () => void (hasEnded &&= !comesSoon),
+    };
+    const { at } = await listening({ ...server, tls: { ...server.tls, live: ending } });
+    const { cert, key } = liveOf(client).now();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
+    closing.push(() => Promise.resolve(agent.destroy()));
+    const asked = async () => {
+      const sent = request(`${at}/who`, { agent }).end();
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      let text = '';
+      for await (const part of reply) text += String(part);
+      const { error } = JSON.parse(text) as { error?: string };
+      return [reply.statusCode, error, reply.headers.connection, sent.reusedSocket];
+    };
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', false]);
+    hasEnded = true;
+    expect(await asked()).toEqual([503, 'workload_certificate_ended', 'close', true]);
+    await expect(asked()).rejects.toThrow();
+    hasEnded = false;
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', false]);
+    [hasEnded, comesSoon] = [true, true];
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', true]);
   });
 
   it('are not the bootstrap certificates: with one nobody serves, and nobody calls', async () => {
