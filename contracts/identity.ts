@@ -62,7 +62,7 @@ export const issuedSvid = z.strictObject({
 
 export type IssuedSvid = z.infer<typeof issuedSvid>;
 
-export const WORKLOAD_TTL_SECONDS = { min: 60, max: 3_600, usual: 1_800 } as const;
+export const WORKLOAD_TTL_SECONDS = { min: 60, max: 1_800, usual: 1_800 } as const;
 
 /** Body of `POST /workload-svid`: a service asks for its own next certificate. Which one it is says the connection. */
 export const workloadSvidRequest = z.strictObject({
