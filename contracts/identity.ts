@@ -159,7 +159,7 @@ export const agentRecord = z.strictObject({
 export type AgentRecord = z.infer<typeof agentRecord>;
 /** A release that somebody asked for. */
 export const agentRelease = agentRecord.extend({
-  /** Whether somebody else is known who could confirm it. */
+  /** Whether somebody else is known who could confirm it: another operator, or whoever signs in where the console vouches for people. */
   somebody_else: z.boolean(),
 });
 /** Answer of `POST /agents/{id}/unsuspend`: asked for, or done. */

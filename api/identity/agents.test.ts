@@ -61,7 +61,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   let now: number;
   let told: NewLedgerRow[];
 
-  const serve = (operators = 2): void => {
+  const serve = (operators = 2, signIn?: string): void => {
     const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
     service = createIdentityService({
       store,
@@ -91,8 +91,9 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
           { name: 'dev', tenant: 'acme', token: DEV },
           { name: 'second', tenant: 'acme', token: SECOND },
           { name: 'dev', tenant: 'other', token: OTHERS },
-        ].filter((_one, at) => operators === 2 || at !== 1),
-        ...(operators === 2 && { decideToken: VOUCHES }),
+        ].filter((_one, at) => at >= 2 || at < operators),
+        decideToken: VOUCHES,
+        signIn,
       },
       registry: new Registry(),
       logger: pino({ level: 'silent' }),
@@ -298,6 +299,38 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ state: 'active' });
     await change(id, 'suspend');
     expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: false });
+  });
+
+  it.each([
+    ['nobody', 'by tokens', undefined, false],
+    ['nobody', 'by their passkeys', 'webauthn', false],
+    ['whoever signs in', 'at a provider', 'oidc', true],
+    ['the one administrator', 'by a password', 'basic-admin', true],
+  ])('is given back with %s, beside one operator, where people sign in %s', async (_who, _how, signIn, isThere) => {
+    await service.close();
+    serve(1, signIn);
+    const id = await registered();
+    await change(id, 'suspend');
+    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: isThere });
+  });
+
+  it('is given back by the one administrator of a password and an operator, and not by the one alone', async () => {
+    await service.close();
+    serve(1, 'basic-admin');
+    const ids = [await registered(), await registered('another')];
+    for (const id of ids) await change(id, 'suspend');
+    const body = { reason: 'looked at' };
+    const asRoot = (id: string) => {
+      const tenant = 'acme';
+      const root = { subject: 'basic:root', tenant, method: 'basic-admin', role: 'admin' } as const;
+      const said = vouchingText({ ...root, since_ms: now, until_ms: null });
+      const headers = { 'x-gate-tenant-scope': tenant, 'x-gate-decision-principal': said };
+      return ask('POST', `/agents/${id}/unsuspend?tenant=${tenant}`, { as: VOUCHES, headers, body });
+    };
+    expect((await asRoot(ids[0] as string)).json()).toMatchObject({ somebody_else: true });
+    await service.close();
+    serve(0, 'basic-admin');
+    expect((await asRoot(ids[1] as string)).json()).toMatchObject({ somebody_else: false });
   });
 
   it('is nothing ever again once it was decommissioned; its certificates and its name are gone', async () => {

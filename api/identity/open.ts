@@ -89,7 +89,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           bundle,
           tokenKeys,
           administratorOf,
-          people: { operators: people.operators, decideToken: people.decideToken },
+          people,
           forceHilMs: own.forceHilSecs * 1_000,
           pinned,
         }),
