@@ -143,7 +143,7 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
         // Two that ask at once are judged one after the other.
         await locked(within, name);
         const before = await requestOf(within, 'id', requestId);
-        if (before) return { issued: givenAgain(before, request.csrSha256, authority, name) };
+        if (before) return { issued: givenAgain(before, request.csrSha256, { authority, workload: name, nowMs }) };
         const workload = await assertAuthority(within, authority, name);
         await assertNotTooMany(within, name, nowMs);
         const { numInsertedOrUpdatedRows } = await within
@@ -276,14 +276,19 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
 function givenAgain(
   row: Row<'identity_workload_svids'>,
   csrSha256: string,
-  authority: WorkloadAuthority,
-  workload: string,
+  {
+    authority,
+    workload,
+    nowMs,
+  }: { readonly authority: WorkloadAuthority; readonly workload: string; readonly nowMs: number },
 ): IssuedWorkload {
   if (row.workload !== workload || row.service !== authority.service || row.csr_sha256 !== csrSha256)
     throw conflict('the request id is of another request');
   if (row.state !== 'issued') throw conflict('no certificate came of this request: ask with a new one');
   if (row.revoked_ms !== null || row.superseded_ms !== null)
     throw conflict('the certificate of this request counts no more');
+  if (Number(row.not_after_ms) <= nowMs)
+    throw conflict('the certificate of this request has ended: ask with a new one');
   return {
     id: row.svid_id ?? '',
     spiffe: row.spiffe_id ?? '',

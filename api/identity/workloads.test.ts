@@ -237,6 +237,34 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       expect(await refusal(ledgerAtFirst, body)).toEqual([409, 'issuance_conflict']);
     });
 
+    it('brings no certificate that has ended by then', async () => {
+      const body = await newRequest();
+      await issued(ledgerAtFirst, body);
+      now += 1_799_000;
+      await issued(ledgerAtFirst, body);
+      now += 1_000;
+      expect(await refusal(ledgerAtFirst, body)).toEqual([409, 'issuance_conflict']);
+    });
+
+    it('is one of 4,000 in an hour; a workload that asks more often waits, and no other one', async () => {
+      const { as } = await withFirst();
+      const columns = 'workload, service, authority_kind, caller_fingerprint, state, requested_ms, mac';
+      await place.sql(
+        `with recursive many(number) as (select 1 union all select number + 1 from many where number < 3998)
+          insert into identity_workload_svids (id, csr_sha256, public_key_sha256, ${columns})
+          select 'many' || number, 'csr' || number, 'key' || number, ${columns} from many, identity_workload_svids`,
+      );
+      const next = service('ledger', fingerprintOf(await issued(as)));
+      const reply = await ask(next, await newRequest());
+      expect([reply.status, reply.body]).toEqual([
+        429,
+        expect.objectContaining({ error: 'rate_limited', retry_after_secs: 60 }),
+      ]);
+      await issued(bootstrap('proxy', 'b'.repeat(64)));
+      now += 3_600_000;
+      await issued(next);
+    });
+
     it('has an id of its own, and a key of its own', async () => {
       const body = await newRequest();
       const { as } = { as: service('ledger', fingerprintOf(await issued(ledgerAtFirst, body))) };
