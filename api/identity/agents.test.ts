@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { generateKeyPairSync, hash, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
@@ -12,7 +12,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { vouchingText } from '../../domain/review/vouching.js';
@@ -181,7 +181,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       kind: 'agent',
       spiffe: spiffeOfCertificate(certificate) ?? '',
       callerId: 'agent-workload',
-      fingerprint: hash('sha256', certificate.raw),
+      fingerprint: fingerprintOf(certificate),
       tenant: 'acme',
       agent,
     };

@@ -14,7 +14,7 @@ import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/issuing.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
@@ -150,7 +150,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     const certificate = new X509Certificate(pem);
     const spiffe = spiffeOfCertificate(certificate) ?? '';
     const [, , , , tenant = '', , agent = ''] = spiffe.split('/');
-    const fingerprint = hash('sha256', certificate.raw);
+    const fingerprint = fingerprintOf(certificate);
     caller = { kind: 'agent', spiffe, callerId: 'agent-workload', fingerprint, tenant, agent };
   };
   const renew = (pem: string, csr: string, more: object = {}) => {
@@ -417,7 +417,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const certificate = new X509Certificate(pem);
       return {
         agent_spiffe: spiffeOfCertificate(certificate),
-        credential_fingerprint: hash('sha256', certificate.raw),
+        credential_fingerprint: fingerprintOf(certificate),
         public_key_sha256: hash('sha256', certificate.publicKey.export({ type: 'spki', format: 'der' })),
         ...over,
       };
@@ -493,7 +493,7 @@ describe.each(STORES)('identity on %s', (kind) => {
         row('identity.svid_issued', admin, { policy_decision: expect.objectContaining({ svid_id: id, agent: 'bot' }) }),
         row('identity.svid_renewed', expect.stringContaining('/agent/bot/'), {
           agent_spiffe: next.spiffe_id,
-          credential_fingerprint: hash('sha256', certificate.raw),
+          credential_fingerprint: fingerprintOf(certificate),
           policy_decision: expect.objectContaining({
             svid_id: next.id,
             prior_svid_id: id,
@@ -826,7 +826,7 @@ describe.each(STORES)('identity on %s', (kind) => {
         const reply = await revoke({ kind: 'svid', svid_id: by === 'id' ? id : serial, reason: 'stolen' });
         const answer = { kind: 'svid', id, revoked_at: new Date(now).toISOString() };
         expect([reply.statusCode, reply.json()]).toEqual([200, answer]);
-        const credential_fingerprint = hash('sha256', certificate.raw);
+        const credential_fingerprint = fingerprintOf(certificate);
         expect(await list()).toMatchObject({
           generation: 1,
           svids: [
@@ -907,7 +907,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     it('is heard whole by a proxy after the store was put back to an earlier state, although its numbers grew again', async () => {
       const begun = [await first('a'), await first('b'), await first('c')] as const;
       const ids = begun.map(({ id }) => id);
-      const fingerprints = begun.map(({ cert_pem: pem }) => hash('sha256', new X509Certificate(pem).raw));
+      const fingerprints = begun.map(({ cert_pem: pem }) => fingerprintOf(new X509Certificate(pem)));
       const proxy = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => now });
       const hear = async () => proxy.take(await list(proxy.position()));
       const known = () => fingerprints.map((fingerprint) => proxy.faultOf(fingerprint)?.code ?? null);

@@ -11,7 +11,7 @@ import { type PinnedWorkload, type WorkloadSvid, workloadSvid } from '../../cont
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import type { SvidSigner } from '../../domain/identity/issuing.js';
-import { hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -52,8 +52,7 @@ const service = (name: string, fingerprint: string, more: Partial<Caller> = {}):
 });
 const bootstrap = (name: string, fingerprint: string): Caller => service(name, fingerprint, { bootstrap: true });
 const ledgerAtFirst = bootstrap('ledger', 'a'.repeat(64));
-const fingerprintOf = ({ cert_pem: pem }: Pick<WorkloadSvid, 'cert_pem'>): string =>
-  new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
+const digestOf = ({ cert_pem: pem }: Pick<WorkloadSvid, 'cert_pem'>): string => fingerprintOf(new X509Certificate(pem));
 
 describe.each(STORES)('certificates of services on %s', (kind) => {
   let place: TestLedgerPlace;
@@ -136,7 +135,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
   };
   const withFirst = async () => {
     const svid = await issued(ledgerAtFirst);
-    return { svid, as: service('ledger', fingerprintOf(svid)) };
+    return { svid, as: service('ledger', digestOf(svid)) };
   };
 
   describe('a bootstrap certificate', () => {
@@ -166,7 +165,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
     it('of two processes of one service brings each a certificate of its own', async () => {
       const proxy = await issued(bootstrap('proxy', 'b'.repeat(64)));
       await issued(bootstrap('proxy', 'c'.repeat(64)));
-      await issued(service('proxy', fingerprintOf(proxy)));
+      await issued(service('proxy', digestOf(proxy)));
     });
 
     it('opens nothing else at identity', async () => {
@@ -229,7 +228,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       const body = await newRequest();
       const first = await issued(ledgerAtFirst, body);
       expect(await issued(ledgerAtFirst, body)).toEqual(first);
-      const as = service('ledger', fingerprintOf(first));
+      const as = service('ledger', digestOf(first));
       const again = await newRequest();
       const second = await issued(as, again);
       now += 600_000;
@@ -254,7 +253,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
           insert into identity_workload_svids (id, csr_sha256, public_key_sha256, ${columns})
           select 'many' || number, 'csr' || number, 'key' || number, ${columns} from many, identity_workload_svids`,
       );
-      const next = service('ledger', fingerprintOf(await issued(as)));
+      const next = service('ledger', digestOf(await issued(as)));
       const reply = await ask(next, await newRequest());
       expect([reply.status, reply.body]).toEqual([
         429,
@@ -267,7 +266,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
 
     it('has an id of its own, and a key of its own', async () => {
       const body = await newRequest();
-      const { as } = { as: service('ledger', fingerprintOf(await issued(ledgerAtFirst, body))) };
+      const { as } = { as: service('ledger', digestOf(await issued(ledgerAtFirst, body))) };
       expect(await refusal(as, { ...(await newRequest()), request_id: body.request_id })).toEqual([
         409,
         'issuance_conflict',

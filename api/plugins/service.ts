@@ -6,7 +6,13 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
 import { countsSoon, hasEnded, type TlsMaterial } from '../../domain/identity/live-tls.js';
-import { hostsOf, isBootstrapCertificate, parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import {
+  fingerprintOf,
+  hostsOf,
+  isBootstrapCertificate,
+  parseSpiffe,
+  spiffeOfCertificate,
+} from '../../domain/identity/spiffe.js';
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -388,7 +394,7 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
   const identity = parseSpiffe(spiffe, trustDomain);
   if (!identity) return nobody(`the client certificate is of nobody in the trust domain ${trustDomain}`);
   const validToMs = Date.parse(certificate.validTo);
-  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  const fingerprint = fingerprintOf(certificate);
   const caller: Caller =
     identity.kind === 'service'
       ? {

@@ -8,7 +8,7 @@ import { openKey } from '../../adapters/identity/sealed-key.js';
 import { parseDatabaseRoles } from '../../config/prepare.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { pinnedWorkloads } from '../../contracts/identity.js';
-import { isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { DevelopmentFile } from '../development-file.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { SERVICES } from '../services.js';
@@ -155,7 +155,7 @@ describe('the files of a deployment', () => {
     expect(workloads.map(({ name }) => name).toSorted()).toEqual(SERVICES.map(({ name }) => name).toSorted());
     for (const { name, service, bootstrap_sha256: digest } of workloads) {
       const first = certificate(name, 'bootstrap.crt');
-      expect(first.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(digest);
+      expect(fingerprintOf(first)).toBe(digest);
       expect(spiffeOfCertificate(first)).toBe(`spiffe://gate.local/service/${service}`);
       expect([isBootstrapCertificate(first), first.keyUsage]).toEqual([true, ['1.3.6.1.5.5.7.3.2']]);
     }

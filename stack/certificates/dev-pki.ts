@@ -21,7 +21,13 @@ import {
 } from '../../adapters/identity/certificate-authority.js';
 import { type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
 import { type KeyUse, openKey, sealKey } from '../../adapters/identity/sealed-key.js';
-import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import {
+  agentSpiffe,
+  fingerprintOf,
+  parseSpiffe,
+  serviceSpiffe,
+  spiffeOfCertificate,
+} from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 import { withFileLock } from '../file-lock.js';
@@ -180,7 +186,7 @@ export async function issueBootstraps<Name extends string>(
         notBefore: new Date(Date.now() - BACKDATE_MS),
         notAfter: new Date(Date.now() + forMs),
       });
-      const digest = new X509Certificate(made[name].cert).fingerprint256.replaceAll(':', '').toLowerCase();
+      const digest = fingerprintOf(new X509Certificate(made[name].cert));
       pins.set(name, { name, service, bootstrap_sha256: digest });
     }
     writePins(file, [...pins.values()]);

@@ -15,6 +15,7 @@ import { createService, type Service } from '../../api/plugins/service.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { LiveTls } from '../../domain/identity/live-tls.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { eventually } from '../../test/support/waiting.js';
 import { type ApartProcess, startApart } from '../separate.js';
 import {
@@ -122,12 +123,13 @@ const shownAt = (at: string, { cert, key }: { readonly cert: string; readonly ke
     const { port } = new URL(at);
     const options = { host: 'localhost', port: Number(port), ca: pki.ca, cert, key, servername: 'localhost' };
     const socket = connect(options, () => {
-      resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+      const certificate = socket.getPeerX509Certificate();
+      resolve(certificate ? fingerprintOf(certificate) : '');
       socket.destroy();
     });
     socket.on('error', reject);
   });
-const fingerprintOf = (cert: string): string => new X509Certificate(cert).fingerprint256;
+const digestOf = (cert: string): string => fingerprintOf(new X509Certificate(cert));
 
 describe('certificates that identity gives services', () => {
   it('are renewed on both sides under calls, of which none fails', async () => {
@@ -164,7 +166,7 @@ describe('certificates that identity gives services', () => {
     expect(seen.size).toBeGreaterThanOrEqual(RENEWALS / 2);
     await eventually('the listener shows the newest', async () => {
       const shown = await shownAt(at, liveOf(client).now());
-      return shown === fingerprintOf(liveOf(server).now().cert);
+      return shown === digestOf(liveOf(server).now().cert);
     });
   }, 120_000);
 
