@@ -5,13 +5,8 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import type {
-  CertificateRequest,
-  Intent,
-  IssuanceAuthority,
-  IssuanceStore,
-  Svid,
-} from '../../domain/identity/issuing.js';
+import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
+import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
 import {
   historyWith,
   NO_HISTORY,

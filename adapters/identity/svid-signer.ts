@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { GateError } from '../../domain/errors.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { certify } from './certificate-authority.js';
 

@@ -11,7 +11,7 @@ import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';

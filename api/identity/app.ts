@@ -7,7 +7,8 @@ import type { RevocationSigner } from '../../adapters/identity/revocation-signat
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
-import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
+import { createIssuing } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';

@@ -10,7 +10,7 @@ import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { type PinnedWorkload, type WorkloadSvid, workloadSvid } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { fingerprintOf, hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
