@@ -9,12 +9,18 @@ import {
   stateFault,
   type StandingStore,
 } from '../../domain/identity/standing.js';
-import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Database = Kysely<IdentityTables>;
 type StandingTable = 'identity_agents' | 'identity_standings';
+
+export interface NewAgent {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
 
 /** What the store of identity has for what agents may do. */
 export interface StandingParts {
@@ -24,6 +30,10 @@ export interface StandingParts {
   inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: IdentityEvent): Promise<unknown>;
+  /** Throws `not_found`. */
+  agentOf(within: Database, id: string, tenant: string): Promise<Row<'identity_agents'>>;
+  /** `null` where there is one of that name. */
+  newAgent(within: Database, agent: NewAgent): Promise<Row<'identity_agents'> | null>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
   /** The last number of the list of revocations. */
@@ -53,18 +63,12 @@ type Change = Pick<IdentityEvent, 'kind' | 'standing'>;
 
 /** What agents may do (docs/architecture/identity.md#standing). */
 export function openStandingStore(parts: StandingParts): Standings {
-  const { db, intact, marked, inTransaction, asked, told } = parts;
+  const { db, intact, marked, inTransaction, asked, told, agentOf } = parts;
 
   const standingOf = async (within: Database, agentId: string) => {
     const row = await within.selectFrom('identity_standings').selectAll().where('id', '=', agentId).executeTakeFirst();
     return row && intact('identity_standings', row);
   };
-
-  async function found(within: Database, id: string, tenant: string) {
-    const agent = await within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
-    if (!agent || intact('identity_agents', agent).tenant !== tenant) throw new GateError('not_found');
-    return agent;
-  }
 
   /** Changes what an agent may do, under the next number, and says what it is then; `null` changes nothing. */
   const changing = (
@@ -78,7 +82,7 @@ export function openStandingStore(parts: StandingParts): Standings {
     ) => Promise<(Change & { readonly to: Partial<Row<'identity_standings'>> }) | null> | null,
   ): Promise<RegisteredAgent> =>
     inTransaction(async (within) => {
-      await found(within, id, tenant);
+      await agentOf(within, id, tenant);
       const agent = await parts.locked(within, id);
       const known = await standingOf(within, id);
       const was = known ?? untouched(agent);
@@ -122,18 +126,9 @@ export function openStandingStore(parts: StandingParts): Standings {
         const named = db.selectFrom('identity_agents').selectAll().where('tenant', '=', tenant);
         const behind = after === undefined ? named : named.where('agent_name', '>', after);
         const rows = await (name === undefined ? behind : behind.where('agent_name', '=', name))
+          .$if(state === 'active', (query) => query.where('id', 'not in', ofState(db, '<>', 'active')))
           .$if(state !== undefined && state !== 'active', (query) =>
-            query.where('id', 'in', ofState(db, state as AgentState)),
-          )
-          .$if(state === 'active', (query) =>
-            query.where((where) =>
-              where.not(
-                where.or([
-                  where('id', 'in', ofState(db, 'suspended')),
-                  where('id', 'in', ofState(db, 'decommissioned')),
-                ]),
-              ),
-            ),
+            query.where('id', 'in', ofState(db, '=', state as AgentState)),
           )
           .orderBy('agent_name')
           .limit(AGENTS_LISTED)
@@ -149,25 +144,11 @@ export function openStandingStore(parts: StandingParts): Standings {
         return rows.map((row) => recordOf(intact('identity_agents', row), standings.get(row.id), nowMs));
       }),
     agent: (id, tenant, nowMs) =>
-      asked(async () => recordOf(await found(db, id, tenant), await standingOf(db, id), nowMs)),
+      asked(async () => recordOf(await agentOf(db, id, tenant), await standingOf(db, id), nowMs)),
     register: ({ tenant, agent: name }, { by, nowMs }) =>
       inTransaction(async (within) => {
-        const row = marked('identity_agents', {
-          id: uuidV7(),
-          tenant,
-          agent_name: name,
-          svid_bootstrap_state: 'available',
-          recovery_generation: 0,
-          created_by_sub: by,
-          created_ms: nowMs,
-          renewals: 0,
-        });
-        const { numInsertedOrUpdatedRows } = await within
-          .insertInto('identity_agents')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
-          .executeTakeFirst();
-        if (numInsertedOrUpdatedRows !== 1n) {
+        const row = await parts.newAgent(within, { tenant, agent: name, by, nowMs });
+        if (row === null) {
           const { id } = await within
             .selectFrom('identity_agents')
             .select('id')
@@ -308,8 +289,8 @@ const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'ide
   mac: '',
 });
 
-const ofState = (within: Database, state: AgentState) =>
-  within.selectFrom('identity_standings').select('id').where('state', '=', state);
+const ofState = (within: Database, how: '=' | '<>', state: AgentState) =>
+  within.selectFrom('identity_standings').select('id').where('state', how, state);
 
 function assertLives({ state, agent_name: agent }: Row<'identity_standings'>): void {
   if (state === 'decommissioned')
