@@ -1,12 +1,10 @@
 import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
-import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { agentRecord, issuedSvid, revocationList } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
@@ -18,14 +16,20 @@ import { prepareRow } from '../../domain/ledger/entry.js';
 import { vouchingText } from '../../domain/review/vouching.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
+import {
+  type Asked,
+  identityOver,
+  serviceAsker,
+  serviceCaller,
+  TRUST_DOMAIN,
+} from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { createIdentityService } from './app.js';
 
-const TRUST_DOMAIN = 'gate.local';
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
 const HOUR_MS = 3_600_000;
 const token = (letter: string) => `${letter}0123456789abcdefghijklmnopqrstuvw`;
@@ -37,13 +41,6 @@ const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].map(toke
   string,
 ];
 const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings'];
-
-const workload = (name: string): Caller => ({
-  kind: 'service',
-  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
-  callerId: `service-${name}`,
-  fingerprint: 'f'.repeat(64),
-});
 
 let ca: Credential;
 beforeAll(async () => {
@@ -63,22 +60,9 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
 
   const serve = (operators = 2, signIn?: string): void => {
     const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
-    service = createIdentityService({
+    service = identityOver(ca, {
       store,
-      signer: svidSigner(ca.cert, ca.key),
-      ledger: {
-        async append(rows) {
-          told.push(...rows);
-          return rows.map(({ id = '' }) => ({
-            status: 'created',
-            id,
-            seq: told.length,
-            entry_hash: '',
-            chain_version: 1,
-          }));
-        },
-      },
-      signList: revocationSigner(ca.cert, ca.key),
+      ledger: takingLedger((rows) => told.push(...rows)),
       bundle: {
         keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
         spiffe_sequence: 7,
@@ -95,9 +79,6 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         decideToken: VOUCHES,
         signIn,
       },
-      registry: new Registry(),
-      logger: pino({ level: 'silent' }),
-      trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
     });
@@ -113,7 +94,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   beforeEach(async () => {
     now = START_MS;
     told = [];
-    caller = workload('console');
+    caller = serviceCaller('console');
     for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
     await place.sql(
       "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
@@ -123,31 +104,19 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   });
   afterEach(() => service.close());
 
-  const ask = (
-    method: 'GET' | 'POST',
-    url: string,
-    { as = DEV, body, headers }: { as?: string | null; body?: object; headers?: Record<string, string> } = {},
-  ) =>
-    service.app.inject({
-      method,
-      url,
-      headers: {
-        ...headers,
-        ...(as !== null && { authorization: `Bearer ${as}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { payload: JSON.stringify(body) }),
-    });
+  const asks = serviceAsker(() => service);
+  const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
+    asks(method, url, { as, ...more });
   const isRefused = (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
     expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]);
   const registered = async (agent = 'bot') => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     const reply = await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: agent } });
     expect(reply.statusCode).toBe(201);
     return agentRecord.parse(reply.json()).id;
   };
   const change = (id: string, what: string, as = DEV, body: object = { reason: 'odd calls' }) => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     return ask('POST', `/agents/${id}/${what}?tenant=acme`, { as, body });
   };
   const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
@@ -160,13 +129,13 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   };
   const verify = () => revocationVerifier(ca.cert);
   const listAfter = async (after: number) => {
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
     expect(reply.statusCode).toBe(200);
     return verify()(revocationList.parse(reply.json()));
   };
   const certified = async (agent: string) => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     const { token: once, agent_id: id } = (
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } })
     ).json<{ token: string; agent_id: string }>();
@@ -207,7 +176,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       release: null,
     });
     await certified('enrolled');
-    caller = workload('console');
+    caller = serviceCaller('console');
     const names = (await ask('GET', '/agents?tenant=acme')).json<{ agent_name: string }[]>();
     expect(names.map(({ agent_name: name }) => name)).toEqual(['bot', 'enrolled']);
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_taken');
@@ -346,7 +315,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       isRefused(await change(id, what), 403, 'agent_decommissioned');
     expect((await change(id, 'decommission')).statusCode).toBe(200);
     isRefused(await renewing(pem, 'bot'), 403, 'agent_decommissioned');
-    caller = workload('console');
+    caller = serviceCaller('console');
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_retired');
     isRefused(
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: 'bot' } }),
@@ -366,7 +335,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       actor: 'operator:dev',
     };
     expect((await change(id, 'containment')).json()).toEqual({ force_hil: flag });
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     expect((await ask('GET', `/agents/${id}/containment?tenant=acme`, { as: null })).json()).toEqual({
       force_hil: flag,
     });
@@ -426,9 +395,9 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     expect((await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer') })).statusCode).toBe(
       200,
     );
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     isRefused(await suspend(DEV), 403, 'capability_denied');
-    caller = workload('hil');
+    caller = serviceCaller('hil');
     isRefused(await ask('GET', '/agents?tenant=acme'), 403, 'capability_denied');
   });
 
@@ -473,7 +442,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`), 409, 'identity_tampered');
     isRefused(await change(id, 'unsuspend'), 409, 'identity_tampered');
     // A proxy that is started anew hears of it, or of nothing.
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 
@@ -483,7 +452,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     const [state] = await place.sql('select revocation_generation, mac from identity_state');
     await change(await registered(), 'suspend');
     await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 });

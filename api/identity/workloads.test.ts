@@ -1,11 +1,9 @@
 import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { type PinnedWorkload, type WorkloadSvid, workloadSvid } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -16,14 +14,14 @@ import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
+import { identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { createIdentityService } from './app.js';
 
-const TRUST_DOMAIN = 'gate.local';
 const ADMIN = randomBytes(24).toString('base64url');
 const DAY_MS = 86_400_000;
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
@@ -42,14 +40,8 @@ beforeAll(async () => {
   });
 });
 
-const service = (name: string, fingerprint: string, more: Partial<Caller> = {}): Caller => ({
-  kind: 'service',
-  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
-  callerId: `service-${name}`,
-  fingerprint,
-  hosts: ['localhost', '127.0.0.1', name],
-  ...more,
-});
+const service = (name: string, fingerprint: string, more: Partial<Caller> = {}): Caller =>
+  serviceCaller(name, { fingerprint, hosts: ['localhost', '127.0.0.1', name], ...more });
 const bootstrap = (name: string, fingerprint: string): Caller => service(name, fingerprint, { bootstrap: true });
 const ledgerAtFirst = bootstrap('ledger', 'a'.repeat(64));
 const digestOf = ({ cert_pem: pem }: Pick<WorkloadSvid, 'cert_pem'>): string => fingerprintOf(new X509Certificate(pem));
@@ -66,22 +58,12 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
 
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
     registry = new Registry();
-    identity = createIdentityService({
+    identity = identityOver(ca, {
       store: { ...store, ...over.store },
-      signer: over.signer ?? svidSigner(ca.cert, ca.key),
-      ledger: {
-        async append(rows) {
-          told.push(...rows);
-          return rows.map(({ id = '' }) => ({ status: 'created', id, seq: 1, entry_hash: '', chain_version: 1 }));
-        },
-      },
-      signList: revocationSigner(ca.cert, ca.key),
-      bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
-      tokenKeys: [],
+      ...(over.signer && { signer: over.signer }),
+      ledger: takingLedger((rows) => told.push(...rows)),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       registry,
-      logger: pino({ level: 'silent' }),
-      trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
       pinned: () => (pinned === null ? Promise.reject(new Error('no such file')) : Promise.resolve(pinned)),
@@ -103,16 +85,9 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
   });
   afterEach(() => identity.close());
 
-  const post = async (url: string, body: object, token?: string) => {
-    const reply = await identity.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        'content-type': 'application/json',
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      payload: JSON.stringify(body),
-    });
+  const asks = serviceAsker(() => identity);
+  const post = async (url: string, body: object, as?: string) => {
+    const reply = await asks('POST', url, { body, as });
     return { status: reply.statusCode, body: reply.json<Record<string, unknown>>() };
   };
   const newRequest = async () => ({ request_id: uuidV7(), csr_pem: (await certificateRequest()).pem });
