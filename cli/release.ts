@@ -21,7 +21,7 @@ interface ReleaseFlags extends StandingFlags {
 const HELP = `
 Two people let an agent go that was stopped: one asks, which counts for a day, and another one confirms with the same
 command. In the development stack the second operator is --as second. Where only one operator is known
-(GATE_HIL_OPERATORS), nobody can confirm: add one, and start Gate again.`;
+(GATE_HIL_OPERATORS), and the console vouches for nobody else, nobody can confirm: add one, and start Gate again.`;
 
 /** `gate release`: lets an agent go that was stopped. */
 export function registerRelease(program: Command): void {

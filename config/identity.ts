@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Config } from './env.js';
 import { seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
+import { SIGN_IN_SETTINGS } from './console-sign-in.js';
 import { decideTokenText, parseOperators } from './hil.js';
 import { keyRingText, parsedBy } from './shared.js';
 
@@ -83,6 +84,8 @@ export const IDENTITY_PEOPLE_SETTINGS = {
     'What proves that the console vouches for people who signed in there, as for decisions. Without it only operators by token stop agents, and the token of the administrator.',
     { secret: true },
   ),
+  /** Whether the console vouches for whoever signs in: somebody else could confirm then. */
+  signIn: SIGN_IN_SETTINGS.mode,
 } as const;
 
 /** A token of no tenant could be used for nothing. */

@@ -673,7 +673,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The request asks for extensions or attributes; what a certificate says is decided by Gate alone.',
   },
-  ttl_seconds_too_large: { status: 400, retry: 'no', meaning: 'A certificate counts for 3,600 s at most.' },
+  ttl_seconds_too_large: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A certificate of an agent counts for 3,600 s at most, one of a service for 1,800 s.',
+  },
   agent_name_reserved: {
     status: 422,
     retry: 'no',

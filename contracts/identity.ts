@@ -62,7 +62,7 @@ export const issuedSvid = z.strictObject({
 
 export type IssuedSvid = z.infer<typeof issuedSvid>;
 
-export const WORKLOAD_TTL_SECONDS = { min: 60, max: 3_600, usual: 1_800 } as const;
+export const WORKLOAD_TTL_SECONDS = { min: 60, max: 1_800, usual: 1_800 } as const;
 
 /** Body of `POST /workload-svid`: a service asks for its own next certificate. Which one it is says the connection. */
 export const workloadSvidRequest = z.strictObject({
@@ -159,7 +159,7 @@ export const agentRecord = z.strictObject({
 export type AgentRecord = z.infer<typeof agentRecord>;
 /** A release that somebody asked for. */
 export const agentRelease = agentRecord.extend({
-  /** Whether somebody else is known who could confirm it. */
+  /** Whether somebody else is known who could confirm it: another operator, or whoever signs in where the console vouches for people. */
   somebody_else: z.boolean(),
 });
 /** Answer of `POST /agents/{id}/unsuspend`: asked for, or done. */

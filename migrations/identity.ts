@@ -165,7 +165,7 @@ const workloads: Migration = {
   async up(db) {
     const { text, integer, strict } = dialectOf(db);
     await sql`create table if not exists identity_workloads (
-      id ${text} not null primary key, service ${text} not null, bootstrap_state ${text} not null, bootstrap_sha256 ${text},
+      id ${text} not null primary key, service ${text} not null, bootstrap_state ${text} not null,
       recovery_generation ${integer} not null, svid_generation ${integer} not null, current_id ${text}, mac ${text} not null
     ) ${strict}`.execute(db);
     await sql`create table if not exists identity_workload_svids (
@@ -182,6 +182,8 @@ const workloads: Migration = {
     await sql`create index if not exists identity_workload_svids_open on identity_workload_svids (state) where state = 'pending'`.execute(
       db,
     );
+    await sql`create index if not exists identity_workload_svids_first on identity_workload_svids (caller_fingerprint)
+      where authority_kind = 'bootstrap'`.execute(db);
   },
 };
 

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { hash } from 'node:crypto';
 import { isEd25519, isProvingEd25519, isWholeP256 } from '../../domain/crypto/spki.js';
 import { GateError } from '../../domain/errors.js';
-import type { CertificateRequest } from '../../domain/identity/issuing.js';
+import type { CertificateRequest } from '../../domain/identity/signed-once.js';
 
 /** A certification request of 16 KiB is larger than any that holds a key and a name. */
 export const MOST_CSR_BYTES = 16_384;

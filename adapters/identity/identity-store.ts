@@ -5,13 +5,8 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import type {
-  CertificateRequest,
-  Intent,
-  IssuanceAuthority,
-  IssuanceStore,
-  Svid,
-} from '../../domain/identity/issuing.js';
+import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
+import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
 import {
   historyWith,
   NO_HISTORY,
@@ -27,8 +22,7 @@ import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
-import { openStandingStore } from './standing-store.js';
-
+import { type NewAgent, openStandingStore } from './standing-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
@@ -137,6 +131,31 @@ export async function openIdentityStore(
       .executeTakeFirst();
     return agent && intact('identity_agents', agent);
   };
+  /** What is another tenant's is not there. */
+  const agentOf = async (within: Database, id: string, tenant: string): Promise<Row<'identity_agents'>> => {
+    const agent = await agentById(within, id);
+    if (agent?.tenant !== tenant) throw new GateError('not_found');
+    return agent;
+  };
+  /** Makes an agent that has had no certificate; `null` where there is one of that name. */
+  async function newAgent(within: Database, { tenant, agent, by, nowMs }: NewAgent) {
+    const row = marked('identity_agents', {
+      id: uuidV7(),
+      tenant,
+      agent_name: agent,
+      svid_bootstrap_state: 'available',
+      recovery_generation: 0,
+      created_by_sub: by,
+      created_ms: nowMs,
+      renewals: 0,
+    });
+    const { numInsertedOrUpdatedRows } = await within
+      .insertInto('identity_agents')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n ? row : null;
+  }
   const inTransaction = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
     asked(() => db.transaction().execute(work));
 
@@ -437,7 +456,10 @@ export async function openIdentityStore(
     inTransaction,
     asked,
     told,
+    agentOf,
+    newAgent,
     locked,
+    latest: () => latestNow(),
     number: numberOf,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
   });
@@ -445,22 +467,7 @@ export async function openIdentityStore(
   const issuance: IssuanceStore = {
     enroll: ({ tenant, agent: name, by, nowMs, expiresMs }) =>
       inTransaction(async (within) => {
-        await within
-          .insertInto('identity_agents')
-          .values(
-            marked('identity_agents', {
-              id: uuidV7(),
-              tenant,
-              agent_name: name,
-              svid_bootstrap_state: 'available',
-              recovery_generation: 0,
-              created_by_sub: by,
-              created_ms: nowMs,
-              renewals: 0,
-            }),
-          )
-          .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
-          .execute();
+        await newAgent(within, { tenant, agent: name, by, nowMs });
         const agent = await agentByName(within, tenant, name);
         if (agent) await standings.assertActive(within, agent.id);
         if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
@@ -667,11 +674,14 @@ export async function openIdentityStore(
   }
 
   /**
-   * Throws where a certificate that has not ended is not as Gate wrote it. In no transaction: of a hundred thousand that takes seconds, in which
-   * agents renew. Proxies that ask meanwhile get the same answer.
+   * Throws where a certificate that has not ended, or what an agent may do, is not as Gate wrote it. In no transaction: of a hundred thousand that
+   * takes seconds, in which agents renew. Proxies that ask meanwhile get the same answer.
    */
   const assertAllOnce = (nowMs: number): Promise<void> =>
-    (asserting ??= asked(() => assertAll(nowMs)).finally(() => (asserting = null)));
+    (asserting ??= asked(async () => {
+      await assertAll(nowMs);
+      await standings.assertAll();
+    }).finally(() => (asserting = null)));
   let asserting: Promise<void> | null = null;
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
@@ -729,12 +739,12 @@ export async function openIdentityStore(
       }),
     revokeAgent: (agentId, tenant, by) =>
       inTransaction(async (within) => {
-        if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
+        await agentOf(within, agentId, tenant);
         return takenBack(within, await locked(within, agentId), by);
       }),
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
-        if ((await agentById(within, agentId))?.tenant !== tenant) throw new GateError('not_found');
+        await agentOf(within, agentId, tenant);
         const agent = await locked(within, agentId);
         await standings.assertActive(within, agentId);
         await withoutOpenIntents(within, agentId);

@@ -66,10 +66,8 @@ export interface IdentityTables {
   identity_workloads: {
     id: string;
     service: string;
-    /** As of an agent: `available`, then `retired`; `recovery` while the bootstrap certificate may be used once more. */
+    /** As of an agent: `available`, then `retired`; `recovery` while a bootstrap certificate that was used may be used once more. */
     bootstrap_state: string;
-    /** The bootstrap certificate that was used last: another one that is pinned may be used once. */
-    bootstrap_sha256: string | null;
     recovery_generation: Count;
     svid_generation: Count;
     /** The request whose certificate counts. */

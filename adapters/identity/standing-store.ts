@@ -9,12 +9,18 @@ import {
   stateFault,
   type StandingStore,
 } from '../../domain/identity/standing.js';
-import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Database = Kysely<IdentityTables>;
 type StandingTable = 'identity_agents' | 'identity_standings';
+
+export interface NewAgent {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
 
 /** What the store of identity has for what agents may do. */
 export interface StandingParts {
@@ -24,9 +30,15 @@ export interface StandingParts {
   inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: IdentityEvent): Promise<unknown>;
+  /** Throws `not_found`. */
+  agentOf(within: Database, id: string, tenant: string): Promise<Row<'identity_agents'>>;
+  /** `null` where there is one of that name. */
+  newAgent(within: Database, agent: NewAgent): Promise<Row<'identity_agents'> | null>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
-  /** The next number of the list of revocations, under which this stands. */
+  /** The last number of the list of revocations. */
+  latest(): Promise<number>;
+  /** The next one, under which this stands. */
   number(within: Database, standing: ToldStanding, nowMs: number): Promise<number>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
   takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
@@ -35,6 +47,8 @@ export interface StandingParts {
 export interface Standings extends StandingStore {
   /** Throws `agent_suspended` or `agent_decommissioned`. */
   assertActive(within: Database, agentId: string): Promise<void>;
+  /** Throws where one is not as Gate wrote it, or has a number that the list has not come to. */
+  assertAll(): Promise<void>;
   /** Those whose last change has a number after the one and up to the other, in that order. */
   toldBetween(
     within: Database,
@@ -49,18 +63,12 @@ type Change = Pick<IdentityEvent, 'kind' | 'standing'>;
 
 /** What agents may do (docs/architecture/identity.md#standing). */
 export function openStandingStore(parts: StandingParts): Standings {
-  const { db, intact, marked, inTransaction, asked, told } = parts;
+  const { db, intact, marked, inTransaction, asked, told, agentOf } = parts;
 
   const standingOf = async (within: Database, agentId: string) => {
     const row = await within.selectFrom('identity_standings').selectAll().where('id', '=', agentId).executeTakeFirst();
     return row && intact('identity_standings', row);
   };
-
-  async function found(within: Database, id: string, tenant: string) {
-    const agent = await within.selectFrom('identity_agents').selectAll().where('id', '=', id).executeTakeFirst();
-    if (!agent || intact('identity_agents', agent).tenant !== tenant) throw new GateError('not_found');
-    return agent;
-  }
 
   /** Changes what an agent may do, under the next number, and says what it is then; `null` changes nothing. */
   const changing = (
@@ -74,7 +82,7 @@ export function openStandingStore(parts: StandingParts): Standings {
     ) => Promise<(Change & { readonly to: Partial<Row<'identity_standings'>> }) | null> | null,
   ): Promise<RegisteredAgent> =>
     inTransaction(async (within) => {
-      await found(within, id, tenant);
+      await agentOf(within, id, tenant);
       const agent = await parts.locked(within, id);
       const known = await standingOf(within, id);
       const was = known ?? untouched(agent);
@@ -118,18 +126,9 @@ export function openStandingStore(parts: StandingParts): Standings {
         const named = db.selectFrom('identity_agents').selectAll().where('tenant', '=', tenant);
         const behind = after === undefined ? named : named.where('agent_name', '>', after);
         const rows = await (name === undefined ? behind : behind.where('agent_name', '=', name))
+          .$if(state === 'active', (query) => query.where('id', 'not in', ofState(db, '<>', 'active')))
           .$if(state !== undefined && state !== 'active', (query) =>
-            query.where('id', 'in', ofState(db, state as AgentState)),
-          )
-          .$if(state === 'active', (query) =>
-            query.where((where) =>
-              where.not(
-                where.or([
-                  where('id', 'in', ofState(db, 'suspended')),
-                  where('id', 'in', ofState(db, 'decommissioned')),
-                ]),
-              ),
-            ),
+            query.where('id', 'in', ofState(db, '=', state as AgentState)),
           )
           .orderBy('agent_name')
           .limit(AGENTS_LISTED)
@@ -145,25 +144,11 @@ export function openStandingStore(parts: StandingParts): Standings {
         return rows.map((row) => recordOf(intact('identity_agents', row), standings.get(row.id), nowMs));
       }),
     agent: (id, tenant, nowMs) =>
-      asked(async () => recordOf(await found(db, id, tenant), await standingOf(db, id), nowMs)),
+      asked(async () => recordOf(await agentOf(db, id, tenant), await standingOf(db, id), nowMs)),
     register: ({ tenant, agent: name }, { by, nowMs }) =>
       inTransaction(async (within) => {
-        const row = marked('identity_agents', {
-          id: uuidV7(),
-          tenant,
-          agent_name: name,
-          svid_bootstrap_state: 'available',
-          recovery_generation: 0,
-          created_by_sub: by,
-          created_ms: nowMs,
-          renewals: 0,
-        });
-        const { numInsertedOrUpdatedRows } = await within
-          .insertInto('identity_agents')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['tenant', 'agent_name']).doNothing())
-          .executeTakeFirst();
-        if (numInsertedOrUpdatedRows !== 1n) {
+        const row = await parts.newAgent(within, { tenant, agent: name, by, nowMs });
+        if (row === null) {
           const { id } = await within
             .selectFrom('identity_agents')
             .select('id')
@@ -242,6 +227,29 @@ export function openStandingStore(parts: StandingParts): Standings {
       const fault = stateFault((standing?.state ?? 'active') as AgentState);
       if (fault !== null) throw fault;
     },
+    async assertAll() {
+      for (let behind = ''; ; ) {
+        const rows = await db
+          .selectFrom('identity_standings')
+          .selectAll()
+          .where('id', '>', behind)
+          .orderBy('id')
+          .limit(AT_ONCE)
+          .execute();
+        // Behind the rows: each got its number in the transaction that stored it.
+        const latest = rows.length === 0 ? 0 : await parts.latest();
+        for (const row of rows) {
+          const listed = Number(intact('identity_standings', row).listed_generation);
+          if (listed < 1 || listed > latest)
+            throw new GateError(
+              'identity_tampered',
+              `edited in the store: identity_standings ${row.id}: it stands under number ${listed} of a list that is at ${latest}`,
+            );
+        }
+        behind = rows.at(-1)?.id ?? '';
+        if (rows.length < AT_ONCE) return;
+      }
+    },
     async toldBetween(within, after, latest, most) {
       const rows = await within
         .selectFrom('identity_standings')
@@ -258,6 +266,9 @@ export function openStandingStore(parts: StandingParts): Standings {
     },
   };
 }
+
+/** Rows that are read together where all are looked at. */
+const AT_ONCE = 1_000;
 
 const NO_RELEASE = { release_ms: null, release_by: null, release_reason: null };
 const NO_HIL = { hil_until_ms: null, hil_applied_ms: null, hil_by: null, hil_reason: null };
@@ -278,8 +289,8 @@ const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'ide
   mac: '',
 });
 
-const ofState = (within: Database, state: AgentState) =>
-  within.selectFrom('identity_standings').select('id').where('state', '=', state);
+const ofState = (within: Database, how: '=' | '<>', state: AgentState) =>
+  within.selectFrom('identity_standings').select('id').where('state', how, state);
 
 function assertLives({ state, agent_name: agent }: Row<'identity_standings'>): void {
   if (state === 'decommissioned')

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { GateError } from '../../domain/errors.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { certify } from './certificate-authority.js';
 
 /** The certificates of a PEM text, in its order. */
@@ -34,7 +35,7 @@ export function svidSigner(trusted: string, key: string): SvidSigner {
       return {
         certPem,
         serial: certificate.serialNumber.toLowerCase(),
-        fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+        fingerprint: fingerprintOf(certificate),
       };
     },
   };

@@ -62,7 +62,7 @@ export function keptInMemory(): WorkloadKeep {
   };
 }
 
-/** Throws where it is not the certificate that was asked for. */
+/** Throws where it is not the certificate that was asked for, or counts no more by the clock of this machine. */
 export function checkedCertificate(
   credential: { readonly cert: string; readonly key: string },
   expected: { readonly ca: string; readonly spiffe: string },
@@ -71,6 +71,10 @@ export function checkedCertificate(
   if (held === null) throw new Error('identity gave a certificate of another key');
   const fault = faultOf(held.certificate, expected);
   if (fault !== null) throw new Error(`identity gave a certificate that ${fault}`);
+  if (held.held.notAfterMs <= Date.now())
+    throw new Error(
+      `identity gave a certificate that ended at ${held.certificate.validTo}: do the clocks of its machine and of this one agree?`,
+    );
   return held.held;
 }
 

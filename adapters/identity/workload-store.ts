@@ -76,8 +76,18 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
     return shown.workload;
   }
 
-  const mayBootstrap = (workload: Row<'identity_workloads'>, fingerprint: string): boolean =>
-    workload.bootstrap_state !== 'retired' || workload.bootstrap_sha256 !== fingerprint;
+  /** Whether a bootstrap certificate ever brought one, to whichever workload. */
+  async function wasUsed(within: Database, fingerprint: string): Promise<boolean> {
+    const brought = await within
+      .selectFrom('identity_workload_svids')
+      .selectAll()
+      .where('caller_fingerprint', '=', fingerprint)
+      .where('authority_kind', '=', sql.lit('bootstrap'))
+      .where('state', '=', 'issued')
+      .limit(1)
+      .executeTakeFirst();
+    return brought !== undefined && intact('identity_workload_svids', brought) === brought;
+  }
 
   /** The workload, locked, where what was shown gives a right to its next certificate. */
   async function assertAuthority(
@@ -89,7 +99,7 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
     if (!workload) throw conflict('this workload never had a certificate');
     if (authority.kind === 'self') return workload;
     if (authority.kind === 'bootstrap') {
-      if (mayBootstrap(workload, authority.fingerprint)) return workload;
+      if (workload.bootstrap_state === 'recovery' || !(await wasUsed(within, authority.fingerprint))) return workload;
       throw conflict('the bootstrap certificate was used: an operator opens a recovery, or makes another one');
     }
     const current = workload.current_id === null ? undefined : await requestOf(within, 'id', workload.current_id);
@@ -123,7 +133,6 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
               id: name,
               service: authority.service,
               bootstrap_state: 'available',
-              bootstrap_sha256: null,
               recovery_generation: 0,
               svid_generation: 0,
               current_id: null,
@@ -134,7 +143,7 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
         // Two that ask at once are judged one after the other.
         await locked(within, name);
         const before = await requestOf(within, 'id', requestId);
-        if (before) return { issued: givenAgain(before, request.csrSha256, authority, name) };
+        if (before) return { issued: givenAgain(before, request.csrSha256, { authority, workload: name, nowMs }) };
         const workload = await assertAuthority(within, authority, name);
         await assertNotTooMany(within, name, nowMs);
         const { numInsertedOrUpdatedRows } = await within
@@ -206,10 +215,7 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
         const isCurrent = await change(within, 'identity_workloads', workload, {
           svid_generation: generation,
           current_id: intent.id,
-          ...(authority.kind === 'bootstrap' && {
-            bootstrap_state: 'retired',
-            bootstrap_sha256: authority.fingerprint,
-          }),
+          ...(authority.kind === 'bootstrap' && { bootstrap_state: 'retired' }),
         });
         const isSuperseded =
           !prior || (await change(within, 'identity_workload_svids', prior, { superseded_ms: nowMs }));
@@ -270,14 +276,19 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
 function givenAgain(
   row: Row<'identity_workload_svids'>,
   csrSha256: string,
-  authority: WorkloadAuthority,
-  workload: string,
+  {
+    authority,
+    workload,
+    nowMs,
+  }: { readonly authority: WorkloadAuthority; readonly workload: string; readonly nowMs: number },
 ): IssuedWorkload {
   if (row.workload !== workload || row.service !== authority.service || row.csr_sha256 !== csrSha256)
     throw conflict('the request id is of another request');
   if (row.state !== 'issued') throw conflict('no certificate came of this request: ask with a new one');
   if (row.revoked_ms !== null || row.superseded_ms !== null)
     throw conflict('the certificate of this request counts no more');
+  if (Number(row.not_after_ms) <= nowMs)
+    throw conflict('the certificate of this request has ended: ask with a new one');
   return {
     id: row.svid_id ?? '',
     spiffe: row.spiffe_id ?? '',

@@ -38,13 +38,17 @@ export const scopeFirst =
     done();
   };
 
-/** Refuses people who are known by the console's word, or by a passkey, as less than an administrator. An operator by token is one. */
+/** Throws `role_too_low` for people who are known by the console's word, or by a passkey, as less than an administrator. An operator by token is one. */
+export function assertAdministrator({ vouched, holder }: Pick<ReviewScope, 'vouched' | 'holder'>): void {
+  const person = vouched ?? holder ?? null;
+  if (person !== null && person.role !== 'admin') throw roleTooLow('admin', person.role);
+}
+
+/** Refuses everybody else before anything else of the request is looked at. */
 export const administratorsOnly =
   (scopeOf: (request: FastifyRequest) => ReviewScope) =>
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    const { vouched, holder } = scopeOf(request);
-    const person = vouched ?? holder ?? null;
-    if (person !== null && person.role !== 'admin') throw roleTooLow('admin', person.role);
+    assertAdministrator(scopeOf(request));
     done();
   };
 

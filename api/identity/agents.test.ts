@@ -1,31 +1,35 @@
 import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { generateKeyPairSync, hash, X509Certificate } from 'node:crypto';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
-import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { agentRecord, issuedSvid, revocationList } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { vouchingText } from '../../domain/review/vouching.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
+import {
+  type Asked,
+  identityOver,
+  serviceAsker,
+  serviceCaller,
+  TRUST_DOMAIN,
+} from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { createIdentityService } from './app.js';
 
-const TRUST_DOMAIN = 'gate.local';
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
 const HOUR_MS = 3_600_000;
 const token = (letter: string) => `${letter}0123456789abcdefghijklmnopqrstuvw`;
@@ -37,13 +41,6 @@ const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].map(toke
   string,
 ];
 const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings'];
-
-const workload = (name: string): Caller => ({
-  kind: 'service',
-  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
-  callerId: `service-${name}`,
-  fingerprint: 'f'.repeat(64),
-});
 
 let ca: Credential;
 beforeAll(async () => {
@@ -61,24 +58,11 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   let now: number;
   let told: NewLedgerRow[];
 
-  const serve = (operators = 2): void => {
+  const serve = (operators = 2, signIn?: string): void => {
     const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
-    service = createIdentityService({
+    service = identityOver(ca, {
       store,
-      signer: svidSigner(ca.cert, ca.key),
-      ledger: {
-        async append(rows) {
-          told.push(...rows);
-          return rows.map(({ id = '' }) => ({
-            status: 'created',
-            id,
-            seq: told.length,
-            entry_hash: '',
-            chain_version: 1,
-          }));
-        },
-      },
-      signList: revocationSigner(ca.cert, ca.key),
+      ledger: takingLedger((rows) => told.push(...rows)),
       bundle: {
         keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
         spiffe_sequence: 7,
@@ -91,12 +75,10 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
           { name: 'dev', tenant: 'acme', token: DEV },
           { name: 'second', tenant: 'acme', token: SECOND },
           { name: 'dev', tenant: 'other', token: OTHERS },
-        ].filter((_one, at) => operators === 2 || at !== 1),
-        ...(operators === 2 && { decideToken: VOUCHES }),
+        ].filter((_one, at) => at >= 2 || at < operators),
+        decideToken: VOUCHES,
+        signIn,
       },
-      registry: new Registry(),
-      logger: pino({ level: 'silent' }),
-      trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
     });
@@ -112,7 +94,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   beforeEach(async () => {
     now = START_MS;
     told = [];
-    caller = workload('console');
+    caller = serviceCaller('console');
     for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
     await place.sql(
       "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
@@ -122,31 +104,19 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   });
   afterEach(() => service.close());
 
-  const ask = (
-    method: 'GET' | 'POST',
-    url: string,
-    { as = DEV, body, headers }: { as?: string | null; body?: object; headers?: Record<string, string> } = {},
-  ) =>
-    service.app.inject({
-      method,
-      url,
-      headers: {
-        ...headers,
-        ...(as !== null && { authorization: `Bearer ${as}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { payload: JSON.stringify(body) }),
-    });
+  const asks = serviceAsker(() => service);
+  const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
+    asks(method, url, { as, ...more });
   const isRefused = (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
     expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]);
   const registered = async (agent = 'bot') => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     const reply = await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: agent } });
     expect(reply.statusCode).toBe(201);
     return agentRecord.parse(reply.json()).id;
   };
   const change = (id: string, what: string, as = DEV, body: object = { reason: 'odd calls' }) => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     return ask('POST', `/agents/${id}/${what}?tenant=acme`, { as, body });
   };
   const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
@@ -159,13 +129,13 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   };
   const verify = () => revocationVerifier(ca.cert);
   const listAfter = async (after: number) => {
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
     expect(reply.statusCode).toBe(200);
     return verify()(revocationList.parse(reply.json()));
   };
   const certified = async (agent: string) => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     const { token: once, agent_id: id } = (
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } })
     ).json<{ token: string; agent_id: string }>();
@@ -180,7 +150,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       kind: 'agent',
       spiffe: spiffeOfCertificate(certificate) ?? '',
       callerId: 'agent-workload',
-      fingerprint: hash('sha256', certificate.raw),
+      fingerprint: fingerprintOf(certificate),
       tenant: 'acme',
       agent,
     };
@@ -206,7 +176,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       release: null,
     });
     await certified('enrolled');
-    caller = workload('console');
+    caller = serviceCaller('console');
     const names = (await ask('GET', '/agents?tenant=acme')).json<{ agent_name: string }[]>();
     expect(names.map(({ agent_name: name }) => name)).toEqual(['bot', 'enrolled']);
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_taken');
@@ -300,6 +270,38 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: false });
   });
 
+  it.each([
+    ['nobody', 'by tokens', undefined, false],
+    ['nobody', 'by their passkeys', 'webauthn', false],
+    ['whoever signs in', 'at a provider', 'oidc', true],
+    ['the one administrator', 'by a password', 'basic-admin', true],
+  ])('is given back with %s, beside one operator, where people sign in %s', async (_who, _how, signIn, isThere) => {
+    await service.close();
+    serve(1, signIn);
+    const id = await registered();
+    await change(id, 'suspend');
+    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: isThere });
+  });
+
+  it('is given back by the one administrator of a password and an operator, and not by the one alone', async () => {
+    await service.close();
+    serve(1, 'basic-admin');
+    const ids = [await registered(), await registered('another')];
+    for (const id of ids) await change(id, 'suspend');
+    const body = { reason: 'looked at' };
+    const asRoot = (id: string) => {
+      const tenant = 'acme';
+      const root = { subject: 'basic:root', tenant, method: 'basic-admin', role: 'admin' } as const;
+      const said = vouchingText({ ...root, since_ms: now, until_ms: null });
+      const headers = { 'x-gate-tenant-scope': tenant, 'x-gate-decision-principal': said };
+      return ask('POST', `/agents/${id}/unsuspend?tenant=${tenant}`, { as: VOUCHES, headers, body });
+    };
+    expect((await asRoot(ids[0] as string)).json()).toMatchObject({ somebody_else: true });
+    await service.close();
+    serve(0, 'basic-admin');
+    expect((await asRoot(ids[1] as string)).json()).toMatchObject({ somebody_else: false });
+  });
+
   it('is nothing ever again once it was decommissioned; its certificates and its name are gone', async () => {
     const { id, pem } = await certified('bot');
     expect((await change(id, 'decommission')).json()).toMatchObject({ state: 'decommissioned' });
@@ -313,7 +315,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       isRefused(await change(id, what), 403, 'agent_decommissioned');
     expect((await change(id, 'decommission')).statusCode).toBe(200);
     isRefused(await renewing(pem, 'bot'), 403, 'agent_decommissioned');
-    caller = workload('console');
+    caller = serviceCaller('console');
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_retired');
     isRefused(
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: 'bot' } }),
@@ -333,7 +335,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       actor: 'operator:dev',
     };
     expect((await change(id, 'containment')).json()).toEqual({ force_hil: flag });
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     expect((await ask('GET', `/agents/${id}/containment?tenant=acme`, { as: null })).json()).toEqual({
       force_hil: flag,
     });
@@ -366,7 +368,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     isRefused(await ask('POST', `/agents/${id}/suspend?tenant=other`, { as: OTHERS, body: {} }), 404, 'not_found');
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`, { as: OTHERS }), 403, 'tenant_mismatch');
     isRefused(await ask('GET', '/agents?tenant=acme', { as: null }), 401, 'invalid_token');
-    const vouchedAs = (role: 'viewer' | 'approver' | 'admin') => ({
+    const vouchedAs = (role: 'viewer' | 'approver' | 'admin', untilMs: number | null = null) => ({
       'x-gate-tenant-scope': 'acme',
       'x-gate-decision-principal': vouchingText({
         subject: 'oidc:ada',
@@ -374,17 +376,28 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         method: 'oidc',
         role,
         since_ms: now,
-        until_ms: null,
+        until_ms: untilMs,
       }),
     });
     isRefused(await suspend(VOUCHES, vouchedAs('approver')), 403, 'role_too_low');
-    expect((await suspend(VOUCHES, vouchedAs('admin'))).json()).toMatchObject({ state_changed_by: 'oidc:ada' });
+    // A word that is over is nobody's, as at HIL.
+    for (const over of [now - 1, now])
+      isRefused(await suspend(VOUCHES, vouchedAs('admin', over)), 401, 'unauthenticated');
+    isRefused(
+      await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer', now) }),
+      401,
+      'unauthenticated',
+    );
+    expect((await recordOf(id)).state).toBe('active');
+    expect((await suspend(VOUCHES, vouchedAs('admin', now + 1))).json()).toMatchObject({
+      state_changed_by: 'oidc:ada',
+    });
     expect((await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer') })).statusCode).toBe(
       200,
     );
-    caller = workload('proxy');
+    caller = serviceCaller('proxy');
     isRefused(await suspend(DEV), 403, 'capability_denied');
-    caller = workload('hil');
+    caller = serviceCaller('hil');
     isRefused(await ask('GET', '/agents?tenant=acme'), 403, 'capability_denied');
   });
 
@@ -428,5 +441,18 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     await place.sql(edit);
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`), 409, 'identity_tampered');
     isRefused(await change(id, 'unsuspend'), 409, 'identity_tampered');
+    // A proxy that is started anew hears of it, or of nothing.
+    caller = serviceCaller('proxy');
+    isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
+  });
+
+  it('stands under a number that the list has come to: another one is found out', async () => {
+    const first = await registered('first');
+    await change(first, 'suspend');
+    const [state] = await place.sql('select revocation_generation, mac from identity_state');
+    await change(await registered(), 'suspend');
+    await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+    caller = serviceCaller('proxy');
+    isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 });

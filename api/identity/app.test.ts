@@ -2,32 +2,31 @@ import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SubjectAlternativeNameExtension } from '@peculiar/x509';
 import { createPrivateKey, generateKeyPairSync, hash, randomBytes, X509Certificate } from 'node:crypto';
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner, revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { issuedSvid, revocationList, spiffeBundle } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { createSigner } from '../../domain/identity/signer.js';
-import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { bundleDigest, bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { eventually } from '../../test/support/waiting.js';
 import { certificateRequest, newKeyPair } from '../../test/support/certificate-request.js';
+import { identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { createIdentityService } from './app.js';
 
-const TRUST_DOMAIN = 'gate.local';
 const ADMIN = 'a'.repeat(10) + randomBytes(24).toString('base64url');
 const DAY_MS = 86_400_000;
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
@@ -38,13 +37,6 @@ beforeAll(async () => {
     notBefore: new Date(START_MS - DAY_MS),
     notAfter: new Date(START_MS + 30 * DAY_MS),
   });
-});
-
-const workload = (name: string): Caller => ({
-  kind: 'service',
-  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
-  callerId: `service-${name}`,
-  fingerprint: 'f'.repeat(64),
 });
 
 const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids'];
@@ -77,29 +69,17 @@ describe.each(STORES)('identity on %s', (kind) => {
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
     registry = new Registry();
     const keys = bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]);
-    service = createIdentityService({
+    service = identityOver(ca, {
       store: { ...store, ...over.store },
-      signer: over.signer ?? svidSigner(ca.cert, ca.key),
-      ledger: {
-        async append(rows) {
-          if (ledgerAway) throw new GateError('ledger_store_unavailable');
-          told.push(...rows);
-          return rows.map(({ id = '' }) => ({
-            status: 'created',
-            id,
-            seq: told.length,
-            entry_hash: '',
-            chain_version: 1,
-          }));
-        },
-      },
-      signList: revocationSigner(ca.cert, ca.key),
+      ...(over.signer && { signer: over.signer }),
+      ledger: takingLedger((rows) => {
+        if (ledgerAway) throw new GateError('ledger_store_unavailable');
+        told.push(...rows);
+      }),
       bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
       tokenKeys: [tokenSigner.publicJwk],
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       registry,
-      logger: pino({ level: 'silent' }),
-      trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
     });
@@ -115,7 +95,7 @@ describe.each(STORES)('identity on %s', (kind) => {
   beforeEach(async () => {
     now = START_MS;
     [ledgerAway, told] = [false, []];
-    caller = workload('console');
+    caller = serviceCaller('console');
     for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
     await place.sql(
       "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
@@ -125,18 +105,10 @@ describe.each(STORES)('identity on %s', (kind) => {
   });
   afterEach(() => service.close());
 
-  const ask = (method: 'GET' | 'POST', url: string, payload?: unknown, token?: string) =>
-    service.app.inject({
-      method,
-      url,
-      headers: {
-        ...(payload !== undefined && { 'content-type': 'application/json' }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      ...(payload !== undefined && { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) }),
-    });
+  const asks = serviceAsker(() => service);
+  const ask = (method: 'GET' | 'POST', url: string, body?: unknown, as?: string) => asks(method, url, { body, as });
   const enroll = async (agent = 'bot', tenant = 'acme') => {
-    caller = workload('console');
+    caller = serviceCaller('console');
     const reply = await ask('POST', '/enrollments', { tenant, agent_name: agent }, ADMIN);
     expect([reply.statusCode, reply.headers['cache-control']]).toEqual([201, 'no-store']);
     return reply.json<{ agent_id: string; token: string; expires_at: string }>();
@@ -150,7 +122,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     const certificate = new X509Certificate(pem);
     const spiffe = spiffeOfCertificate(certificate) ?? '';
     const [, , , , tenant = '', , agent = ''] = spiffe.split('/');
-    const fingerprint = hash('sha256', certificate.raw);
+    const fingerprint = fingerprintOf(certificate);
     caller = { kind: 'agent', spiffe, callerId: 'agent-workload', fingerprint, tenant, agent };
   };
   const renew = (pem: string, csr: string, more: object = {}) => {
@@ -304,7 +276,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const csr = (await certificateRequest()).pem;
       isRefused(await renew(pem, csr, { agent_name: 'other' }), 403, 'issuance_authority_denied');
       isRefused(await renew(pem, csr, { tenant: 'other' }), 403, 'issuance_authority_denied');
-      caller = workload('simulator');
+      caller = serviceCaller('simulator');
       isRefused(
         await ask('POST', '/svid', { tenant: 'acme', agent_name: 'bot', csr_pem: csr }),
         403,
@@ -313,7 +285,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       now += 3_600_000;
       isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
       now -= 1_000_000;
-      caller = workload('console');
+      caller = serviceCaller('console');
       expect((await ask('POST', '/revoke', { kind: 'agent', agent_id: agentId }, ADMIN)).statusCode).toBe(200);
       isRefused(await renew(pem, csr), 403, 'issuance_authority_denied');
       expect(await svids()).toHaveLength(1);
@@ -367,7 +339,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       };
       const second = await certificateRequest();
       const { id } = issuedSvid.parse((await renewOther()).json());
-      caller = workload('console');
+      caller = serviceCaller('console');
       expect((await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN)).statusCode).toBe(200);
       isRefused(await renewOther(), 403, 'issuance_authority_denied');
     });
@@ -396,7 +368,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect((await next()).statusCode).toBe(200);
       now += 3_000_000;
       isRefused(await next(), 403, 'renewals_exhausted');
-      caller = workload('console');
+      caller = serviceCaller('console');
       await ask('POST', `/agents/${begun.agentId}/svid-recovery?tenant=acme`, { reason: 'renewed long enough' }, ADMIN);
       pem = (await first()).cert_pem;
       expect((await next()).statusCode).toBe(200);
@@ -417,12 +389,12 @@ describe.each(STORES)('identity on %s', (kind) => {
       const certificate = new X509Certificate(pem);
       return {
         agent_spiffe: spiffeOfCertificate(certificate),
-        credential_fingerprint: hash('sha256', certificate.raw),
+        credential_fingerprint: fingerprintOf(certificate),
         public_key_sha256: hash('sha256', certificate.publicKey.export({ type: 'spki', format: 'der' })),
         ...over,
       };
     };
-    const renewAs = async (pem: string, over: object = {}, who: Caller = workload('proxy')) => {
+    const renewAs = async (pem: string, over: object = {}, who: Caller = serviceCaller('proxy')) => {
       caller = who;
       return ask('POST', '/svid/renew', { ...seen(pem, over), csr_pem: (await certificateRequest()).pem });
     };
@@ -461,11 +433,11 @@ describe.each(STORES)('identity on %s', (kind) => {
 
     it('is refused with a revoked certificate, one that ended, and for who is not the proxy', async () => {
       const { cert_pem: pem, id } = await first();
-      isRefused(await renewAs(pem, {}, workload('console')), 403, 'capability_denied');
+      isRefused(await renewAs(pem, {}, serviceCaller('console')), 403, 'capability_denied');
       now += 3_600_000;
       isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
       now -= 3_600_000;
-      caller = workload('console');
+      caller = serviceCaller('console');
       await ask('POST', '/revoke', { kind: 'svid', svid_id: id }, ADMIN);
       isRefused(await renewAs(pem), 403, 'issuance_authority_denied');
     });
@@ -479,7 +451,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       const { cert_pem: pem, id, agentId, token, csr } = await first();
       const next = issuedSvid.parse((await renew(pem, (await certificateRequest()).pem)).json());
       await redeem(token, csr);
-      caller = workload('console');
+      caller = serviceCaller('console');
       const by = { kind: 'svid', svid_id: id, reason: 'stolen' };
       await ask('POST', '/revoke', by, ADMIN);
       await ask('POST', '/revoke', by, ADMIN);
@@ -493,7 +465,7 @@ describe.each(STORES)('identity on %s', (kind) => {
         row('identity.svid_issued', admin, { policy_decision: expect.objectContaining({ svid_id: id, agent: 'bot' }) }),
         row('identity.svid_renewed', expect.stringContaining('/agent/bot/'), {
           agent_spiffe: next.spiffe_id,
-          credential_fingerprint: hash('sha256', certificate.raw),
+          credential_fingerprint: fingerprintOf(certificate),
           policy_decision: expect.objectContaining({
             svid_id: next.id,
             prior_svid_id: id,
@@ -539,11 +511,11 @@ describe.each(STORES)('identity on %s', (kind) => {
   describe('a store that somebody wrote to', () => {
     const renewing = async ({ cert_pem: pem }: { cert_pem: string }) => renew(pem, (await certificateRequest()).pem);
     const revoking = (body: object) => {
-      caller = workload('console');
+      caller = serviceCaller('console');
       return ask('POST', '/revoke', body, ADMIN);
     };
     const listing = () => {
-      caller = workload('proxy');
+      caller = serviceCaller('proxy');
       return ask('GET', '/revocation/list');
     };
 
@@ -587,7 +559,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       expect(await svids()).toHaveLength(1);
     });
     const asking = (url: string) => {
-      caller = workload('console');
+      caller = serviceCaller('console');
       return ask('POST', url, { tenant: 'acme', agent_name: 'bot' }, ADMIN);
     };
 
@@ -740,7 +712,7 @@ describe.each(STORES)('identity on %s', (kind) => {
   describe('enrolment', () => {
     it('is once: an agent that has its certificate gets another token only after a recovery', async () => {
       const { agentId, cert_pem: pem } = await first();
-      caller = workload('console');
+      caller = serviceCaller('console');
       const body = { tenant: 'acme', agent_name: 'bot' };
       isRefused(await ask('POST', '/enrollments', body, ADMIN), 409, 'bootstrap_not_available');
       const recover = () => ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'disk lost' }, ADMIN);
@@ -763,7 +735,7 @@ describe.each(STORES)('identity on %s', (kind) => {
 
     it('gives a token of an earlier generation nothing', async () => {
       const { token, agentId } = await first();
-      caller = workload('console');
+      caller = serviceCaller('console');
       await ask('POST', `/agents/${agentId}/svid-recovery?tenant=acme`, { reason: 'lost' }, ADMIN);
       isRefused(await redeem(token, (await certificateRequest()).pem), 409, 'issuance_replay');
     });
@@ -779,7 +751,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     it('is for the tenant of the token alone', async () => {
       isRefused(await ask('POST', '/enrollments', { tenant: 'other', agent_name: 'x' }, ADMIN), 403, 'tenant_mismatch');
       const { agentId } = await first();
-      caller = workload('console');
+      caller = serviceCaller('console');
       isRefused(
         await ask('POST', `/agents/${agentId}/svid-recovery?tenant=other`, { reason: 'x' }, ADMIN),
         403,
@@ -806,11 +778,11 @@ describe.each(STORES)('identity on %s', (kind) => {
 
   describe('revocation', () => {
     const revoke = (body: object) => {
-      caller = workload('console');
+      caller = serviceCaller('console');
       return ask('POST', '/revoke', body, ADMIN);
     };
     const list = async (after = 0) => {
-      caller = workload('proxy');
+      caller = serviceCaller('proxy');
       const reply = await ask('GET', `/revocation/list?after=${after}`);
       expect(reply.statusCode).toBe(200);
       return revocationVerifier(ca.cert)(revocationList.parse(reply.json()));
@@ -826,7 +798,7 @@ describe.each(STORES)('identity on %s', (kind) => {
         const reply = await revoke({ kind: 'svid', svid_id: by === 'id' ? id : serial, reason: 'stolen' });
         const answer = { kind: 'svid', id, revoked_at: new Date(now).toISOString() };
         expect([reply.statusCode, reply.json()]).toEqual([200, answer]);
-        const credential_fingerprint = hash('sha256', certificate.raw);
+        const credential_fingerprint = fingerprintOf(certificate);
         expect(await list()).toMatchObject({
           generation: 1,
           svids: [
@@ -907,7 +879,7 @@ describe.each(STORES)('identity on %s', (kind) => {
     it('is heard whole by a proxy after the store was put back to an earlier state, although its numbers grew again', async () => {
       const begun = [await first('a'), await first('b'), await first('c')] as const;
       const ids = begun.map(({ id }) => id);
-      const fingerprints = begun.map(({ cert_pem: pem }) => hash('sha256', new X509Certificate(pem).raw));
+      const fingerprints = begun.map(({ cert_pem: pem }) => fingerprintOf(new X509Certificate(pem)));
       const proxy = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => now });
       const hear = async () => proxy.take(await list(proxy.position()));
       const known = () => fingerprints.map((fingerprint) => proxy.faultOf(fingerprint)?.code ?? null);
@@ -1073,16 +1045,16 @@ describe.each(STORES)('identity on %s', (kind) => {
       ['/agents/x/svid-recovery', 'proxy'],
       ['/svid', 'console'],
     ])('POST %s refuses %s before the body is read', async (url, who) => {
-      caller = workload(who);
+      caller = serviceCaller(who);
       isRefused(await ask('POST', url, '{"broken":', ADMIN), 403, 'capability_denied');
       caller = null;
       isRefused(await ask('POST', url, '{"broken":', ADMIN), 401, 'caller_spiffe_missing');
     });
 
     it('GET /revocation/list is for console and proxy', async () => {
-      caller = workload('brain');
+      caller = serviceCaller('brain');
       isRefused(await ask('GET', '/revocation/list'), 403, 'capability_denied');
-      caller = workload('console');
+      caller = serviceCaller('console');
       expect((await ask('GET', '/revocation/list')).statusCode).toBe(200);
     });
   });

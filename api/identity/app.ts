@@ -7,7 +7,8 @@ import type { RevocationSigner } from '../../adapters/identity/revocation-signat
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
-import { createIssuing, type SvidSigner } from '../../domain/identity/issuing.js';
+import { createIssuing } from '../../domain/identity/issuing.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
@@ -33,7 +34,7 @@ export interface IdentityServiceOptions {
   readonly tokenKeys: readonly PublicJwk[];
   readonly administratorOf: AdministratorOf;
   /** Who, besides, may say what agents may do; nobody by default. */
-  readonly people?: Omit<PeopleOptions, 'administratorOf'>;
+  readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
   /** How long every call of an agent waits for a person where nobody says how long; 1,800,000 by default. */
   readonly forceHilMs?: number;
   readonly logger: Logger;
@@ -112,7 +113,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
   revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked: tell });
-  const people = peopleOf({ operators: [], ...options.people, administratorOf });
+  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });

@@ -10,7 +10,7 @@ import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
 import { createSigner } from '../../domain/identity/signer.js';
-import { hostsOf } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, hostsOf } from '../../domain/identity/spiffe.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
 import { LEDGER } from '../ledger/service.js';
@@ -67,7 +67,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
       { requestId, request: await readCertificateRequest(csr), ttlSeconds: WORKLOAD_TTL_SECONDS.usual },
       {
         service: 'identity',
-        fingerprint: shown.fingerprint256.replaceAll(':', '').toLowerCase(),
+        fingerprint: fingerprintOf(shown),
         hosts: hostsOf(shown),
       },
     );
@@ -89,7 +89,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           bundle,
           tokenKeys,
           administratorOf,
-          people: { operators: people.operators, decideToken: people.decideToken },
+          people,
           forceHilMs: own.forceHilSecs * 1_000,
           pinned,
         }),

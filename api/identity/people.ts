@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import { GateError } from '../../domain/errors.js';
-import { principalOf, scopeReader } from '../hil/scope.js';
+import { assertWordHolds, isSubjectOf, VOUCHED_METHODS } from '../../domain/review/vouching.js';
+import { assertAdministrator, principalOf, scopeReader, subjectOf } from '../hil/scope.js';
 import { bearerOf } from '../plugins/bearer.js';
 import type { Administrator, AdministratorOf } from './administrator.js';
 
@@ -17,7 +18,7 @@ export interface People {
   administratorOf(request: FastifyRequest): Person;
   /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
   readerOf(request: FastifyRequest): string | null;
-  /** Whether somebody besides this person is known who could confirm. */
+  /** Whether somebody besides this person is known who could confirm: another operator, or whoever signs in where the console vouches for people. */
   hasOther(person: Person): boolean;
 }
 
@@ -26,14 +27,18 @@ export interface PeopleOptions {
   readonly operators: readonly Operator[];
   /** With it the console vouches for people who signed in there. */
   readonly decideToken?: string | undefined;
+  /** How people sign in there; by the tokens of operators by default. */
+  readonly signIn?: string | undefined;
+  readonly clock: () => number;
 }
 
 /**
  * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
  * names nobody (docs/architecture/identity.md#standing).
  */
-export function peopleOf({ administratorOf, operators, decideToken }: PeopleOptions): People {
+export function peopleOf({ administratorOf, operators, decideToken, signIn, clock }: PeopleOptions): People {
   const scopeOf = scopeReader({ operators, decideToken });
+  const vouchesAs = decideToken === undefined ? undefined : VOUCHED_METHODS.find((method) => method === signIn);
 
   function byToken(request: FastifyRequest): Person | null {
     try {
@@ -46,6 +51,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
     if (bearerOf(request) === null) throw new GateError('invalid_token');
     const scope = scopeOf(request);
     if (scope.operator === null && scope.vouched === null) throw new GateError('invalid_token');
+    if (scope.vouched !== null) assertWordHolds(scope.vouched, clock());
     return scope;
   }
 
@@ -54,10 +60,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
       const known = byToken(request);
       if (known !== null) return known;
       const scope = scoped(request);
-      if (scope.vouched !== null && scope.vouched.role !== 'admin')
-        throw new GateError('role_too_low', undefined, {
-          fields: { required: 'admin', actual: scope.vouched.role },
-        });
+      assertAdministrator(scope);
       return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
     },
     readerOf(request) {
@@ -65,7 +68,7 @@ export function peopleOf({ administratorOf, operators, decideToken }: PeopleOpti
       return byToken(request)?.tenant ?? scoped(request).tenant;
     },
     hasOther: ({ tenant, sub }) =>
-      decideToken !== undefined ||
-      operators.some((operator) => operator.tenant === tenant && `operator:${operator.name}` !== sub),
+      operators.some((operator) => operator.tenant === tenant && subjectOf(operator) !== sub) ||
+      (vouchesAs !== undefined && !(vouchesAs === 'basic-admin' && isSubjectOf(vouchesAs, sub))),
   };
 }

@@ -1,29 +1,27 @@
 import 'reflect-metadata';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { type PinnedWorkload, type WorkloadSvid, workloadSvid } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
-import type { SvidSigner } from '../../domain/identity/issuing.js';
-import { hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import type { SvidSigner } from '../../domain/identity/signed-once.js';
+import { fingerprintOf, hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
+import { identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { createIdentityService } from './app.js';
 
-const TRUST_DOMAIN = 'gate.local';
 const ADMIN = randomBytes(24).toString('base64url');
 const DAY_MS = 86_400_000;
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
@@ -42,18 +40,11 @@ beforeAll(async () => {
   });
 });
 
-const service = (name: string, fingerprint: string, more: Partial<Caller> = {}): Caller => ({
-  kind: 'service',
-  spiffe: `spiffe://${TRUST_DOMAIN}/service/${name}`,
-  callerId: `service-${name}`,
-  fingerprint,
-  hosts: ['localhost', '127.0.0.1', name],
-  ...more,
-});
+const service = (name: string, fingerprint: string, more: Partial<Caller> = {}): Caller =>
+  serviceCaller(name, { fingerprint, hosts: ['localhost', '127.0.0.1', name], ...more });
 const bootstrap = (name: string, fingerprint: string): Caller => service(name, fingerprint, { bootstrap: true });
 const ledgerAtFirst = bootstrap('ledger', 'a'.repeat(64));
-const fingerprintOf = ({ cert_pem: pem }: Pick<WorkloadSvid, 'cert_pem'>): string =>
-  new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
+const digestOf = ({ cert_pem: pem }: Pick<WorkloadSvid, 'cert_pem'>): string => fingerprintOf(new X509Certificate(pem));
 
 describe.each(STORES)('certificates of services on %s', (kind) => {
   let place: TestLedgerPlace;
@@ -67,22 +58,12 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
 
   const serve = (over: { readonly signer?: SvidSigner; readonly store?: Partial<IdentityStore> } = {}): void => {
     registry = new Registry();
-    identity = createIdentityService({
+    identity = identityOver(ca, {
       store: { ...store, ...over.store },
-      signer: over.signer ?? svidSigner(ca.cert, ca.key),
-      ledger: {
-        async append(rows) {
-          told.push(...rows);
-          return rows.map(({ id = '' }) => ({ status: 'created', id, seq: 1, entry_hash: '', chain_version: 1 }));
-        },
-      },
-      signList: revocationSigner(ca.cert, ca.key),
-      bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
-      tokenKeys: [],
+      ...(over.signer && { signer: over.signer }),
+      ledger: takingLedger((rows) => told.push(...rows)),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       registry,
-      logger: pino({ level: 'silent' }),
-      trustDomain: TRUST_DOMAIN,
       resolveCaller: () => caller,
       clock: () => now,
       pinned: () => (pinned === null ? Promise.reject(new Error('no such file')) : Promise.resolve(pinned)),
@@ -104,16 +85,9 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
   });
   afterEach(() => identity.close());
 
-  const post = async (url: string, body: object, token?: string) => {
-    const reply = await identity.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        'content-type': 'application/json',
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      payload: JSON.stringify(body),
-    });
+  const asks = serviceAsker(() => identity);
+  const post = async (url: string, body: object, as?: string) => {
+    const reply = await asks('POST', url, { body, as });
     return { status: reply.statusCode, body: reply.json<Record<string, unknown>>() };
   };
   const newRequest = async () => ({ request_id: uuidV7(), csr_pem: (await certificateRequest()).pem });
@@ -136,7 +110,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
   };
   const withFirst = async () => {
     const svid = await issued(ledgerAtFirst);
-    return { svid, as: service('ledger', fingerprintOf(svid)) };
+    return { svid, as: service('ledger', digestOf(svid)) };
   };
 
   describe('a bootstrap certificate', () => {
@@ -166,7 +140,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
     it('of two processes of one service brings each a certificate of its own', async () => {
       const proxy = await issued(bootstrap('proxy', 'b'.repeat(64)));
       await issued(bootstrap('proxy', 'c'.repeat(64)));
-      await issued(service('proxy', fingerprintOf(proxy)));
+      await issued(service('proxy', digestOf(proxy)));
     });
 
     it('opens nothing else at identity', async () => {
@@ -182,6 +156,24 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       expect(await refusal(bootstrap('ledger', 'e'.repeat(64)))).toEqual([409, 'issuance_conflict']);
       expect(await refusal(ledgerAtFirst)).toEqual([403, 'caller_not_allowed']);
       expect(await refusal(as)).toEqual([409, 'issuance_conflict']);
+    });
+
+    it('that was used brings nothing more where it is pinned again, also under another name', async () => {
+      const pin = (name: string, digest: string) =>
+        (pinned = [{ name, service: 'ledger', bootstrap_sha256: digest.repeat(64) }]);
+      for (const digest of ['a', 'e']) {
+        pin('ledger', digest);
+        await issued(bootstrap('ledger', digest.repeat(64)));
+      }
+      for (const [name, digest] of [
+        ['ledger', 'a'],
+        ['ledger', 'e'],
+        ['second', 'a'],
+      ] as const) {
+        pin(name, digest);
+        expect(await refusal(bootstrap('ledger', digest.repeat(64)))).toEqual([409, 'issuance_conflict']);
+      }
+      expect(await place.sql("select id from identity_workload_svids where state = 'issued'")).toHaveLength(2);
     });
   });
 
@@ -211,7 +203,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       const body = await newRequest();
       const first = await issued(ledgerAtFirst, body);
       expect(await issued(ledgerAtFirst, body)).toEqual(first);
-      const as = service('ledger', fingerprintOf(first));
+      const as = service('ledger', digestOf(first));
       const again = await newRequest();
       const second = await issued(as, again);
       now += 600_000;
@@ -219,9 +211,37 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       expect(await refusal(ledgerAtFirst, body)).toEqual([409, 'issuance_conflict']);
     });
 
+    it('brings no certificate that has ended by then', async () => {
+      const body = await newRequest();
+      await issued(ledgerAtFirst, body);
+      now += 1_799_000;
+      await issued(ledgerAtFirst, body);
+      now += 1_000;
+      expect(await refusal(ledgerAtFirst, body)).toEqual([409, 'issuance_conflict']);
+    });
+
+    it('is one of 4,000 in an hour; a workload that asks more often waits, and no other one', async () => {
+      const { as } = await withFirst();
+      const columns = 'workload, service, authority_kind, caller_fingerprint, state, requested_ms, mac';
+      await place.sql(
+        `with recursive many(number) as (select 1 union all select number + 1 from many where number < 3998)
+          insert into identity_workload_svids (id, csr_sha256, public_key_sha256, ${columns})
+          select 'many' || number, 'csr' || number, 'key' || number, ${columns} from many, identity_workload_svids`,
+      );
+      const next = service('ledger', digestOf(await issued(as)));
+      const reply = await ask(next, await newRequest());
+      expect([reply.status, reply.body]).toEqual([
+        429,
+        expect.objectContaining({ error: 'rate_limited', retry_after_secs: 60 }),
+      ]);
+      await issued(bootstrap('proxy', 'b'.repeat(64)));
+      now += 3_600_000;
+      await issued(next);
+    });
+
     it('has an id of its own, and a key of its own', async () => {
       const body = await newRequest();
-      const { as } = { as: service('ledger', fingerprintOf(await issued(ledgerAtFirst, body))) };
+      const { as } = { as: service('ledger', digestOf(await issued(ledgerAtFirst, body))) };
       expect(await refusal(as, { ...(await newRequest()), request_id: body.request_id })).toEqual([
         409,
         'issuance_conflict',
@@ -233,7 +253,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
 
     it.each([
       ['what is no request', { csr_pem: 'x' }, [400, 'invalid_csr']],
-      ['more than an hour', { ttl_seconds: 3_601 }, [400, 'ttl_seconds_too_large']],
+      ['more than half an hour', { ttl_seconds: 1_801 }, [400, 'ttl_seconds_too_large']],
       ['less than a minute', { ttl_seconds: 59 }, [400, 'invalid_request']],
       ['an id that is none', { request_id: 'x' }, [400, 'invalid_request']],
     ])('is refused for %s, and uses nothing up', async (_what, wrong, expected) => {

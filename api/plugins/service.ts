@@ -6,7 +6,13 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { GateError } from '../../domain/errors.js';
 import { countsSoon, hasEnded, type TlsMaterial } from '../../domain/identity/live-tls.js';
-import { hostsOf, isBootstrapCertificate, parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import {
+  fingerprintOf,
+  hostsOf,
+  isBootstrapCertificate,
+  parseSpiffe,
+  spiffeOfCertificate,
+} from '../../domain/identity/spiffe.js';
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -209,7 +215,14 @@ export function createService(options: ServiceOptions): Service {
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
-    done(unreadableHead(request));
+    const unreadable = unreadableHead(request);
+    if (unreadable || !live || !hasEnded(live)) return done(unreadable);
+    // A connection that was open before: it shows a certificate that counts no more. New ones are not taken.
+    void countsSoon(live).then((counts) => {
+      if (counts) return done();
+      void reply.header('connection', 'close');
+      done(new GateError('workload_certificate_ended'));
+    });
   });
   // A token is read after the certificate.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -381,7 +394,7 @@ function readCaller(socket: TLSSocket, trustDomain: string): Seen {
   const identity = parseSpiffe(spiffe, trustDomain);
   if (!identity) return nobody(`the client certificate is of nobody in the trust domain ${trustDomain}`);
   const validToMs = Date.parse(certificate.validTo);
-  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  const fingerprint = fingerprintOf(certificate);
   const caller: Caller =
     identity.kind === 'service'
       ? {

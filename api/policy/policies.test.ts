@@ -40,6 +40,7 @@ import { pairsOf } from '../../test/support/some-of.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { POLICY_KEYS } from '../../test/support/policy-keys.js';
+import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Service } from '../plugins/service.js';
 import { createPolicyService } from './app.js';
@@ -132,22 +133,13 @@ async function replica(
     store,
     templates: openTemplates(),
     compiler: compiling,
-    ledger: {
-      append: async (given) => {
-        if (ledgerFault) throw ledgerFault;
-        const differs = (row: NewLedgerRow): boolean =>
-          rows.some((known) => known.id === row.id && canonicalJson(known as Json) !== canonicalJson(row as Json));
-        if (given.some(differs)) throw new GateError('ledger_entry_conflict', 'other content under the id of an entry');
-        rows.push(...given);
-        return given.map(({ id }) => ({
-          status: 'created',
-          id: id ?? '',
-          seq: rows.length,
-          entry_hash: '',
-          chain_version: 1,
-        }));
-      },
-    },
+    ledger: takingLedger((given) => {
+      if (ledgerFault) throw ledgerFault;
+      const differs = (row: NewLedgerRow): boolean =>
+        rows.some((known) => known.id === row.id && canonicalJson(known as Json) !== canonicalJson(row as Json));
+      if (given.some(differs)) throw new GateError('ledger_entry_conflict', 'other content under the id of an entry');
+      rows.push(...given);
+    }),
     recorded,
     decisions,
     log,

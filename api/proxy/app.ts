@@ -120,7 +120,7 @@ export function createProxyService(options: ProxyOptions): Service {
   const { standing } = options;
   if (standing) metrics.watchRevocations(standing.ageMs);
   if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
-  const streams = createEventStreams(options.agentLimits.streams);
+  const streams = createEventStreams(options.agentLimits.streams, standing);
   metrics.watchStreams(streams.count);
   const { standings } = options.upstream;
   if (standings) metrics.watchUpstreams(standings);

@@ -10,7 +10,6 @@ import { type Conversation, type createClientAnswers, createConversation } from 
 import type { DecisionPage } from './decision-page.js';
 import { eventText, type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
 import { type AgentCaller, takesStream } from './mcp-requests.js';
-import { agentKey } from './refusals.js';
 import { type RpcForm, rpcAnswer, type Streamed } from './rpc-answers.js';
 import type { Events } from './task-requests.js';
 
@@ -108,7 +107,7 @@ export function createCallStreams(options: CallStreamsOptions) {
         ended();
         return rpcAnswer(form, soon.value);
       }
-      held = streams.begin(agentKey(caller), caller.validToMs);
+      held = streams.begin(caller);
     } catch (error) {
       ended();
       if (!(error instanceof GateError) || error.code !== 'rate_limited' || !('streams' in error.fields)) throw error;

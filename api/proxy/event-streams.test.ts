@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
+import type { RevocationContent } from '../../contracts/identity.js';
+import { createRevocationMirror, type RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { type CallStreamsOptions, type ClientCall, createCallStreams } from './call-streams.js';
 import { createEventStreams, type EventStreams, saidToTheEnd } from './event-streams.js';
 
 const LAST = ': the certificate or token that opened this stream has ended; come back with the next one\n\n';
+
+const BOT = { tenant: 'acme', agent: 'bot' };
+const STOPPED = ': an operator stopped this agent\n\n';
 
 let streams: EventStreams;
 beforeEach(() => {
@@ -20,14 +25,15 @@ async function allOf(events: AsyncIterable<string>): Promise<string[]> {
   return all;
 }
 
-describe('a stream whose client came with a certificate or a token', () => {
-  async function* until(signal: AbortSignal): AsyncGenerator<string> {
-    yield 'first';
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  }
+async function* until(signal: AbortSignal): AsyncGenerator<string> {
+  yield 'first';
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
 
+describe('a stream whose client came with a certificate or a token', () => {
   it('ends with that, and says why', async () => {
-    const held = streams.begin('acme/bot', Date.now() + 5_000);
+    const held = streams.begin({ ...BOT, validToMs: Date.now() + 5_000 });
     const all = allOf(saidToTheEnd(until(held.signal), held.signal));
     await jest.advanceTimersByTimeAsync(4_999);
     expect(held.signal.aborted).toBe(false);
@@ -39,7 +45,7 @@ describe('a stream whose client came with a certificate or a token', () => {
     ['its client goes away', (held) => held.end()],
     ['Gate ends', () => streams.close()],
   ])('says nothing of that where %s before', async (_what, act) => {
-    const held = streams.begin('acme/bot', Date.now() + 5_000);
+    const held = streams.begin({ ...BOT, validToMs: Date.now() + 5_000 });
     const all = allOf(saidToTheEnd(until(held.signal), held.signal));
     await jest.advanceTimersByTimeAsync(1);
     act(held);
@@ -67,5 +73,74 @@ describe('a stream whose client came with a certificate or a token', () => {
     await jest.advanceTimersByTimeAsync(4_000);
     expect((await all).at(-1)).toBe(LAST);
     expect(given).toBeDefined();
+  });
+});
+
+describe('a stream of an agent that is stopped', () => {
+  let known: RevocationMirror;
+  const heard = (over: Partial<RevocationContent>): void => {
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+    const generation = known.position() + 1;
+    const history = (number: number) => String(number).repeat(64);
+    known.take({
+      trust_domain: 'gate.local',
+      after: known.position(),
+      after_history: history(known.position()),
+      generation,
+      history: history(generation),
+      latest: generation,
+      generated_at: at(0),
+      expires_at: at(300_000),
+      agents: [],
+      standings: [],
+      svids: [],
+      ...over,
+    });
+  };
+  const stands = (state: RevocationContent['standings'][number]['state'], agent = 'bot'): void =>
+    heard({
+      standings: [
+        {
+          tenant: 'acme',
+          agent_name: agent,
+          state,
+          force_hil_until: null,
+          changed_at: new Date(Date.now() + known.position()).toISOString(),
+        },
+      ],
+    });
+  beforeEach(() => {
+    known = createRevocationMirror({ trustDomain: 'gate.local' });
+    streams = createEventStreams(0, known);
+  });
+
+  it.each(['suspended', 'decommissioned'] as const)(
+    'ends when that is heard (%s), and says why; no other one ends',
+    async (state) => {
+      const [held, others] = [streams.begin(BOT), streams.begin({ ...BOT, tenant: 'other' })];
+      const all = allOf(saidToTheEnd(until(held.signal), held.signal));
+      stands('active');
+      stands('suspended', 'another');
+      expect(held.signal.aborted).toBe(false);
+      stands(state);
+      expect(held.signal.aborted).toBe(true);
+      expect(await all).toEqual(['first', STOPPED]);
+      expect(others.signal.aborted).toBe(false);
+    },
+  );
+
+  it('that was let in right before ends at once', async () => {
+    stands('suspended');
+    const { signal } = streams.begin(BOT);
+    expect(signal.aborted).toBe(true);
+    expect(await allOf(saidToTheEnd(until(signal), signal))).toEqual(['first', STOPPED]);
+    stands('active');
+    expect(streams.begin(BOT).signal.aborted).toBe(false);
+  });
+
+  it('goes on where certificates of the agent were taken back, and it came with a token', () => {
+    const { signal } = streams.begin(BOT);
+    heard({ agents: [{ tenant: 'acme', agent_name: 'bot', revoked_at: new Date().toISOString() }] });
+    expect(signal.aborted).toBe(false);
   });
 });

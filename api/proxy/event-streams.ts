@@ -1,4 +1,7 @@
 import { GateError } from '../../domain/errors.js';
+import type { AgentStanding, CertificateStanding, NamedAgent } from '../../domain/identity/revocation-mirror.js';
+import { isStopped } from '../../domain/identity/standing.js';
+import { agentKey } from './refusals.js';
 
 /** How often a stream says something: below what proxies and clients wait for an idle connection (a minute, mostly). */
 export const HEARTBEAT_MS = 15_000;
@@ -20,10 +23,12 @@ export const eventText = (data: string, id?: string): string =>
 /** Why a stream ended whose client is known no more; a comment, which no client takes for a message. */
 const CREDENTIAL_OVER = ': the certificate or token that opened this stream has ended; come back with the next one\n\n';
 
-/** The events of a stream, and at the end why it ended, where that is because its client's certificate or token did. */
+const AGENT_STOPPED = ': an operator stopped this agent\n\n';
+
+/** The events of a stream, and at the end why it ended, where that is because its client's certificate or token did, or its agent was stopped. */
 export async function* saidToTheEnd(events: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<string> {
   yield* events;
-  if (signal.reason === CREDENTIAL_OVER) yield CREDENTIAL_OVER;
+  for (const why of [CREDENTIAL_OVER, AGENT_STOPPED]) if (signal.reason === why) yield why;
 }
 
 /** Says where a broken stream goes on, and nothing else. */
@@ -31,14 +36,27 @@ export const placeText = (id: string): string => `retry: ${RECONNECT_MS}\nid: ${
 
 /**
  * The event streams of a proxy: so many per agent, and none that keeps the proxy from closing. `rate_limited` where an agent has all of
- * its own.
+ * its own. Those of an agent that is stopped end when that is heard, whatever it came with.
  */
-export function createEventStreams(mostPerAgent: number) {
+export function createEventStreams(
+  mostPerAgent: number,
+  standing?: Pick<AgentStanding, 'agentFault'> & Pick<CertificateStanding, 'onRevoked'>,
+) {
   const open = new Map<string, Set<AbortController>>();
   let closing = false;
+  const stops = (agent: NamedAgent): boolean => isStopped(standing?.agentFault(agent)?.code);
+  standing?.onRevoked(({ agents }) => {
+    for (const agent of agents.filter(stops))
+      for (const place of open.get(agentKey(agent)) ?? []) place.abort(AGENT_STOPPED);
+  });
   return {
     /** `end` gives the place back; the signal says that the stream has to end: at the latest when who listens is known no more. */
-    begin(agent: string, untilMs?: number): { readonly signal: AbortSignal; readonly end: () => void } {
+    begin(caller: NamedAgent & { readonly validToMs?: number | undefined }): {
+      readonly signal: AbortSignal;
+      readonly end: () => void;
+    } {
+      const { validToMs: untilMs } = caller;
+      const agent = agentKey(caller);
       const held = open.get(agent) ?? new Set<AbortController>();
       if (mostPerAgent > 0 && held.size >= mostPerAgent)
         throw new GateError('rate_limited', `${mostPerAgent} streams of this agent are open`, {
@@ -56,6 +74,8 @@ export function createEventStreams(mostPerAgent: number) {
           : setTimeout(() => place.abort(CREDENTIAL_OVER), timerMs(untilMs - Date.now()));
       open.set(agent, held.add(place));
       if (closing) place.abort();
+      // Heard since it was let in.
+      else if (stops(caller)) place.abort(AGENT_STOPPED);
       return {
         signal: place.signal,
         end() {

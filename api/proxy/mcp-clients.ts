@@ -45,7 +45,6 @@ import { type DecisionPage, decisionPage } from './decision-page.js';
 import type { EventStreams } from './event-streams.js';
 import type { Holder } from './held-subscriptions.js';
 import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } from './mcp-requests.js';
-import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createSubscriptions } from './subscriptions.js';
 import { createTaskRequests } from './task-requests.js';
@@ -154,7 +153,7 @@ export function createMcpClients(options: McpClientsOptions) {
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
       // Who listens is asked for a token again when the last one is over, and goes on at its place.
-      const held = streams.begin(agentKey(caller), caller.validToMs);
+      const held = streams.begin(caller);
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({

@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { Caller } from '../plugins/app.js';
 import { assertJudgedCredentials } from './unjudged-credentials.js';
@@ -86,7 +87,6 @@ export function progressTokenOf({ params }: JsonObject): string | number | undef
 /** The certificate by which the caller is known: a token has no key that could have signed, whatever certificate is shown beside it. */
 export function certificateOf({ raw: { socket } }: FastifyRequest, fingerprint: string) {
   const certificate = 'getPeerX509Certificate' in socket ? (socket as TLSSocket).getPeerX509Certificate() : undefined;
-  const known = certificate?.fingerprint256.replaceAll(':', '').toLowerCase() === fingerprint;
-  if (!certificate || !known) throw new GateError('certificate_required');
+  if (!certificate || fingerprintOf(certificate) !== fingerprint) throw new GateError('certificate_required');
   return certificate;
 }

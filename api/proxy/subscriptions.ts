@@ -20,7 +20,6 @@ import { type ClientAnswers, type Conversation, createConversation } from './con
 import { type EventStreams, eventText, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
 import type { Holder } from './held-subscriptions.js';
 import type { AgentCaller } from './mcp-requests.js';
-import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { assertDeclared, type createStatelessTasks } from './stateless-tasks.js';
 import type { createTaskNews } from './task-news.js';
@@ -115,7 +114,7 @@ export function createSubscriptions({
     const { asker, id, form } = asked;
     const { caller } = asker;
     await controls.admit(caller, 'subscriptions/listen', request.correlationId);
-    const held = streams.begin(agentKey(caller), caller.validToMs);
+    const held = streams.begin(caller);
     const holder = { id: randomUUID(), untilMs: now() + LEASE_MS, isOver: () => held.signal.aborted };
     let filter: SubscriptionFilter | Answer;
     try {

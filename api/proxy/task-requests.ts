@@ -13,7 +13,6 @@ import type { Conversation } from './conversation.js';
 import type { DecisionPage } from './decision-page.js';
 import type { EventStreams } from './event-streams.js';
 import { type AgentCaller, progressTokenOf, takesStream } from './mcp-requests.js';
-import { agentKey } from './refusals.js';
 import { type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import type { Tasks } from './tasks.js';
 
@@ -83,7 +82,7 @@ export function createTaskRequests({ tasks, handler, controls, streams, ...optio
     if (!takesStream(request))
       throw new GateError('pipeline_unavailable', `the task is not over; ${ASK_AGAIN}`, { fields: { layer: 'proxy' } });
     // Who comes back for an answer is asked for a token again when the last one is over.
-    const held = streams.begin(agentKey(caller), caller.validToMs);
+    const held = streams.begin(caller);
     const progressToken = progressTokenOf(mcp.body);
     const heard = options.talkOf({
       caller,

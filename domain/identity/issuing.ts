@@ -1,15 +1,6 @@
-import { GateError } from '../errors.js';
+import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { agentSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
-
-/** A proven request for a certificate: who sent it has the private key. */
-export interface CertificateRequest {
-  /** SHA-256 of its DER, in hex. */
-  readonly csrSha256: string;
-  /** SPKI DER. */
-  readonly publicKey: Uint8Array;
-  readonly publicKeySha256: string;
-}
 
 /** What a request rests on. */
 export type IssuanceAuthority =
@@ -37,21 +28,6 @@ export interface Intent {
   readonly priorSvidId: string | null;
   /** Who let the agent in, or the agent itself. */
   readonly by: string;
-}
-
-export interface Svid {
-  readonly id: string;
-  readonly spiffe: string;
-  readonly certPem: string;
-  readonly notBeforeMs: number;
-  readonly notAfterMs: number;
-}
-
-/** A certificate that is signed and not yet stored. */
-export interface SignedSvid extends Svid {
-  readonly serial: string;
-  readonly fingerprint: string;
-  readonly publicKeySha256: string;
 }
 
 export interface NewEnrollment {
@@ -85,24 +61,6 @@ export interface IssuanceStore {
   fail(intent: Intent): Promise<void>;
 }
 
-/** Signs certificates; throws `ca_unavailable`. */
-export interface SvidSigner {
-  sign(profile: {
-    readonly commonName: string;
-    readonly spiffe: string;
-    readonly notBefore: Date;
-    readonly notAfter: Date;
-    readonly publicKey: Uint8Array;
-    /** Of a service: the names by which others reach it. */
-    readonly hosts?: readonly string[];
-    /** A client alone, by default. */
-    readonly usages?: readonly ('server' | 'client')[];
-  }): Promise<{ readonly certPem: string; readonly serial: string; readonly fingerprint: string }>;
-  /** The certificate of the CA, and when it ends. */
-  readonly caPem: string;
-  readonly notAfterMs: number;
-}
-
 export interface Issuing {
   enroll(enrollment: Omit<NewEnrollment, 'nowMs' | 'expiresMs'> & { readonly ttlSeconds: number }): Promise<{
     readonly agentId: string;
@@ -129,23 +87,6 @@ export function createIssuing(parts: {
 }): Issuing {
   const { store, signer, trustDomain, clock } = parts;
 
-  async function sign(intent: Intent, request: CertificateRequest, ttlSeconds: number): Promise<SignedSvid> {
-    const now = clock();
-    // Times in a certificate are whole seconds.
-    const [notBeforeMs, notAfterMs] = [now - BACKDATE_MS, now + ttlSeconds * 1_000].map(
-      (ms) => Math.floor(ms / 1_000) * 1_000,
-    ) as [number, number];
-    const spiffe = agentSpiffe(trustDomain, intent.tenant, intent.agent, uuidV7());
-    const signed = await signer.sign({
-      commonName: intent.agent,
-      spiffe,
-      notBefore: new Date(notBeforeMs),
-      notAfter: new Date(notAfterMs),
-      publicKey: request.publicKey,
-    });
-    return { id: uuidV7(), spiffe, ...signed, notBeforeMs, notAfterMs, publicKeySha256: request.publicKeySha256 };
-  }
-
   return {
     caPem: signer.caPem,
     async enroll({ ttlSeconds, ...enrollment }) {
@@ -154,21 +95,21 @@ export function createIssuing(parts: {
       return { ...(await store.enroll({ ...enrollment, nowMs, expiresMs })), expiresMs };
     },
     assertKnown: (authority) => store.assertKnown(authority, clock()),
-    async issue(request, authority, ttlSeconds) {
-      // Before anything is used up.
-      if (clock() + ttlSeconds * 1_000 > signer.notAfterMs)
-        throw new GateError('ca_unavailable', 'the certificate of the CA ends before this one would');
-      const begun = await store.begin(request, authority, clock());
-      if ('issued' in begun) return begun.issued;
-      try {
-        const svid = await sign(begun, request, ttlSeconds);
-        await store.release(begun, svid, clock());
-        return svid;
-      } catch (error) {
-        // What stays open is closed by the next start; either way nothing is signed for it again.
-        await store.fail(begun).catch(() => undefined);
-        throw error;
-      }
-    },
+    issue: (request, authority, ttlSeconds) =>
+      signedOnce<Intent, Svid>(request, ttlSeconds, {
+        signer,
+        clock,
+        backdateMs: BACKDATE_MS,
+        begin: (nowMs) => store.begin(request, authority, nowMs),
+        profileOf: ({ tenant, agent }) => ({
+          commonName: agent,
+          spiffe: agentSpiffe(trustDomain, tenant, agent, uuidV7()),
+        }),
+        async release(intent, svid, nowMs) {
+          await store.release(intent, svid, nowMs);
+          return svid;
+        },
+        fail: (intent) => store.fail(intent),
+      }),
   };
 }

@@ -60,6 +60,10 @@ export const BOOTSTRAP_UNIT = 'bootstrap';
 export const isBootstrapCertificate = (certificate: X509Certificate): boolean =>
   certificate.subject.split('\n').includes(`OU=${BOOTSTRAP_UNIT}`);
 
+/** SHA-256 of its DER in hex, as Gate writes it everywhere. */
+export const fingerprintOf = ({ fingerprint256 }: Pick<X509Certificate, 'fingerprint256'>): string =>
+  fingerprint256.replaceAll(':', '').toLowerCase();
+
 /** The host names and addresses of a certificate that names a service. */
 export const hostsOf = (certificate: X509Certificate): readonly string[] =>
   (certificate.subjectAltName ?? '').split(', ').flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);

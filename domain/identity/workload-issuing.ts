@@ -1,9 +1,8 @@
 import type { PinnedWorkload } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
-import type { CertificateRequest, SignedSvid, Svid, SvidSigner } from './issuing.js';
 import type { RevokedBy } from './revocation.js';
+import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { serviceSpiffe } from './spiffe.js';
-import { uuidV7 } from './uuid-v7.js';
 
 /** What the connection of a service that asks shows. */
 export interface WorkloadCaller {
@@ -96,48 +95,25 @@ export function createWorkloadIssuing(parts: {
     return { kind: 'bootstrap', workload: pin.name, service, fingerprint };
   }
 
-  async function issue(
-    {
-      requestId,
-      request,
-      ttlSeconds,
-    }: { readonly requestId: string; readonly request: CertificateRequest; readonly ttlSeconds: number },
+  const issue = (
+    { requestId, request, ttlSeconds }: Parameters<WorkloadIssuing['issue']>[0],
     authority: WorkloadAuthority,
     hosts: readonly string[],
-  ): Promise<IssuedWorkload> {
-    // Before anything is used up.
-    if (clock() + ttlSeconds * 1_000 > signer.notAfterMs)
-      throw new GateError('ca_unavailable', 'the certificate of the CA ends before this one would');
-    const begun = await store.beginWorkload({ requestId, request, authority }, clock());
-    if ('issued' in begun) return begun.issued;
-    try {
-      const now = clock();
-      // Times in a certificate are whole seconds.
-      const [notBeforeMs, notAfterMs] = [now - BACKDATE_MS, now + ttlSeconds * 1_000].map(
-        (ms) => Math.floor(ms / 1_000) * 1_000,
-      ) as [number, number];
-      const spiffe = serviceSpiffe(trustDomain, begun.service);
-      const signed = await signer.sign({
-        commonName: begun.service,
-        spiffe,
-        notBefore: new Date(notBeforeMs),
-        notAfter: new Date(notAfterMs),
-        publicKey: request.publicKey,
+  ): Promise<IssuedWorkload> =>
+    signedOnce<WorkloadIntent, IssuedWorkload>(request, ttlSeconds, {
+      signer,
+      clock,
+      backdateMs: BACKDATE_MS,
+      begin: (nowMs) => store.beginWorkload({ requestId, request, authority }, nowMs),
+      profileOf: ({ service }) => ({
+        commonName: service,
+        spiffe: serviceSpiffe(trustDomain, service),
         hosts,
         usages: ['server', 'client'],
-      });
-      const { publicKeySha256 } = request;
-      return await store.releaseWorkload(
-        begun,
-        { id: uuidV7(), spiffe, ...signed, notBeforeMs, notAfterMs, publicKeySha256 },
-        clock(),
-      );
-    } catch (error) {
-      // What stays open is closed by the next start; either way nothing is signed for it again.
-      await store.failWorkload(begun).catch(() => undefined);
-      throw error;
-    }
-  }
+      }),
+      release: (intent, svid, nowMs) => store.releaseWorkload(intent, svid, nowMs),
+      fail: (intent) => store.failWorkload(intent),
+    });
 
   return {
     caPem: signer.caPem,

@@ -166,6 +166,18 @@ describe('the certificate of a service', () => {
     expect(renewal.now().cert).toBe('new');
   });
 
+  it('is asked for again with the same request where identity was asked too often', async () => {
+    identity = () => {
+      throw new GateError('rate_limited');
+    };
+    const started = renewal.start(60_000);
+    await passes(2_000);
+    identity = () => 'had';
+    await passes(5_000);
+    await started;
+    expect([renewal.now().cert, new Set(asked)]).toEqual(['had', new Set(['r1 with first'])]);
+  });
+
   it('that was taken back is had again with the first one, which an operator let count once more', async () => {
     await renewal.start(1_000);
     identity = (_request, shown) => {

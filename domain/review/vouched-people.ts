@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { GateError } from '../errors.js';
 import { roomFor } from '../room-for.js';
-import { VOUCHED_ROLES, type Vouched, type VouchedRole } from './vouching.js';
+import { assertWordHolds, VOUCHED_ROLES, type Vouched, type VouchedRole } from './vouching.js';
 
 /** What the console said last of somebody. */
 export interface KeptVouching {
@@ -76,9 +76,10 @@ export function createVouchedPeople({
   );
   const againMs = Math.min(AGAIN_MS, lifeMs / 4);
   return {
-    async heard({ tenant, subject, role, since_ms, until_ms }) {
+    async heard(word) {
+      const { tenant, subject, role, since_ms, until_ms } = word;
       const now = clock();
-      if (until_ms !== null && until_ms <= now) throw over();
+      assertWordHolds(word, now);
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
       if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
@@ -110,6 +111,5 @@ export function createVouchedPeople({
   };
 }
 
-const over = (): GateError => new GateError('unauthenticated', 'What this person may do is over.');
 const changed = (): GateError =>
   new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');

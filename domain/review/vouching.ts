@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GateError } from '../errors.js';
 import { parseStrictJson } from '../mcp/strict-json.js';
 
 /** How people sign in at the console whom HIL knows by its word alone. */
@@ -57,6 +58,12 @@ export const isPersonsName = (text: string): boolean =>
 
 /** Whether the method names somebody so. */
 export const isSubjectOf = (method: VouchedMethod, subject: string): boolean => SUBJECTS[method].test(subject);
+
+/** Throws `unauthenticated` where what the console said of somebody is over. */
+export function assertWordHolds({ until_ms }: Pick<Vouched, 'until_ms'>, nowMs: number): void {
+  if (until_ms !== null && until_ms <= nowMs)
+    throw new GateError('unauthenticated', 'What this person may do is over.');
+}
 
 /** The header's value: the hex of the UTF-8 of the JSON. */
 export const vouchingText = ({ subject, tenant, method, role, since_ms, until_ms }: Vouched): string =>

@@ -8,7 +8,7 @@ import { openKey } from '../../adapters/identity/sealed-key.js';
 import { parseDatabaseRoles } from '../../config/prepare.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { pinnedWorkloads } from '../../contracts/identity.js';
-import { isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { fingerprintOf, isBootstrapCertificate, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { DevelopmentFile } from '../development-file.js';
 import { DEVELOPMENT_AGENTS } from './dev-pki.js';
 import { SERVICES } from '../services.js';
@@ -42,6 +42,13 @@ describe('the files of a deployment', () => {
     expect(spiffeOfCertificate(certificate('worker', 'bootstrap.crt'))).toBe('spiffe://gate.local/service/proxy');
     expect(certificate('hil', 'bootstrap.crt').checkHost('hil')).toBe('hil');
     expect(certificate('operator', 'support-bot.crt').subjectAltName).toContain('/tenant/acme/agent/support-bot/');
+  });
+
+  it('have bootstrap certificates that are good for a day: one that nobody used opens nothing later', () => {
+    for (const { name } of SERVICES) {
+      const leftMs = Date.parse(certificate(name, 'bootstrap.crt').validTo) - Date.now();
+      expect([name, leftMs > 0, leftMs <= 86_400_000]).toEqual([name, true, true]);
+    }
   });
 
   it('tell the operator of every development agent, with the certificate that is its own', () => {
@@ -148,7 +155,7 @@ describe('the files of a deployment', () => {
     expect(workloads.map(({ name }) => name).toSorted()).toEqual(SERVICES.map(({ name }) => name).toSorted());
     for (const { name, service, bootstrap_sha256: digest } of workloads) {
       const first = certificate(name, 'bootstrap.crt');
-      expect(first.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(digest);
+      expect(fingerprintOf(first)).toBe(digest);
       expect(spiffeOfCertificate(first)).toBe(`spiffe://gate.local/service/${service}`);
       expect([isBootstrapCertificate(first), first.keyUsage]).toEqual([true, ['1.3.6.1.5.5.7.3.2']]);
     }

@@ -21,7 +21,13 @@ import {
 } from '../../adapters/identity/certificate-authority.js';
 import { type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
 import { type KeyUse, openKey, sealKey } from '../../adapters/identity/sealed-key.js';
-import { agentSpiffe, parseSpiffe, serviceSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import {
+  agentSpiffe,
+  fingerprintOf,
+  parseSpiffe,
+  serviceSpiffe,
+  spiffeOfCertificate,
+} from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { PRIVATE_FILE, PUBLIC_FILE, readIfPresent, replaceFile } from '../../adapters/store/durable-file.js';
 import { withFileLock } from '../file-lock.js';
@@ -154,11 +160,12 @@ const writePins = (file: string, workloads: readonly PinnedWorkload[]): void =>
 /**
  * A new bootstrap certificate for each of these processes, with which it gets its first certificate of identity, once
  * (docs/architecture/identity.md#services). Each is pinned in the place of the one before, which then counts no more.
+ * A process uses its own as it starts, so it is good for a day: one that nobody used lies on a disk and opens nothing later.
  */
 export async function issueBootstraps<Name extends string>(
   pki: Pick<DevPki, 'stateDir' | 'trustDomain'>,
   workloads: readonly { readonly name: Name; readonly service: string }[],
-  { hosts = [], forMs = LEAF_DAYS * DAY_MS }: { readonly hosts?: readonly string[]; readonly forMs?: number } = {},
+  { hosts = [], forMs = DAY_MS }: { readonly hosts?: readonly string[]; readonly forMs?: number } = {},
 ): Promise<Readonly<Record<Name, Credential>>> {
   const folder = resolve(pki.stateDir, 'pki');
   return withFileLock(join(folder, '.lock'), { timeoutMs: 30_000 }, async () => {
@@ -179,7 +186,7 @@ export async function issueBootstraps<Name extends string>(
         notBefore: new Date(Date.now() - BACKDATE_MS),
         notAfter: new Date(Date.now() + forMs),
       });
-      const digest = new X509Certificate(made[name].cert).fingerprint256.replaceAll(':', '').toLowerCase();
+      const digest = fingerprintOf(new X509Certificate(made[name].cert));
       pins.set(name, { name, service, bootstrap_sha256: digest });
     }
     writePins(file, [...pins.values()]);

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -12,6 +15,7 @@ import { createService, type Service } from '../../api/plugins/service.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { LiveTls } from '../../domain/identity/live-tls.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { eventually } from '../../test/support/waiting.js';
 import { type ApartProcess, startApart } from '../separate.js';
 import {
@@ -119,12 +123,13 @@ const shownAt = (at: string, { cert, key }: { readonly cert: string; readonly ke
     const { port } = new URL(at);
     const options = { host: 'localhost', port: Number(port), ca: pki.ca, cert, key, servername: 'localhost' };
     const socket = connect(options, () => {
-      resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+      const certificate = socket.getPeerX509Certificate();
+      resolve(certificate ? fingerprintOf(certificate) : '');
       socket.destroy();
     });
     socket.on('error', reject);
   });
-const fingerprintOf = (cert: string): string => new X509Certificate(cert).fingerprint256;
+const digestOf = (cert: string): string => fingerprintOf(new X509Certificate(cert));
 
 describe('certificates that identity gives services', () => {
   it('are renewed on both sides under calls, of which none fails', async () => {
@@ -161,7 +166,7 @@ describe('certificates that identity gives services', () => {
     expect(seen.size).toBeGreaterThanOrEqual(RENEWALS / 2);
     await eventually('the listener shows the newest', async () => {
       const shown = await shownAt(at, liveOf(client).now());
-      return shown === fingerprintOf(liveOf(server).now().cert);
+      return shown === digestOf(liveOf(server).now().cert);
     });
   }, 120_000);
 
@@ -267,6 +272,40 @@ describe('certificates that identity gives services', () => {
     ]);
     hasEnded = false;
     expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+  });
+
+  it('that ended answer nobody on connections that are open, until identity gave the next one', async () => {
+    const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy')]);
+    let [hasEnded, comesSoon] = [false, false];
+    const live = liveOf(server);
+    const ending: LiveTls = {
+      ...live,
+      now() {
+        if (hasEnded) throw new GateError('workload_certificate_ended');
+        return live.now();
+      },
+      settled: async () => void (hasEnded &&= !comesSoon),
+    };
+    const { at } = await listening({ ...server, tls: { ...server.tls, live: ending } });
+    const { cert, key } = liveOf(client).now();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
+    closing.push(() => Promise.resolve(agent.destroy()));
+    const asked = async () => {
+      const sent = request(`${at}/who`, { agent }).end();
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      let text = '';
+      for await (const part of reply) text += String(part);
+      const { error } = JSON.parse(text) as { error?: string };
+      return [reply.statusCode, error, reply.headers.connection, sent.reusedSocket];
+    };
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', false]);
+    hasEnded = true;
+    expect(await asked()).toEqual([503, 'workload_certificate_ended', 'close', true]);
+    await expect(asked()).rejects.toThrow();
+    hasEnded = false;
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', false]);
+    [hasEnded, comesSoon] = [true, true];
+    expect(await asked()).toEqual([200, undefined, 'keep-alive', true]);
   });
 
   it('are not the bootstrap certificates: with one nobody serves, and nobody calls', async () => {

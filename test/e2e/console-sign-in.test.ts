@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Agent, request } from 'undici';
 import { freePort } from '../../stack/programs/free-port.js';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { newSigningKey, type SamlProvider, startSamlProvider } from '../support/saml-provider.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 
@@ -131,7 +132,7 @@ describe('a decision in the whole of Gate', () => {
         return join(folder, name);
       };
       const entry = {
-        fingerprint_sha256: new X509Certificate(ada.cert).fingerprint256.replaceAll(':', '').toLowerCase(),
+        fingerprint_sha256: fingerprintOf(new X509Certificate(ada.cert)),
         spiffe: ADA,
         role: 'approver',
         tenant: 'acme',

@@ -14,6 +14,7 @@ import { openOidcMode } from '../../api/console/sign-in/oidc.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { openOperatorMtlsMode } from '../../api/console/sign-in/operator-mtls.js';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
+import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { findingsInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
@@ -204,7 +205,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
       const file = join(folder, 'operators.json');
       register = (change) => {
         const entry = {
-          fingerprint_sha256: new X509Certificate(ada.cert).fingerprint256.replaceAll(':', '').toLowerCase(),
+          fingerprint_sha256: fingerprintOf(new X509Certificate(ada.cert)),
           spiffe: ADA,
           role: 'approver',
           tenant: 'acme',

@@ -10,6 +10,7 @@ import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { EVERYBODY, type PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { POLICY_KEYS } from './policy-keys.js';
+import { takingLedger } from './taking-ledger.js';
 
 /**
  * A process that changes `a.rego` in several stores, each change being held at another step, and is killed when all are there. Argument: the
@@ -82,12 +83,7 @@ async function changing(step: ChangeStep): Promise<void> {
       store: over,
       templates: openTemplates(),
       compiler,
-      ledger: {
-        append: async (rows) =>
-          armed && step === 'row_sent'
-            ? held(step)
-            : rows.map(({ id }) => ({ status: 'created', id: id ?? '', seq: 1, entry_hash: '', chain_version: 1 })),
-      },
+      ledger: takingLedger(() => armed && step === 'row_sent' && held(step)),
       log: pino({ level: 'silent' }),
       watchMs: 20,
       lookMs: 20,

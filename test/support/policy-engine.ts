@@ -16,6 +16,7 @@ import type { DecisionSource } from '../../contracts/decided-calls.js';
 import type { ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { POLICY_KEYS } from './policy-keys.js';
+import { takingLedger } from './taking-ledger.js';
 
 export interface TestPolicyEngine {
   readonly management: PolicyManagement;
@@ -47,18 +48,7 @@ export async function policyEngine(
     store,
     templates: openTemplates(),
     compiler: opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory }),
-    ledger: {
-      append: (given) =>
-        Promise.resolve(
-          given.map(({ id }, at) => ({
-            status: 'created',
-            id: id ?? '',
-            seq: at + 1,
-            entry_hash: '',
-            chain_version: 1,
-          })),
-        ),
-    },
+    ledger: takingLedger(),
     recorded,
     decisions,
     log: pino({ level: 'silent' }),

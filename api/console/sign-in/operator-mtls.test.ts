@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { fingerprintOf } from '../../../domain/identity/spiffe.js';
 import { readVouching } from '../../../domain/review/vouching.js';
 import { createAuthority, type Credential, issueLeaf } from '../../../adapters/identity/certificate-authority.js';
 import { openConsole } from '../../../test/support/console.js';
@@ -35,8 +36,7 @@ const agents: Agent[] = [];
 const client = (by: Credential, over: Partial<Parameters<typeof issueLeaf>[1]> = {}): Promise<Credential> =>
   issueLeaf(by, { ...VALID, commonName: 'operator', spiffe: ADA, hosts: [], usages: ['client'], ...over });
 const certificate = (name: string): Credential => certificates.get(name) ?? { cert: '', key: '' };
-const fingerprintOf = (name: string): string =>
-  new X509Certificate(certificate(name).cert).fingerprint256.replaceAll(':', '').toLowerCase();
+const digestOf = (name: string): string => fingerprintOf(new X509Certificate(certificate(name).cert));
 
 beforeAll(async () => {
   const foreign = await createAuthority('gate.local', VALID);
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 
 const entry = (name: string, over: Readonly<Record<string, unknown>> = {}) => ({
-  fingerprint_sha256: fingerprintOf(name),
+  fingerprint_sha256: digestOf(name),
   spiffe: ADA,
   role: 'approver',
   tenant: 'acme',

@@ -10,12 +10,14 @@ import {
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
-import type { CertificateRequest, IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
+import type { IssuanceAuthority, Issuing } from '../../../domain/identity/issuing.js';
+import type { CertificateRequest } from '../../../domain/identity/signed-once.js';
 import { parseSpiffe } from '../../../domain/identity/spiffe.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
 import { bearerOf } from '../../plugins/bearer.js';
 import { administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
 import type { IdentityMetrics } from '../metrics.js';
+import { countingRefusals, svidAnswer } from './issued.js';
 
 export interface SvidParts {
   readonly issuing: Issuing;
@@ -31,29 +33,18 @@ export interface SvidParts {
 export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
   const { issuing, readRequest, administratorOf, metrics, trustDomain, onIssued } = parts;
 
-  async function issue(
+  const issue = (
     authority: IssuanceAuthority,
     asked: { readonly csr_pem: string; readonly ttl_seconds: number },
-  ): Promise<z.infer<typeof issuedSvid>> {
-    try {
+  ): Promise<z.infer<typeof issuedSvid>> =>
+    countingRefusals(metrics, async () => {
       await issuing.assertKnown(authority);
       if (asked.ttl_seconds > SVID_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
       const svid = await issuing.issue(await readRequest(asked.csr_pem), authority, asked.ttl_seconds);
       onIssued();
       metrics.issued(authority.kind);
-      return {
-        id: svid.id,
-        spiffe_id: svid.spiffe,
-        cert_pem: svid.certPem,
-        ca_cert_pem: issuing.caPem,
-        not_before: new Date(svid.notBeforeMs).toISOString(),
-        not_after: new Date(svid.notAfterMs).toISOString(),
-      };
-    } catch (error) {
-      metrics.refused(error instanceof GateError ? error.code : 'internal_error');
-      throw error;
-    }
-  }
+      return svidAnswer(svid, issuing.caPem);
+    });
 
   app.post(
     '/enrollments',

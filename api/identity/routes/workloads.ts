@@ -8,11 +8,12 @@ import {
   workloadSvidRequest,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
-import type { CertificateRequest } from '../../../domain/identity/issuing.js';
+import type { CertificateRequest } from '../../../domain/identity/signed-once.js';
 import type { WorkloadCaller, WorkloadIssuing } from '../../../domain/identity/workload-issuing.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { administratorFirst, type AdministratorOf } from '../administrator.js';
 import type { IdentityMetrics } from '../metrics.js';
+import { countingRefusals, svidAnswer } from './issued.js';
 
 export interface WorkloadParts {
   readonly issuing: WorkloadIssuing;
@@ -32,8 +33,8 @@ export function workloadRoutes(app: ServiceApp, parts: WorkloadParts): void {
     '/workload-svid',
     // Here alone a bootstrap certificate counts.
     { config: { bootstrap: true }, schema: { body: workloadSvidRequest, response: { 200: workloadSvid } } },
-    async (request) => {
-      try {
+    (request) =>
+      countingRefusals(metrics, async () => {
         const { request_id: requestId, csr_pem: pem, ttl_seconds: ttlSeconds } = request.body;
         const caller = workloadOf(request);
         if (ttlSeconds > WORKLOAD_TTL_SECONDS.max) throw new GateError('ttl_seconds_too_large');
@@ -41,21 +42,8 @@ export function workloadRoutes(app: ServiceApp, parts: WorkloadParts): void {
         const svid = await issuing.issue(asked, caller);
         onIssued();
         metrics.refreshed(caller.isBootstrap ? 'bootstrap' : 'workload', caller.service);
-        return {
-          id: svid.id,
-          request_id: requestId,
-          generation: svid.generation,
-          spiffe_id: svid.spiffe,
-          cert_pem: svid.certPem,
-          ca_cert_pem: issuing.caPem,
-          not_before: new Date(svid.notBeforeMs).toISOString(),
-          not_after: new Date(svid.notAfterMs).toISOString(),
-        };
-      } catch (error) {
-        metrics.refused(error instanceof GateError ? error.code : 'internal_error');
-        throw error;
-      }
-    },
+        return { request_id: requestId, generation: svid.generation, ...svidAnswer(svid, issuing.caPem) };
+      }),
   );
 
   app.post(
