@@ -111,13 +111,16 @@ export function summaryShown(text: string): string {
     : `${masked.slice(0, Math.max(0, masked.lastIndexOf(' ', masked.length - PART)))}…`;
 }
 
+/** The name of a tool, for who looks on. */
+export const toolShown = (name: string): string => maskedField('tool', name) as string;
+
 /** Of a call which tool it is of. */
 function instead(name: string, field: Json): Json {
   if (Array.isArray(field)) return [TOO_LARGE];
   if (!isObject(field)) return TOO_LARGE;
   const { params = null } = field;
   const tool = isObject(params) && typeof params['name'] === 'string' ? params['name'] : '';
-  return name === 'request_payload' ? { params: { name: maskedField('tool', tool), arguments: TOO_LARGE } } : {};
+  return name === 'request_payload' ? { params: { name: toolShown(tool), arguments: TOO_LARGE } } : {};
 }
 
 const maskedBy =
