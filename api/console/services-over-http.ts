@@ -33,6 +33,7 @@ import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSumma
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
 import { heldAgainst, keptReasons } from '../../domain/masking/kept-reasons.js';
+import { namedSecrets } from '../../domain/masking/named-secrets.js';
 import { maskedList, maskedRows } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -413,7 +414,10 @@ export function servicesFor(
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
       const now = await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true });
       // What was said then is as the ledger keeps it, or kept it.
-      const held = (name: 'reasons' | 'review_reasons') => [...heldAgainst(decision[name], now[name], keptReasons)];
+      const secrets = namedSecrets(input['arguments'] ?? null);
+      const held = (name: 'reasons' | 'review_reasons') => [
+        ...heldAgainst<readonly string[]>(decision[name], now[name], keptReasons, secrets),
+      ];
       return { seq, then: decision, now: { ...now, reasons: held('reasons'), review_reasons: held('review_reasons') } };
     },
     policy: policiesOver(engine, {

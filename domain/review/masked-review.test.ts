@@ -122,6 +122,19 @@ describe('many calls, for who looks on', () => {
 });
 
 describe('why a call waits, for who looks on', () => {
+  it('has no secret of the request that its name alone tells', () => {
+    const row = {
+      ...ROW,
+      request_payload: { params: { arguments: { password: 'blue-42' } } },
+      risk_summary: 'asks with blue-42',
+      review_reasons: ['Review: blue-42 is new'],
+    };
+    expect(JSON.parse(maskedAnswer('row', JSON.stringify(row)))).toMatchObject({
+      risk_summary: 'asks with [MASKED]',
+      review_reasons: ['Review: [MASKED] is new'],
+    });
+  });
+
   it('is told whole, and masked, where it was not cut', () => {
     expect(summaryShown(`pays ${SECRET} today`)).toBe('pays [EMAIL] today');
   });

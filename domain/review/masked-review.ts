@@ -10,6 +10,7 @@ import {
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { mask, maskedAt } from '../masking/mask.js';
+import { namedSecrets, type NamedSecrets, withoutNamed } from '../masking/named-secrets.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { modified, ModificationRefused, pathInRequest } from './modification.js';
 
@@ -156,13 +157,26 @@ const summaryMasked = maskedBy(SUMMARY);
 function rowMasked(row: JsonObject, rest: Rest): JsonObject {
   const { request_payload: request = null, sandbox_report, modification_diff, since_last_call } = row;
   const masked = maskedField('request_payload', request, rest);
+  const secrets = namedSecrets(request);
+  const told = (name: 'risk_summary' | 'review_reasons') =>
+    maskedField(name, quoting(row[name] ?? null, secrets), rest);
   return fieldsOfRow(row, rest, {
+    // A rule may quote a secret of the request that only its name tells.
+    risk_summary: told('risk_summary'),
+    review_reasons: told('review_reasons'),
     request_payload: masked,
     ...(isObject(sandbox_report) && { sandbox_report: reportSeen(sandbox_report, row, masked, rest) }),
     ...(isObject(modification_diff) && { modification_diff: replacementsSeen(modification_diff, request, rest) }),
     ...(isObject(since_last_call) && { since_last_call: differencesSeen(since_last_call, rest) }),
   });
 }
+
+const quoting = (said: Json, secrets: NamedSecrets): Json =>
+  typeof said === 'string'
+    ? withoutNamed(said, secrets)
+    : Array.isArray(said)
+      ? said.map((line) => quoting(line, secrets))
+      : said;
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
