@@ -101,6 +101,7 @@ const READS: readonly (readonly [read: string, url: string])[] = [
   ['summaries, a text in one agent’s rows', '/pending/summaries?q=agent-17'],
   ['summaries, a text in every prediction', '/pending/summaries?q=DE02'],
   ['summaries, a text in no row', '/pending/summaries?q=nothing+has+this'],
+  ['summaries, a text in no row, for who looks on', '/pending/summaries?q=nothing+has+this&masked=true'],
   ['summaries, a severity of no row', '/pending/summaries?risk_tier=destructive'],
   ['summaries, what was denied', '/pending/summaries?status=denied'],
   ['GET /pending, newest 200', '/pending'],

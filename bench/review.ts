@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../domain/errors.js';
 import { type Pressed, together, unanswered } from './load.js';
 import { describeMachine } from './machine.js';
-import { quantile, rounded } from './numbers.js';
+import { type Goal, goalMet, quantile, rounded } from './numbers.js';
 import {
   allDueAtOnce,
   CALLERS,
@@ -63,13 +63,6 @@ interface Expiry {
 }
 
 /** One of the figures that were promised, in milliseconds unless it says otherwise. */
-interface Goal {
-  readonly goal: string;
-  readonly at_most: number;
-  readonly measured: number;
-  readonly met: string;
-}
-
 const FEW = 64;
 /** Each is about twice the one before, so that the curve says how cost grows. */
 const STEPS = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
@@ -272,37 +265,26 @@ export async function runReviewBench({ parks, minutes, say }: ReviewBenchOptions
 
   /** What was promised, and what came of it. */
   function goalsMet(): Goal[] {
-    const goal = (what: string, atMost: number, measured: readonly number[]): Goal[] =>
-      measured.length === 0
-        ? []
-        : [
-            {
-              goal: what,
-              at_most: atMost,
-              measured: Math.max(...measured),
-              met: Math.max(...measured) <= atMost ? 'yes' : 'no',
-            },
-          ];
     const lists = moments.filter(({ what }) => LISTS.some(([list]) => list === what));
     const ratios = moments.filter(({ parked, what }) => parked > 0 && ['deny', 'decide'].includes(what));
     const storm = moments.filter(({ what }) => what === ALL_DUE);
     return [
-      ...goal(
+      goalMet(
         'lists at p95',
         50,
         lists.map(({ p95 }) => p95),
       ),
-      ...goal(
+      goalMet(
         'decisions and fresh calls, p50 over none parked',
         2,
-        ratios.map(({ p50_ratio: ratio }) => ratio ?? 0),
+        ratios.flatMap(({ p50_ratio: ratio }) => ratio ?? []),
       ),
-      ...goal(
+      goalMet(
         'expiry late, a minute of deadlines',
         2_000,
         expiries.map(({ latest_ms: late }) => late),
       ),
-      ...goal(
+      goalMet(
         'fresh calls while all are due at once, the slowest',
         1_000,
         storm.map(({ max }) => max),

@@ -209,7 +209,7 @@ export interface Services {
     /** The newest calls of an agent that somebody decided, without their values. */
     lately(agentId: string): Promise<readonly PendingRequest[]>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
-    assign(id: string, to: string): Promise<PendingRequest>;
+    assign(id: string, to: string | null): Promise<PendingRequest>;
     /** Notes what came of a decided call, under the person's name, in the place of `expected`. Throws `still_pending`, `note_conflict`. */
     note(id: string, summary: string, expected: string | null): Promise<PendingRequest>;
     /** What was done with the reviews of the person's tenant when it came or left. */

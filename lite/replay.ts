@@ -2,7 +2,7 @@ import type { Behaviour, InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { AgentHistory, PolicyInput } from '../contracts/policy.js';
-import { argumentsOf, brainScores } from '../domain/call-record/rows.js';
+import { argumentsOf, brainScores, secretsOf } from '../domain/call-record/rows.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
@@ -187,7 +187,8 @@ async function comparisonsOf(
     Date.parse(input.current_time ?? ''),
   );
   const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
-  comparisons.push(...decisionCompared(policySaid, decision), ...verdictCompared(said, folded), [
+  const secrets = secretsOf(request);
+  comparisons.push(...decisionCompared(policySaid, decision, secrets), ...verdictCompared(said, folded, secrets), [
     'proxy.verdict.intent_category',
     verdict.intent_category,
     folded.intent_category,

@@ -2,8 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { mask } from '../../domain/masking/mask.js';
-import { summaryShown } from '../../domain/review/masked-review.js';
+import { summaryShown, toolShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
 import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
@@ -105,7 +104,7 @@ export function reviewSummaries({ ask, keys, clock, check, reportOf }: Summaries
     async function predictedSo(rows: readonly Place[]): Promise<ReadonlySet<string>> {
       const text = q?.toLowerCase() ?? '';
       const sealed = await check.reportsOf(rows.map(({ id }) => id));
-      return new Set(sealed.flatMap((row) => (says(predictionIn(row), text, query.isMasked) ? [row.id] : [])));
+      return new Set(sealed.flatMap((row) => (says(predictionIn(row), text) ? [row.id] : [])));
     }
 
     /** As the list shows it. */
@@ -148,10 +147,11 @@ interface Filter {
 }
 
 /**
- * Whether a text is in what is shown of a field. Who sees it masked must not learn by a search, nor by how far one came, what stands there in clear.
+ * Whether a text is in what is shown of a field. Who sees it masked must not learn by a search, nor by how far one came, what stands there in
+ * clear. A field in which the text is not at all is not masked: a page looks at many rows.
  */
-const says = (field: string, text: string, isMasked = false): boolean =>
-  field.toLowerCase().includes(text) && (!isMasked || (mask(field) as string).toLowerCase().includes(text));
+export const says = (field: string, text: string, masked?: (field: string) => string): boolean =>
+  field.toLowerCase().includes(text) && (masked === undefined || masked(field).toLowerCase().includes(text));
 
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
 function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
@@ -169,8 +169,8 @@ function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: numbe
         if (!isOfStatus(row) || !isOfTier(row)) return false;
         const found =
           [row.agent_id, row.method].some((field) => says(field, text)) ||
-          says(isMasked ? summaryShown(row.risk_summary) : row.risk_summary, text) ||
-          isOfTool(row, text, isMasked) ||
+          says(row.risk_summary, text, isMasked ? summaryShown : undefined) ||
+          isOfTool(row, text, isMasked ? toolShown : undefined) ||
           (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
         // Who sees it masked is shown no prediction in a list.
         return found || (!isMasked && tierOf(row) !== 'unscored' && 'by its prediction');
@@ -186,10 +186,10 @@ const isRated = (row: Rated, tier: RiskTier): boolean =>
   (tier === 'unscored' || row.annotations.includes(`"severity":"${tier}"`)) && tierOf(row) === tier;
 
 /** Whether the tool that the row is shown with has this text in its name. Most rows say without being parsed that it has not. */
-function isOfTool({ minimized_payload, method }: Searched, text: string, isMasked = false): boolean {
+function isOfTool({ minimized_payload, method }: Searched, text: string, masked?: (tool: string) => string): boolean {
   if (!minimized_payload.includes('\\') && !minimized_payload.toLowerCase().includes(text)) return false;
   try {
-    return says(toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method }), text, isMasked);
+    return says(toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method }), text, masked);
   } catch {
     return false;
   }

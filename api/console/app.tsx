@@ -3,8 +3,9 @@ import forms from '@fastify/formbody';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { z } from 'zod';
 import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
-import { isAtLeast, type Role } from '../../console/roles.js';
+import { isAtLeast, type Role, ROLES } from '../../console/roles.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError, roleTooLow } from '../../domain/errors.js';
 import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
@@ -13,6 +14,7 @@ import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
+import { takesForm, takesOfBrowser } from '../plugins/openapi.js';
 import { type TlsMaterial, withCa } from '../../domain/identity/live-tls.js';
 import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
@@ -42,6 +44,16 @@ import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
+
+/** Who is signed in, for a program. */
+const signedIn = z.object({
+  authenticated: z.literal(true),
+  name: z.string(),
+  role: z.enum(ROLES),
+  tenant: z.string().nullable(),
+  mode: z.string(),
+  expires_at: z.iso.datetime(),
+});
 
 export interface ConsoleOptions {
   readonly logger: Logger;
@@ -171,7 +183,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     void door.reopened();
     done();
   });
-  app.get('/auth/me', async (request) => {
+  app.get('/auth/me', { config: { described: { response: { 200: signedIn } } } }, async (request) => {
     const entered = await enteredOf(request);
     if (entered === null)
       throw new GateError('unauthenticated', 'Nobody is signed in here: sign in on the console’s own page.');
@@ -180,7 +192,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     const expires_at = new Date(Math.min(untilMs, endsMs ?? untilMs)).toISOString();
     return { authenticated: true, name: subject, role, tenant, mode, expires_at };
   });
-  app.post('/logout', async (request, reply) => {
+  app.post('/logout', takesOfBrowser({ form: takesForm(['csrf']) }), async (request, reply) => {
     const entered = await enteredOf(request);
     if (entered !== null) {
       own.assertForm(request, entered);

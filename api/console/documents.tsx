@@ -6,6 +6,7 @@ import type { Action, Page, Shown } from '../../console/visit.js';
 import { GateError, isInDoubt } from '../../domain/errors.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import type { ServiceApp } from '../plugins/service.js';
+import { whenLeft } from '../plugins/when-left.js';
 import type { Assets } from './assets.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
@@ -68,8 +69,8 @@ export function documents({
     const whole = `<!doctype html>${page}`;
     if (shown.later === undefined) return reply.send(whole);
     const ended = new AbortController();
-    reply.raw.on('close', () => ended.abort());
     const { taken } = watched(reply, ended, { stands: () => stands(reply.request), drainMs });
+    whenLeft(reply, () => ended.abort());
     ended.signal.addEventListener('abort', () => {
       // What is left at any other end is still sent.
       if (ended.signal.reason === UNREAD) reply.raw.destroy();

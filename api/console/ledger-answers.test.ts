@@ -1,11 +1,17 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fastify, { type FastifyRequest } from 'fastify';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { verifyProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { type ConsoleOverLedger, consoleOverLedger, OPERATORS } from '../../test/support/console-over-ledger.js';
 import { testRow } from '../../test/support/ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
+import type { ServiceApp } from '../plugins/app.js';
+import { answerLedger, type LedgerAnswersOptions } from './ledger-answers.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const NOBODYS = '77777777-7777-4777-8777-777777777777';
@@ -105,6 +111,50 @@ describe('exports at once', () => {
     } finally {
       for (const go of going) go();
       gate = real;
+    }
+  });
+});
+
+describe('exports whose readers left while their session was looked up', () => {
+  it('hold no place', async () => {
+    let isLeaving = true;
+    let come = 0;
+    let gone = 0;
+    const who = { person: { subject: 'oidc:ann', tenant: 'acme' }, proof: {}, session: { id: 'a' } };
+    const rows = () => Promise.resolve([]);
+    const app = fastify({ forceCloseConnections: true });
+    app.setErrorHandler((error: Error & { code?: string }, _request, reply) =>
+      reply.code(error.code === 'rate_limited' ? 429 : 500).send({}),
+    );
+    answerLedger(
+      app as unknown as ServiceApp,
+      {
+        async entered(request: FastifyRequest) {
+          come += 1;
+          if (isLeaving) await once(request.raw.socket, 'close');
+          gone += isLeaving ? 1 : 0;
+          return who;
+        },
+        stands: () => Promise.resolve(true),
+        bearerOf: () => null,
+        services: () => ({ ledger: { rows } }),
+        ledger: new Promise(() => undefined),
+        clock: () => now,
+      } as unknown as LedgerAnswersOptions,
+    );
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      const { port } = app.server.address() as AddressInfo;
+      const asked = [1, 2].map(() =>
+        get({ host: '127.0.0.1', port, path: '/audit/export', agent: false }).on('error', () => undefined),
+      );
+      await eventually('both came', () => come === 2);
+      for (const request of asked) request.destroy();
+      await eventually('both are gone', () => gone === 2);
+      isLeaving = false;
+      for (let again = 0; again < 3; again += 1) expect((await app.inject('/audit/export')).statusCode).toBe(200);
+    } finally {
+      await app.close();
     }
   });
 });

@@ -8,12 +8,13 @@ import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
+import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
 import { whoIs } from './people.js';
-import { watchedFile } from './watched.js';
+import { untilRead, watchedFile } from './watched.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 
 /** Somebody who is signed in, or whose operator's token a program has. */
@@ -99,7 +100,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
       throw new GateError('invalid_cursor', 'before is no number of a row: leave it out for the newest.');
     const query = rowsAsked(address, clock());
     const free = placeOf(whoIs(who.person));
-    reply.raw.once('close', free);
+    whenLeft(reply, free);
     const pages = pagesOf(services(who).ledger, { ...query, limit: EXPORT_PAGE });
     // A refusal, or a ledger that is away, is answered before anything is sent.
     const first = await pages.next().catch((error: unknown) => {
@@ -110,16 +111,8 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     return reply
       .type(format.type)
       .header('content-disposition', `attachment; filename="${format.filename}"`)
-      .send(watchedFile(reply, freedAfter(lines(first, pages, format), free), watching));
+      .send(watchedFile(reply, untilRead(lines(first, pages, format), free), watching));
   });
-}
-
-async function* freedAfter(parts: AsyncIterable<string>, free: () => void): AsyncGenerator<string> {
-  try {
-    yield* parts;
-  } finally {
-    free();
-  }
 }
 
 /** One page is in memory at a time. A fault after the first cuts the connection, and the last line is missing. */

@@ -1,9 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import {
+  allowedRecovery,
+  assertionJson,
+  ceremonyOptions,
+  loggedIn,
+  namedOperator,
+  namedPerson,
+  personRemoved,
+  registeredPasskey,
+  registrationJson,
+  startRegistration,
+} from '../../contracts/approval.js';
 import type { Role } from '../../console/roles.js';
 import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { passesOn } from '../plugins/openapi.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import type { LargeRoute } from './body-limits.js';
@@ -22,15 +35,15 @@ export interface PasskeyRelayOptions {
   readonly large: LargeRoute;
 }
 
-/** What the script of a page asks of HIL's ceremonies, which decide what counts, and the least role of who asks. */
+/** What the script of a page asks of HIL's ceremonies, which decide what counts: the least role of who asks, and what is said. */
 const RELAYED = {
-  '/auth/register/start': 'viewer',
-  '/auth/register/finish': 'viewer',
-  '/auth/login/start': 'viewer',
-  '/auth/login/finish': 'viewer',
-  '/auth/enrollment/recoveries': 'viewer',
-  '/auth/enrollment/invitations': 'admin',
-  '/auth/enrollment/removals': 'admin',
+  '/auth/register/start': ['viewer', startRegistration, ceremonyOptions],
+  '/auth/register/finish': ['viewer', registrationJson, registeredPasskey],
+  '/auth/login/start': ['viewer', namedOperator, ceremonyOptions],
+  '/auth/login/finish': ['viewer', assertionJson, loggedIn],
+  '/auth/enrollment/recoveries': ['viewer', namedOperator, allowedRecovery],
+  '/auth/enrollment/invitations': ['admin', namedPerson, allowedRecovery],
+  '/auth/enrollment/removals': ['admin', namedPerson, personRemoved],
 } as const;
 const SESSIONS = 1_000;
 /** As long as HIL's own session of a passkey; a restart of the console ends it. */
@@ -79,8 +92,8 @@ export function relayPasskeys(
     return reply.code(answer.status).type('application/json').send(answer.text);
   };
 
-  for (const [path, least] of Object.entries(RELAYED))
-    app.post(path, (request, reply) => pass(request, reply, path, least));
+  for (const [path, [least, body, answer]] of Object.entries(RELAYED))
+    app.post(path, passesOn(body, answer), (request, reply) => pass(request, reply, path, least));
   app.post<{ Params: { id: string } }>('/hil/:id/approval-challenge', large, (request, reply) =>
     pass(request, reply, `/pending/${encodeURIComponent(request.params.id)}/approval-challenge`),
   );

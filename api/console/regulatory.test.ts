@@ -1,8 +1,10 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { FastifyReply } from 'fastify';
 import type { Over } from '../plugins/declaration.js';
 import { type RegulatoryBundles, regulatoryBundles } from './regulatory.js';
+import { watchedFile } from './watched.js';
 
 const QUERY = {
   from: '2026-01-02T00:00:00Z',
@@ -28,6 +30,12 @@ beforeEach(() => {
   const fetch = Object.assign(() => Promise.reject(new Error('only streams')), { stream });
   bundles = regulatoryBundles(Promise.resolve({ url: 'https://ledger.invalid', fetch }));
 });
+/** A file as the console sends it, and its connection. */
+const sent = (body: AsyncIterable<Uint8Array>, hasLeft = false) => {
+  const raw = Object.assign(new EventEmitter(), { destroyed: hasLeft, writableLength: 0, destroy: () => undefined });
+  const reply = { raw, request: {} } as unknown as FastifyReply;
+  return { raw, file: watchedFile(reply, body, { stands: () => Promise.resolve(true), drainMs: 60_000 }) };
+};
 const isFree = async (tenant = 'acme') => {
   try {
     await bundles(tenant, QUERY);
@@ -42,18 +50,23 @@ describe('an archive on its way to a browser', () => {
   it('holds the place of its tenant, and of no other, until its last byte', async () => {
     const { body } = await bundles('acme', QUERY);
     expect([await isFree(), await isFree('globex')]).toEqual([false, true]);
-    const read = Readable.from(body, { objectMode: false });
-    expect(Buffer.concat((await read.toArray()) as Buffer[]).toString()).toBe('ab');
+    const { raw, file } = sent(body);
+    expect(Buffer.concat((await file.toArray()) as Buffer[]).toString()).toBe('ab');
+    raw.emit('close');
     expect(await isFree()).toBe(true);
   });
 
   it('is given up with its reader, also before the first byte, and the ledger hears of it', async () => {
-    for (const reads of [0, 1]) {
+    for (const [reads, hasLeft] of [
+      [0, true],
+      [0, false],
+      [1, false],
+    ] as const) {
       const { body } = await bundles('acme', QUERY);
-      const read = Readable.from(body, { objectMode: false });
-      if (reads > 0) await once(read, 'readable');
-      read.destroy();
-      await once(read, 'close');
+      const { raw, file } = sent(body, hasLeft);
+      if (reads > 0) await once(file, 'readable');
+      if (!hasLeft) raw.emit('close');
+      await once(file, 'close');
       expect(signals.at(-1)?.aborted).toBe(true);
     }
     expect(await isFree()).toBe(true);
@@ -68,7 +81,9 @@ describe('an archive on its way to a browser', () => {
       })(),
     });
     const { body } = await bundles('acme', QUERY);
-    await expect(Readable.from(body, { objectMode: false }).toArray()).rejects.toThrow('cut off');
+    const { raw, file } = sent(body);
+    await expect(file.toArray()).rejects.toThrow('cut off');
+    raw.emit('close');
     expect(await isFree()).toBe(true);
   });
 

@@ -4,6 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import { neighbourOf, type NeighbourQuestion } from './neighbour.js';
+import { untilRead } from './watched.js';
 
 export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Promise<Download>;
 
@@ -62,26 +63,3 @@ const questionOf = (query: RegulatoryQuery): NeighbourQuestion => ({
     body: query.documentation,
   }),
 });
-
-/** A reader that goes away, also before the first part, ends it as one that has read everything does: a generator would not hear of it then. */
-function untilRead(body: AsyncIterable<Uint8Array>, free: () => void): AsyncIterable<Uint8Array> {
-  const parts = body[Symbol.asyncIterator]();
-  const iterator: AsyncIterator<Uint8Array> = {
-    async next() {
-      try {
-        const part = await parts.next();
-        if (part.done) free();
-        return part;
-      } catch (error) {
-        free();
-        throw error;
-      }
-    },
-    async return() {
-      free();
-      await parts.return?.();
-      return { done: true, value: undefined };
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
-}

@@ -22,8 +22,8 @@ interface Line {
 }
 
 /**
- * Answers a few requests of a session at a time, the others of it in the order in which they came: however many somebody sends, another
- * person waits for a few of them (docs/architecture/console.md#sessions). Nothing of one that waits is read. A request is answered once its
+ * Answers a few requests of a session at a time, the others of it in the order in which they came: however many it sends, another
+ * session waits for a few of them (docs/architecture/console.md#sessions). Nothing of one that waits is read. A request is answered once its
  * answer begins: what is sent as it comes, streams and files, has limits of its own. `keyOf`: which session; `null` for none.
  * Returns whether a request was sent away, by 429 `rate_limited`: nobody asks the store then whose it is.
  */

@@ -8,6 +8,7 @@ import { GateError } from '../../domain/errors.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
+import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
@@ -138,7 +139,7 @@ export function relay(
       // What is left at any other end is still sent.
       if (isLeft && reply.raw.writableLength > 0) reply.raw.destroy();
     });
-    reply.raw.on('close', () => ended.abort());
+    whenLeft(reply, () => ended.abort());
     const since = request.headers['last-event-id'];
     try {
       const { service, path: of, headers } = from(who);

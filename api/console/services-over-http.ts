@@ -33,7 +33,8 @@ import { orchestratorStanding, type PendingRequest, pendingRequest, pendingSumma
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
 import { heldAgainst, keptReasons } from '../../domain/masking/kept-reasons.js';
-import { maskedList, maskedRow } from '../../domain/review/masked-review.js';
+import { namedSecrets } from '../../domain/masking/named-secrets.js';
+import { maskedList, maskedRows } from '../../domain/review/masked-review.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ChainWatch } from './chain-health.js';
@@ -160,11 +161,11 @@ export function servicesFor(
   const isWhole = isAtLeast(role, 'approver');
   const askRow = async (question: Parameters<typeof askHil>[1], timeoutMs?: number): Promise<PendingRequest> => {
     const row = await askHil(pendingRequest, question, timeoutMs);
-    return isWhole ? row : maskedRow(row);
+    return isWhole ? row : (maskedRows([row])[0] as PendingRequest);
   };
   const askRows = async (question: Parameters<typeof askHil>[1]): Promise<PendingRequest[]> => {
     const all = await askHil(z.array(pendingRequest), question);
-    return isWhole ? all : all.map(maskedRow);
+    return isWhole ? all : maskedRows(all);
   };
   const links = `/identities/${encodeURIComponent(linkOwnerOf(subject))}`;
   const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`));
@@ -413,7 +414,10 @@ export function servicesFor(
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
       const now = await engine.ask(policyDecision, { method: 'POST', path: '/evaluate', body: input, isOfAll: true });
       // What was said then is as the ledger keeps it, or kept it.
-      const held = (name: 'reasons' | 'review_reasons') => [...heldAgainst(decision[name], now[name], keptReasons)];
+      const secrets = namedSecrets(input['arguments'] ?? null);
+      const held = (name: 'reasons' | 'review_reasons') => [
+        ...heldAgainst<readonly string[]>(decision[name], now[name], keptReasons, secrets),
+      ];
       return { seq, then: decision, now: { ...now, reasons: held('reasons'), review_reasons: held('review_reasons') } };
     },
     policy: policiesOver(engine, {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { within } from '../../domain/within.js';
+import { whenLeft } from '../plugins/when-left.js';
 
 /** How often an answer that is still being sent looks whether its session still stands, and whether anybody reads it. */
 const LOOK_EVERY_MS = 2_000;
@@ -66,20 +67,55 @@ export function watchedFile(
   { stands, drainMs }: Watching,
 ): Readable {
   const ended = new AbortController();
-  reply.raw.on('close', () => ended.abort());
   const { taken } = watched(reply, ended, {
     stands: () => stands(reply.request),
     drainMs,
     answerMs: FILE_LOOK_MS,
   });
-  ended.signal.addEventListener('abort', () => reply.raw.destroy());
-  return Readable.from(noted(body, taken), { objectMode: false });
+  const file = Readable.from(noted(body, taken), { objectMode: false });
+  ended.signal.addEventListener('abort', () => {
+    reply.raw.destroy();
+    file.destroy();
+  });
+  whenLeft(reply, () => ended.abort());
+  return file;
 }
 
-/** The next part is asked for when the reader took of those before. */
-async function* noted<Part>(body: AsyncIterable<Part>, taken: () => void): AsyncGenerator<Part> {
-  for await (const part of body) {
-    yield part;
-    taken();
-  }
+/** Tells that the parts are read, failed or given up, also before the first one: a generator that was not begun does not hear of its end. */
+export function untilRead<Part>(body: AsyncIterable<Part>, free: () => void): AsyncIterable<Part> {
+  const parts = body[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<Part> = {
+    async next() {
+      try {
+        const part = await parts.next();
+        if (part.done) free();
+        return part;
+      } catch (error) {
+        free();
+        throw error;
+      }
+    },
+    async return() {
+      free();
+      await parts.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+/** The next part is asked for when the reader took of those before. The end is told to the parts, whether they were begun or not. */
+function noted<Part>(body: AsyncIterable<Part>, taken: () => void): AsyncIterable<Part> {
+  const parts = body[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<Part> = {
+    next() {
+      taken();
+      return parts.next();
+    },
+    async return() {
+      await parts.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }

@@ -47,6 +47,24 @@ export const takesForm = (needed: readonly string[], typed?: readonly string[]):
   return { consumes: ['application/x-www-form-urlencoded'], body: typed === undefined ? body : body.catchall(ofPage) };
 };
 
+/** For a route for browsers that takes a form (`takesForm`), or is asked with these names behind its address. */
+export const takesOfBrowser = (given: { readonly form?: FastifySchema; readonly query?: readonly string[] }) => ({
+  config: {
+    described: {
+      ...ANSWERS_PAGES.described,
+      ...given.form,
+      ...(given.query && {
+        querystring: z.object(Object.fromEntries(given.query.map((name) => [name, z.string().optional()]))),
+      }),
+    },
+  },
+});
+
+/** For a route that passes on what another service reads and answers: the schemas that are checked there. */
+export const passesOn = (body: z.ZodType, answer: z.ZodType) => ({
+  config: { described: { body, response: { 200: answer } } },
+});
+
 /** For the `config` of a route that answers with an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export const ANSWERS_EVENTS = {
   described: {

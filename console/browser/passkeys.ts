@@ -23,6 +23,9 @@ async function ask<Answer>(path: string, csrf: string | null, body: unknown): Pr
   return said as Answer;
 }
 
+/** While the browser asks for it. */
+const WAITING = 'Waiting for your passkey.';
+
 const told = (error: unknown): string =>
   error instanceof Error && error.name === 'NotAllowedError'
     ? 'Not done: the passkey was not used, or it took too long.'
@@ -41,6 +44,7 @@ export function passkeysOfMine(): void {
       csrf,
       body,
     );
+    said.textContent = WAITING;
     const made = await startRegistration({ optionsJSON: publicKey });
     await ask('/auth/register/finish', csrf, made);
     showKey(root, made.response.publicKey);
@@ -54,6 +58,7 @@ export function passkeysOfMine(): void {
       const { publicKey } = await ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>('/auth/login/start', csrf, {
         name: root.dataset['name'],
       });
+      said.textContent = WAITING;
       await ask('/auth/login/finish', csrf, await startAuthentication({ optionsJSON: publicKey }));
       return 'Logged in with your passkey.';
     },
@@ -113,7 +118,10 @@ export function enterByPasskey(): void {
   addEventListener('hashchange', () => {
     if (begun && new URLSearchParams(location.hash.slice(1)).has('token')) location.reload();
   });
-  const onSubmit = (form: HTMLFormElement | null, does: (form: HTMLFormElement) => Promise<void>): void =>
+  const onSubmit = (
+    form: HTMLFormElement | null,
+    does: (form: HTMLFormElement, waits: () => void) => Promise<void>,
+  ): void =>
     form?.addEventListener('submit', (event) => {
       event.preventDefault();
       const button = form.querySelector('button');
@@ -121,7 +129,9 @@ export function enterByPasskey(): void {
       if (!button || !said) return;
       button.disabled = true;
       said.textContent = '';
-      does(form)
+      does(form, () => {
+        said.textContent = WAITING;
+      })
         .catch((error: unknown) => {
           said.textContent = told(error);
         })
@@ -129,24 +139,26 @@ export function enterByPasskey(): void {
           button.disabled = false;
         });
     });
-  onSubmit(document.querySelector('form[data-passkey-enter]'), async (form) => {
+  onSubmit(document.querySelector('form[data-passkey-enter]'), async (form, waits) => {
     const { publicKey } = await ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(
       '/auth/passkey/login/start',
       null,
       { name: field(form, 'name').value },
     );
+    waits();
     const assertion = await startAuthentication({ optionsJSON: publicKey });
     const return_to = field(form, 'return_to').value;
     const { to } = await ask<{ to: string }>('/auth/passkey/login/finish', null, { ...assertion, return_to });
     location.assign(to);
   });
-  onSubmit(begun, async (form) => {
+  onSubmit(begun, async (form, waits) => {
     const [name, token] = [field(form, 'name').value, field(form, 'token').value];
     const { publicKey } = await ask<{ publicKey: PublicKeyCredentialCreationOptionsJSON }>(
       '/auth/passkey/register/start',
       null,
       { name, token },
     );
+    waits();
     const made = await startRegistration({ optionsJSON: publicKey });
     await ask('/auth/passkey/register/finish', null, made);
     form.hidden = true;
@@ -169,10 +181,13 @@ async function hadAnew(root: HTMLElement): Promise<void> {
 
 function showKey(root: HTMLElement, der: string | undefined): void {
   const place = root.querySelector<HTMLElement>('[data-passkey-key]');
-  if (!place || der === undefined) return;
+  const [shown, copies] = [place?.querySelector('pre'), place?.querySelector<HTMLElement>('[data-copy]')];
+  if (!place || !shown || !copies || der === undefined) return;
   const base64 = der.replaceAll('-', '+').replaceAll('_', '/');
   const whole = base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
-  place.textContent = `-----BEGIN PUBLIC KEY-----\n${(whole.match(/.{1,64}/g) ?? []).join('\n')}\n-----END PUBLIC KEY-----`;
+  const key = `-----BEGIN PUBLIC KEY-----\n${(whole.match(/.{1,64}/g) ?? []).join('\n')}\n-----END PUBLIC KEY-----`;
+  shown.textContent = key;
+  copies.dataset['copy'] = `${key}\n`;
   place.hidden = false;
 }
 
@@ -189,7 +204,7 @@ export function signedForms(): void {
     if (challenge === undefined || signs === undefined) return;
     if (!(proof instanceof HTMLInputElement) || !(csrf instanceof HTMLInputElement) || proof.value !== '') return;
     event.preventDefault();
-    beginsItsWay(form, 'Waiting for your passkey.');
+    beginsItsWay(form, WAITING);
     ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(challenge, csrf.value, JSON.parse(signs))
       .then(({ publicKey }) => startAuthentication({ optionsJSON: publicKey }))
       .then((assertion) => {

@@ -1,7 +1,7 @@
 import { escapedInPath } from '../../domain/name-in-path.js';
 import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../contracts/ledger.js';
-import { Foreign, Id, Said, Table, Time } from './parts.js';
+import { Count, Foreign, Id, Said, Table, Time } from './parts.js';
 
 /** Rows of the ledger as a table, one row each. `agent` is what stands for who it is about. */
 export const Entries = ({
@@ -18,9 +18,7 @@ export const Entries = ({
   <Table label={label} cards heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
     {rows.map((row) => (
       <tr key={row.id}>
-        <td class="number" data-head="row">
-          {row.seq}
-        </td>
+        <Count head="row">{row.seq}</Count>
         <td>
           <Time iso={row.timestamp} nowMs={nowMs} />
         </td>

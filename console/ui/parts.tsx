@@ -116,6 +116,23 @@ export const requestIn = (form: Form): string | undefined => {
   return isUuid(id) ? id : undefined;
 };
 
+/** The public key of a passkey that was registered just now, which the script puts here. */
+export const PasskeyKey = () => (
+  <div hidden data-passkey-key>
+    <pre aria-label="The public key of your passkey" />
+    <button type="button" data-copy="">
+      Copy the public key
+    </button>
+  </div>
+);
+
+/** A number of a row, with what is counted before it where the row stands as a card. */
+export const Count = ({ head, children }: { readonly head: string; readonly children: ComponentChildren }) => (
+  <td class="number" data-head={head}>
+    {children}
+  </td>
+);
+
 /**
  * A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. As `cards` each row stands there in lines
  * instead, cells of class `lead` in the first, and a cell whose value says too little alone with its `data-head` before it.

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Foreign } from './parts.js';
+import { Foreign, PasskeyKey } from './parts.js';
 
 interface Refused {
   readonly refused?: string | undefined;
@@ -132,7 +132,7 @@ export const RegisterPasskey = () => (
       <p role="alert" data-passkey-said />
     </form>
     <p role="status" data-passkey-done />
-    <pre hidden data-passkey-key aria-label="The public key of your passkey" />
+    <PasskeyKey />
     <p>
       <a href="/login">Sign in</a>
     </p>

@@ -118,7 +118,8 @@ describe('the rows a record implies', () => {
   });
 
   it('have no personal data that a rule quotes of the arguments', () => {
-    const quoted = 'Review: payee ann, SSN 078-05-1120 is new to us.';
+    const quoted = 'Review: payee ann, SSN 078-05-1120 is new to us, by blue-42.';
+    const login = { ...body, params: { name: 'wire_transfer', arguments: { to: 'ann', password: 'blue-42' } } };
     const record = recordOf('yellow');
     const { verdict } = record.evidence;
     const said = { review_reasons: [quoted] };
@@ -129,10 +130,14 @@ describe('the rows a record implies', () => {
       decision: { ...decisionOf('yellow'), ...said },
       forensic_event: event,
     };
-    const rows = rowsOf({ ...record, evidence }, request);
-    expect(canonicalJson(rows as never)).not.toContain('078-05-1120');
+    const rows = rowsOf({ ...record, evidence }, { ...request, body: login });
+    expect(canonicalJson(rows.map(({ payload_canonical_json: _, ...row }) => row) as never)).not.toMatch(
+      /078-05-1120|blue-42/,
+    );
     for (const kind of ['proxy.verdict', 'policy.evaluated', 'hil.created'])
-      expect(rows.find((row) => row.event_kind === kind)?.reasoning).toContain('SSN [SSN] is new');
+      expect(rows.find((row) => row.event_kind === kind)?.reasoning).toContain('SSN [SSN] is new to us, by [MASKED]');
+    // Without the request nothing tells that it is one.
+    expect(rowsOf({ ...record, evidence }, null)[0]?.reasoning).toContain('by blue-42');
   });
 
   it('keep the event of the evaluation of what an approver changed, and are what they were where the record has none', () => {

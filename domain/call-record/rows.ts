@@ -1,4 +1,5 @@
 import { REVIEW_CONTRACT } from '../../contracts/call.js';
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
@@ -11,6 +12,7 @@ import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import { type CallRecord, escalatedMs, type RecordedOutcome, type StagedRequest } from './record.js';
 import { eventKept, keptReasons, reasonsKept } from '../masking/kept-reasons.js';
+import { namedSecrets, type NamedSecrets, NO_SECRETS } from '../masking/named-secrets.js';
 import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
@@ -88,6 +90,7 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
+  const secrets = request ? secretsOf(request.body) : NO_SECRETS;
   // A tampered record proves nothing, so it gets only its alarm row. Events that did happen have their rows already.
   if (record.state === TAMPERED)
     return [
@@ -104,7 +107,7 @@ export function rowsOf(
 
   // A verdict whose review row is not stored yet may still be withdrawn with a 503, so it has no row yet.
   if (verdict && record.state !== 'decided' && !outsideCall) {
-    const reasoning = reasoningOf(verdict);
+    const reasoning = reasoningOf(verdict, secrets);
     const bundle = asJson(evidence.decision?.policy_bundle);
     if (!held.has('proxy.verdict'))
       rows.push(
@@ -123,7 +126,7 @@ export function rowsOf(
             idempotency_id: call.idempotency_id,
             request_digest: record.digest,
             approval_tier: verdict.approval_tier,
-            ...reasonsKept(verdict),
+            ...reasonsKept(verdict, secrets),
             policy_bundle: bundle,
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
           },
@@ -161,14 +164,14 @@ export function rowsOf(
         row(
           'policy.evaluated',
           policy.allow,
-          reasoningOf(policy),
+          reasoningOf(policy, secrets),
           {
             allow: policy.allow,
-            ...reasonsKept(policy),
+            ...reasonsKept(policy, secrets),
             approval_tier: policy.approval_tier,
             retention_class: policy.retention_class,
             policy_bundle: bundle,
-            ...(evidence.forensic_event && { event: eventKept(evidence.forensic_event) }),
+            ...(evidence.forensic_event && { event: eventKept(evidence.forensic_event, secrets) }),
           },
           request ? sidecar(input) : {},
         ),
@@ -183,7 +186,7 @@ export function rowsOf(
       row(
         'hil.created',
         false,
-        keptReasons(verdict?.review_reasons ?? []).join(' | '),
+        keptReasons(verdict?.review_reasons ?? [], secrets).join(' | '),
         {
           kind: 'hil.created',
           pending_id: record.pending_id,
@@ -237,11 +240,12 @@ export function rowsOf(
   const changed = changedParts(decision, request);
   if (decision && changed && !held.has('hil.modified')) {
     const { call: told, digests, diff, params, body } = changed;
+    const secretsThen = body ? secretsOf(body) : secrets;
     rows.push(
       row(
         'hil.modified',
         decision.status === 'approved',
-        reasoningOf(told),
+        reasoningOf(told, secretsThen),
         {
           kind: 'hil.modified',
           pending_id: record.pending_id,
@@ -251,9 +255,9 @@ export function rowsOf(
           ...digests,
           tier: told.tier,
           approval_tier: told.approval_tier,
-          ...reasonsKept(told),
+          ...reasonsKept(told, secretsThen),
           policy_bundle: asJson(told.policy_bundle),
-          ...(told.forensic_event && { event: eventKept(told.forensic_event) }),
+          ...(told.forensic_event && { event: eventKept(told.forensic_event, secretsThen) }),
         },
         { ...params, ...sidecar(body) },
       ),
@@ -431,13 +435,17 @@ function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra 
 }
 
 /** A call without objections also needs a reason. */
-function reasoningOf(said: {
-  readonly reasons: readonly string[];
-  readonly review_reasons: readonly string[];
-}): string {
-  const { reasons, review_reasons } = reasonsKept(said);
+function reasoningOf(
+  said: { readonly reasons: readonly string[]; readonly review_reasons: readonly string[] },
+  secrets: NamedSecrets,
+): string {
+  const { reasons, review_reasons } = reasonsKept(said, secrets);
   return [...reasons, ...review_reasons].join(' | ') || 'passed: no rule speaks against it';
 }
+
+/** What is secret by its name in that of a request which its rules may quote. */
+export const secretsOf = (body: JsonObject): NamedSecrets =>
+  namedSecrets(body['method'] === BATCH_METHOD ? (body['params'] ?? null) : argumentsOf(body));
 
 /** The fields of a row besides those that every row of a call has. */
 type Extra = Omit<Partial<NewLedgerRow>, 'id'>;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { decisionOf } from '../../test/support/judgements.js';
 import { comparedIn, decisionCompared } from '../replay/comparisons.js';
-import { eventKept, reasonsKept } from './kept-reasons.js';
+import { eventKept, keptReasons, reasonsKept } from './kept-reasons.js';
+import { namedSecrets, NO_SECRETS } from './named-secrets.js';
 
 const QUOTED = 'Review: payee ann, SSN 078-05-1120 is new to us.';
 const KEPT = 'Review: payee ann, SSN [SSN] is new to us.';
@@ -31,7 +32,53 @@ describe('reasons in the ledger', () => {
     const now = { ...decisionOf('yellow'), review_reasons: [QUOTED] };
     const then = (reasons: readonly string[]) =>
       ({ allow: now.allow, reasons: now.reasons, review_reasons: reasons, approval_tier: now.approval_tier }) as never;
-    expect(comparedIn(decisionCompared(then([recorded]), now))).toMatchObject({ difference: null, compared: 4 });
-    expect(comparedIn(decisionCompared(then([recorded, 'more']), now)).differences).toBe(1);
+    expect(comparedIn(decisionCompared(then([recorded]), now, NO_SECRETS))).toMatchObject({
+      difference: null,
+      compared: 4,
+    });
+    expect(comparedIn(decisionCompared(then([recorded, 'more']), now, NO_SECRETS)).differences).toBe(1);
+  });
+
+  describe('that quote what a name alone says to be a secret', () => {
+    const REQUEST = {
+      to: 'ann-corp',
+      password: 'blue-42',
+      login: { pin: 4711, secret: { of: ['river', 'hill top'] } },
+      header: [{ name: 'X-Api-Key', value: 'k3y-of-ann' }, 'x'],
+    };
+    const secrets = namedSecrets(REQUEST);
+
+    it.each([
+      ['Review: blue-42 is new', 'Review: [MASKED] is new'],
+      ['blue-42, blue-42.', '[MASKED], [MASKED].'],
+      ['Review: k3y-of-ann for ann-corp', 'Review: [MASKED] for ann-corp'],
+      ['Review: code 4711 of 47110', 'Review: code [MASKED] of 47110'],
+      ['Review: "river" and `hill top` by the river', 'Review: "[MASKED]" and `[MASKED]` by the river'],
+      ['Review: ablue-42', 'Review: ablue-42'],
+    ])('are kept without it: %s', (said, kept) => {
+      expect(keptReasons([said], secrets)).toEqual([kept]);
+      expect(eventKept({ events: [{ reasons: [said] }] }, secrets)).toEqual({ events: [{ reasons: [kept] }] });
+    });
+
+    it('say as much as before to an agent who calls their words his password', () => {
+      const said = 'Violation: shell command of another tenant.';
+      for (const password of ['Violation', 'shell command', said, 'a', 'tion'])
+        expect(keptReasons([said], namedSecrets({ password }))).toEqual([said]);
+    });
+
+    it.each(['blue-42 is new', '[MASKED] is new'])(
+      'are derived again as the same, as they were kept: %s',
+      (recorded) => {
+        const now = { ...decisionOf('yellow'), review_reasons: ['blue-42 is new'] };
+        const then = { review_reasons: [recorded] } as never;
+        expect(comparedIn(decisionCompared(then, now, secrets))).toMatchObject({ difference: null, compared: 1 });
+      },
+    );
+
+    it('were derived as the same by a row that an earlier Gate kept', () => {
+      const now = { ...decisionOf('yellow'), review_reasons: ['blue-42, 078-05-1120'] };
+      const then = { review_reasons: ['blue-42, [SSN]'] } as never;
+      expect(comparedIn(decisionCompared(then, now, secrets)).difference).toBeNull();
+    });
   });
 });

@@ -1,26 +1,27 @@
+import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson } from '../crypto/digest.js';
+import { roomFor } from '../room-for.js';
 import { mask } from './mask.js';
+import { type NamedSecrets, NO_SECRETS, withoutNamed } from './named-secrets.js';
 
 /** Reasons that rules say of call after call, and long ones, which stand in several rows of one call. */
-const KEPT_TEXTS = 512;
-const KEPT_UNITS = 256;
-const KEPT_LONG = 8;
-const kept = new Map<string, string>();
-const keptLong = new Map<string, string>();
+const kept = new LRUCache<string, string>(roomFor(512));
+const keptLong = new LRUCache<string, string>(roomFor(8));
+const LONG_UNITS = 256;
 
 /**
  * The reasons of a verdict as the ledger keeps them. A rule may quote an argument, and of arguments the ledger has the masked ones alone
- * (docs/architecture/ledger-rows.md#masking).
+ * (docs/architecture/ledger-rows.md#masking). `secrets` are those of the request that only their names tell.
  */
-export const keptReasons = (reasons: readonly string[]): string[] => reasons.map(keptReason);
+export const keptReasons = (reasons: readonly string[], secrets = NO_SECRETS): string[] =>
+  reasons.map((reason) => keptReason(withoutNamed(reason, secrets)));
 
 function keptReason(reason: string): string {
-  const [texts, most] = reason.length > KEPT_UNITS ? [keptLong, KEPT_LONG] : [kept, KEPT_TEXTS];
+  const texts = reason.length > LONG_UNITS ? keptLong : kept;
   const known = texts.get(reason);
   if (known !== undefined) return known;
   const masked = mask(reason) as string;
-  if (texts.size === most) texts.clear();
   texts.set(reason, masked);
   return masked;
 }
@@ -30,21 +31,26 @@ interface Said {
   readonly review_reasons: readonly string[];
 }
 /** Both kinds of a verdict or a decision. */
-export const reasonsKept = ({ reasons, review_reasons }: Said): { reasons: string[]; review_reasons: string[] } => ({
-  reasons: keptReasons(reasons),
-  review_reasons: keptReasons(review_reasons),
+export const reasonsKept = (
+  { reasons, review_reasons }: Said,
+  secrets = NO_SECRETS,
+): { reasons: string[]; review_reasons: string[] } => ({
+  reasons: keptReasons(reasons, secrets),
+  review_reasons: keptReasons(review_reasons, secrets),
 });
 
 /** The event of an evaluation, which has the reasons too; that of a batch has one for each call. */
-export function eventKept(event: JsonObject): JsonObject {
+export function eventKept(event: JsonObject, secrets = NO_SECRETS): JsonObject {
   const { events } = event;
   const told = Object.fromEntries(
-    ['reasons', 'review_reasons'].flatMap((name) => (isTexts(event[name]) ? [[name, keptReasons(event[name])]] : [])),
+    ['reasons', 'review_reasons'].flatMap((name) =>
+      isTexts(event[name]) ? [[name, keptReasons(event[name], secrets)]] : [],
+    ),
   );
   return {
     ...event,
     ...told,
-    ...(Array.isArray(events) && { events: events.map((one) => (isObject(one) ? eventKept(one) : one)) }),
+    ...(Array.isArray(events) && { events: events.map((one) => (isObject(one) ? eventKept(one, secrets) : one)) }),
   };
 }
 const isTexts = (value: Json | undefined): value is string[] =>
@@ -52,6 +58,19 @@ const isTexts = (value: Json | undefined): value is string[] =>
 const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is derived now, to be held against what a row has of it: as the ledger keeps it, unless the row has it as it is. */
-export const heldAgainst = <Now>(then: unknown, now: Now, kept: (now: Now) => Now): Now =>
-  canonicalJson((then ?? null) as Json) === canonicalJson((now ?? null) as Json) ? now : kept(now);
+/**
+ * What is derived now, to be held against what a row has of it: as the ledger keeps it, unless the row has it as it is, or as it was kept when
+ * secrets that only their names tell were none.
+ */
+export function heldAgainst<Now>(
+  then: unknown,
+  now: Now,
+  kept: (now: Now, secrets?: NamedSecrets) => Now,
+  secrets = NO_SECRETS,
+): Now {
+  const recorded = canonicalJson((then ?? null) as Json);
+  const isRecorded = (form: Now) => canonicalJson((form ?? null) as Json) === recorded;
+  if (isRecorded(now)) return now;
+  const before = kept(now);
+  return isRecorded(before) ? before : kept(now, secrets);
+}

@@ -56,6 +56,17 @@ export function mask(value: Json): Json {
   );
 }
 
+/** What a path of names and places leads to, as `mask` shows it where it stands; `null` where nothing is there. */
+export function maskedAt(value: Json, path: readonly string[]): Json {
+  const [at, ...rest] = path;
+  if (at === undefined || value === null) return mask(value);
+  if (typeof value !== 'object') return null;
+  const inner = Array.isArray(value) ? value[Number(at)] : Object.hasOwn(value, at) ? value[at] : undefined;
+  if (inner === undefined || inner === null) return null;
+  const name = Array.isArray(value) ? secretItems(value)(Number(at)) : secretMembers(value, isSecretName)(at);
+  return name === undefined ? maskedAt(inner, rest) : MASKED;
+}
+
 /** The masked names of an object's members. Those that are masked alike, or as another is called, stay apart: `[IBAN]`, `[IBAN] (2)`. */
 function namesOf(object: JsonObject): (name: string) => string {
   const taken = new Set<string>();

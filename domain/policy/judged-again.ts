@@ -8,6 +8,7 @@ import { batchFault, judgeSiblings, type SiblingCall, siblingsOf } from '../mcp/
 import { foldVerdict } from '../pipeline/verdict.js';
 import { type Comparison, decisionCompared, verdictCompared } from '../replay/comparisons.js';
 import { eventKept, heldAgainst } from '../masking/kept-reasons.js';
+import { namedSecrets } from '../masking/named-secrets.js';
 import { boundedEvent } from './forensic-event.js';
 
 /** A call as it was judged: the input of its row, and the request where that is a batch. */
@@ -37,21 +38,19 @@ export async function judgedAgain(
 ): Promise<readonly Comparison[]> {
   const { decision: then, verdict, inspection } = recorded;
   const now = await decidedAgain(recorded, judge);
+  const { input, request } = recorded;
+  const secrets = namedSecrets(input.method === BATCH_METHOD ? (request?.['params'] ?? null) : (input.arguments ?? {}));
   const event = now.forensic_event && boundedEvent(now.forensic_event);
   const comparisons: Comparison[] = [
     ['policy_bundle.hash_sha256', objectOf(then['policy_bundle'])['hash_sha256'], now.policy_bundle.hash_sha256],
-    ...decisionCompared(then, now),
+    ...decisionCompared(then, now, secrets),
     ['policy.evaluated.retention_class', then['retention_class'], now.retention_class],
-    ['policy.evaluated.event', then['event'], event && heldAgainst(then['event'], event, eventKept)],
+    ['policy.evaluated.event', then['event'], event && heldAgainst(then['event'], event, eventKept, secrets)],
   ];
   // A tool in quarantine is refused whatever inspection and policy said, and its row says that alone.
   if (!verdict || verdict['layer'] === 'definitions') return comparisons;
-  const folded = foldVerdict(
-    inspected(recorded.input, inspection),
-    now,
-    verdict['mode'] === 'observe' ? 'observe' : 'enforce',
-  );
-  return [...comparisons, ...verdictCompared(verdict, folded)];
+  const folded = foldVerdict(inspected(input, inspection), now, verdict['mode'] === 'observe' ? 'observe' : 'enforce');
+  return [...comparisons, ...verdictCompared(verdict, folded, secrets)];
 }
 
 /** As much of the inspection as a verdict is folded from, from its row and from what policy was told of it. */

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { heldAgainst, keptReasons } from '../masking/kept-reasons.js';
+import type { NamedSecrets } from '../masking/named-secrets.js';
 import type { Verdict } from '../pipeline/verdict.js';
 
 /** One fact of a verdict, as the rows have it and as it is derived now. `then` is undefined where the row does not say it. */
@@ -36,21 +37,34 @@ export function comparedIn(comparisons: readonly Comparison[]): Compared {
 export const shown = (value: unknown): string => (value === undefined ? 'nothing' : canonicalJson(value as Json));
 
 /** What the row `policy.evaluated` says, beside a decision of now. */
-export const decisionCompared = (then: JsonObject, now: PolicyDecision): readonly Comparison[] => [
+export const decisionCompared = (
+  then: JsonObject,
+  now: PolicyDecision,
+  secrets: NamedSecrets,
+): readonly Comparison[] => [
   ['policy.evaluated.allow', then['allow'], now.allow],
-  ['policy.evaluated.reasons', then['reasons'], reasonsOf(then['reasons'], now.reasons)],
-  ['policy.evaluated.review_reasons', then['review_reasons'], reasonsOf(then['review_reasons'], now.review_reasons)],
+  ['policy.evaluated.reasons', then['reasons'], reasonsOf(then['reasons'], now.reasons, secrets)],
+  [
+    'policy.evaluated.review_reasons',
+    then['review_reasons'],
+    reasonsOf(then['review_reasons'], now.review_reasons, secrets),
+  ],
   ['policy.evaluated.approval_tier', then['approval_tier'], now.approval_tier],
 ];
 
 /** What the row `proxy.verdict` says, beside what inspection and a decision of now are folded into. */
-export const verdictCompared = (then: JsonObject, now: Verdict): readonly Comparison[] => [
+export const verdictCompared = (then: JsonObject, now: Verdict, secrets: NamedSecrets): readonly Comparison[] => [
   ['proxy.verdict.tier', then['tier'], now.tier],
   ['proxy.verdict.outcome', then['outcome'], now.outcome],
   ['proxy.verdict.would', then['would'], now.would],
   ['proxy.verdict.layer', then['layer'], now.layer],
-  ['proxy.verdict.reasons', then['reasons'], reasonsOf(then['reasons'], now.reasons)],
-  ['proxy.verdict.review_reasons', then['review_reasons'], reasonsOf(then['review_reasons'], now.review_reasons)],
+  ['proxy.verdict.reasons', then['reasons'], reasonsOf(then['reasons'], now.reasons, secrets)],
+  [
+    'proxy.verdict.review_reasons',
+    then['review_reasons'],
+    reasonsOf(then['review_reasons'], now.review_reasons, secrets),
+  ],
 ];
 
-const reasonsOf = (then: unknown, now: readonly string[]): readonly string[] => heldAgainst(then, now, keptReasons);
+const reasonsOf = (then: unknown, now: readonly string[], secrets: NamedSecrets): readonly string[] =>
+  heldAgainst(then, now, keptReasons, secrets);

@@ -55,7 +55,86 @@ describe('an answer of the review service, for who looks on', () => {
   });
 });
 
+describe('what an approver changed, for who looks on', () => {
+  const REQUEST = {
+    method: 'tools/call',
+    params: {
+      name: 'call',
+      arguments: {
+        header: { name: 'Authorization', value: 'old-and-secret' },
+        login: { password: 'a', note: 'b' },
+        n: 1,
+      },
+    },
+  };
+  const seen = (replacements: readonly object[], request: object = REQUEST) => {
+    const modification_diff = { contract: 'gate.hil.modification-diff/v1', replacements };
+    const row = { ...ROW, request_payload: request, modification_diff };
+    const { modification_diff: masked } = JSON.parse(maskedAnswer('row', JSON.stringify(row))) as typeof row;
+    return (masked.replacements as { value: unknown }[]).map(({ value }) => value);
+  };
+
+  it.each([
+    ['by its own name', { path: ['login', 'password'], value: 'new' }, '[MASKED]'],
+    ['by the name beside it', { path: ['header', 'value'], value: 'new' }, '[MASKED]'],
+    ['by its form', { path: ['login', 'note'], value: SECRET }, '[EMAIL]'],
+    ['by nothing', { path: ['n'], value: 2 }, 2],
+    ['where the request has no such place', { path: ['m'], value: 2 }, '[MASKED]'],
+  ])('is masked as the changed request is: %s', (_how, replacement, value) => {
+    expect(seen([replacement])).toEqual([value]);
+  });
+
+  it('is masked by a name that the change itself puts beside it', () => {
+    const request = { ...REQUEST, params: { name: 'call', arguments: { field: { name: 'to', value: 'x' } } } };
+    const changes = [
+      { path: ['field', 'name'], value: 'password' },
+      { path: ['field', 'value'], value: 'new' },
+    ];
+    expect(seen(changes, request)).toEqual(['password', '[MASKED]']);
+  });
+
+  it.each([
+    ['its parameters', (calls: object[]) => ({ calls })],
+    ['the arguments of a tool', (calls: object[]) => ({ name: 'gate.atomic-batch', arguments: { calls } })],
+  ])('is found in the call of a batch, in %s', (_where, params) => {
+    const calls = [{ name: 'call', arguments: REQUEST.params.arguments }];
+    const path = ['calls', '0', 'arguments', 'header', 'value'];
+    expect(seen([{ path, value: 'new' }], { method: 'gate/tools.batch', params: params(calls) })).toEqual(['[MASKED]']);
+  });
+});
+
+describe('many calls, for who looks on', () => {
+  it('are masked as far as one answer may take, and the rest is not shown', () => {
+    const rows = Array.from({ length: 100 }, (_, at) => ({
+      ...ROW,
+      request_payload: {
+        method: 'tools/call',
+        params: { name: `tool-${at}`, arguments: { text: 'x '.repeat(8_000) } },
+      },
+    }));
+    const [first, last] = [0, 99].map(
+      (at) => (JSON.parse(maskedAnswer('rows', JSON.stringify(rows))) as typeof rows)[at]?.request_payload,
+    );
+    expect(first).toEqual(rows[0]?.request_payload);
+    expect(JSON.stringify(last)).toContain('too large to be masked');
+    expect(JSON.stringify(last)).not.toContain('x x');
+  });
+});
+
 describe('why a call waits, for who looks on', () => {
+  it('has no secret of the request that its name alone tells', () => {
+    const row = {
+      ...ROW,
+      request_payload: { params: { arguments: { password: 'blue-42' } } },
+      risk_summary: 'asks with blue-42',
+      review_reasons: ['Review: blue-42 is new'],
+    };
+    expect(JSON.parse(maskedAnswer('row', JSON.stringify(row)))).toMatchObject({
+      risk_summary: 'asks with [MASKED]',
+      review_reasons: ['Review: [MASKED] is new'],
+    });
+  });
+
   it('is told whole, and masked, where it was not cut', () => {
     expect(summaryShown(`pays ${SECRET} today`)).toBe('pays [EMAIL] today');
   });

@@ -1,4 +1,6 @@
 import {
+  type ModificationDiff,
+  modificationDiff,
   type PendingRequest,
   pendingRequest,
   type PendingSummary,
@@ -7,8 +9,10 @@ import {
 } from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
-import { mask } from '../masking/mask.js';
+import { mask, maskedAt } from '../masking/mask.js';
+import { namedSecrets, type NamedSecrets, withoutNamed } from '../masking/named-secrets.js';
 import { canonicalJson } from '../crypto/digest.js';
+import { modified, ModificationRefused, pathInRequest } from './modification.js';
 
 /**
  * Review rows for who only looks on (docs/architecture/console.md#pages-and-forms): secrets and personal data are masked, as in the ledger. Why a
@@ -93,17 +97,31 @@ const SUMMARY: Fields<typeof pendingSummary.shape> = {
 
 /** Larger than that nothing is masked here, since others would wait: it is not shown at all. */
 const MASKED_UNITS = 16_384;
+/** The same of everything in one answer: of a list of large calls the first ones are shown. */
+const ANSWER_UNITS = 524_288;
+const WITHHELD = '[MASKED]';
 const TOO_LARGE = '[MASKED: too large to be masked here]';
 /** Summaries are cut at so many units. What is written with blanks and would be masked as a whole has no more than so many. */
 const SUMMARY_UNITS = 500;
 const PART = 80;
 
-function maskedField(name: string, field: Json): Json {
-  if (JSON.stringify(field).length > MASKED_UNITS) return instead(name, field);
+/** What may still be masked of an answer. */
+interface Rest {
+  units: number;
+}
+const whole = (): Rest => ({ units: ANSWER_UNITS });
+
+function maskedField(name: string, field: Json, rest: Rest): Json {
+  const units = JSON.stringify(field).length;
+  if (units > MASKED_UNITS || units > rest.units) return instead(name, field, rest);
+  rest.units -= units;
   return name === 'risk_summary' && typeof field === 'string' ? summaryShown(field) : mask(field);
 }
 
-/** Why a call waits, for who looks on: of a text that was cut nothing from the last blank before its end on, which may be half a secret. Also what a search of his looks in. */
+/**
+ * Why a call waits, for who looks on: of a text that was cut nothing from the last blank before its end on, which may be half a secret. Also what
+ * a search of his looks in.
+ */
 export function summaryShown(text: string): string {
   const masked = mask(text) as string;
   return text.length < SUMMARY_UNITS
@@ -111,32 +129,54 @@ export function summaryShown(text: string): string {
     : `${masked.slice(0, Math.max(0, masked.lastIndexOf(' ', masked.length - PART)))}…`;
 }
 
+/** The name of a tool, for who looks on. */
+export const toolShown = (name: string): string => maskedField('tool', name, whole()) as string;
+
 /** Of a call which tool it is of. */
-function instead(name: string, field: Json): Json {
+function instead(name: string, field: Json, rest: Rest): Json {
   if (Array.isArray(field)) return [TOO_LARGE];
   if (!isObject(field)) return TOO_LARGE;
   const { params = null } = field;
   const tool = isObject(params) && typeof params['name'] === 'string' ? params['name'] : '';
-  return name === 'request_payload' ? { params: { name: maskedField('tool', tool), arguments: TOO_LARGE } } : {};
+  return name === 'request_payload' ? { params: { name: maskedField('tool', tool, rest), arguments: TOO_LARGE } } : {};
 }
 
 const maskedBy =
-  (fields: Readonly<Record<string, Seen>>, withheld: (name: string, of: JsonObject) => Json = () => null) =>
-  (value: object): JsonObject =>
+  (fields: Readonly<Record<string, Seen>>) =>
+  (value: object, rest: Rest, made: JsonObject = {}): JsonObject =>
     Object.fromEntries(
       Object.entries(value as JsonObject).map(([name, field]) => {
+        if (Object.hasOwn(made, name)) return [name, made[name] ?? null];
         const seen = Object.hasOwn(fields, name) ? fields[name] : 'masked';
-        if (seen === 'plain') return [name, field];
-        return [name, seen === 'withheld' ? withheld(name, value as JsonObject) : maskedField(name, field)];
+        return [name, seen === 'plain' ? field : seen === 'withheld' ? null : maskedField(name, field, rest)];
       }),
     );
-const rowMasked = maskedBy(ROW, (name, row) => {
-  const field = row[name] ?? null;
-  if (!isObject(field)) return null;
-  if (name === 'sandbox_report') return reportSeen(field, row);
-  return name === 'modification_diff' ? replacementsSeen(field) : differencesSeen(field);
-});
+const fieldsOfRow = maskedBy(ROW);
 const summaryMasked = maskedBy(SUMMARY);
+
+function rowMasked(row: JsonObject, rest: Rest): JsonObject {
+  const { request_payload: request = null, sandbox_report, modification_diff, since_last_call } = row;
+  const masked = maskedField('request_payload', request, rest);
+  const secrets = namedSecrets(request);
+  const told = (name: 'risk_summary' | 'review_reasons') =>
+    maskedField(name, quoting(row[name] ?? null, secrets), rest);
+  return fieldsOfRow(row, rest, {
+    // A rule may quote a secret of the request that only its name tells.
+    risk_summary: told('risk_summary'),
+    review_reasons: told('review_reasons'),
+    request_payload: masked,
+    ...(isObject(sandbox_report) && { sandbox_report: reportSeen(sandbox_report, row, masked, rest) }),
+    ...(isObject(modification_diff) && { modification_diff: replacementsSeen(modification_diff, request, rest) }),
+    ...(isObject(since_last_call) && { since_last_call: differencesSeen(since_last_call, rest) }),
+  });
+}
+
+const quoting = (said: Json, secrets: NamedSecrets): Json =>
+  typeof said === 'string'
+    ? withoutNamed(said, secrets)
+    : Array.isArray(said)
+      ? said.map((line) => quoting(line, secrets))
+      : said;
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -145,41 +185,50 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 function reportSeen(
   report: JsonObject,
   { request_payload: request, retention, payload_summary: short }: JsonObject,
+  masked: Json,
+  rest: Rest,
 ): Json {
   const isWhole =
     short !== true && isObject(request) && isObject(retention) && retention['payload_availability'] === 'available';
-  if (isWhole && canonicalJson(maskedField('request_payload', request)) === canonicalJson(request))
-    return maskedField('sandbox_report', report);
+  if (isWhole && canonicalJson(masked) === canonicalJson(request)) return maskedField('sandbox_report', report, rest);
   return Object.fromEntries(
     REPORT_SEEN.flatMap((name) => (Object.hasOwn(report, name) ? [[name, report[name] ?? null]] : [])),
   );
 }
 const REPORT_SEEN = ['contract', 'analyzer_version', 'analyzed', 'operation_class', 'severity', 'reversible', 'scope'];
 
-/** What an approver changed: each value as it is masked among the arguments, by the names that lead to it. */
-function replacementsSeen(diff: JsonObject): Json {
-  const { contract = null, replacements } = diff;
-  if (JSON.stringify(diff).length > MASKED_UNITS) return { contract, replacements: [] };
-  const seen = (Array.isArray(replacements) ? replacements : []).filter(isObject).map(({ path, value = null }) => {
-    const names = Array.isArray(path) ? path.map(String) : [];
-    return { path: names.map((name) => mask(name)), value: maskedAt(names, value) };
-  });
+/** What an approver changed: each value as it is masked among the arguments of the changed request, and none where there is no such request. */
+function replacementsSeen(diff: JsonObject, request: Json, rest: Rest): Json {
+  const { contract = null } = diff;
+  const read = modificationDiff.safeParse(diff);
+  const units = JSON.stringify(diff).length;
+  if (!read.success || units > MASKED_UNITS || units > rest.units) return { contract, replacements: [] };
+  rest.units -= units;
+  const changed = isObject(request) ? changedIn(request, read.data) : null;
+  const seen = read.data.replacements.map(({ path }) => ({
+    path: path.map((name) => mask(name)),
+    value: changed === null ? WITHHELD : maskedAt(changed, pathInRequest(changed, path)),
+  }));
   return { contract, replacements: seen };
 }
-function maskedAt(names: readonly string[], value: Json): Json {
-  let masked = mask(names.reduceRight<Json>((inner, name) => ({ [name]: inner }), value));
-  for (const _name of names) masked = isObject(masked) ? (Object.values(masked)[0] ?? null) : masked;
-  return masked;
+
+function changedIn(request: JsonObject, diff: ModificationDiff): JsonObject | null {
+  try {
+    return modified(request, diff);
+  } catch (error) {
+    if (error instanceof ModificationRefused) return null;
+    throw error;
+  }
 }
 
 /** Where the arguments differ, without their values. */
-function differencesSeen(last: JsonObject): JsonObject {
-  const { changes, ...rest } = last;
+function differencesSeen(last: JsonObject, rest: Rest): JsonObject {
+  const { changes, ...told } = last;
   const places = (Array.isArray(changes) ? changes : []).filter(isObject).map(({ path = null, kind = null }) => ({
     path: typeof path === 'string' && path.length <= PATH_UNITS ? maskedPath(path) : '/…',
     kind,
   }));
-  return { ...(maskedBy(SINCE)(rest) as JsonObject), changes: places };
+  return { ...maskedBy(SINCE)(told, rest), changes: places };
 }
 /** A longer one is cut, and has a digest of what it was. */
 const PATH_UNITS = 200;
@@ -200,39 +249,39 @@ const SINCE: Omit<Fields<typeof sinceLastCall.shape>, 'changes'> = {
   changes_omitted: 'plain',
 };
 
-export const maskedRow = (row: PendingRequest): PendingRequest => rowMasked(row) as PendingRequest;
+/** Rows of one answer. */
+export function maskedRows(rows: readonly PendingRequest[]): PendingRequest[] {
+  const rest = whole();
+  return rows.map((row) => rowMasked(row as unknown as JsonObject, rest) as unknown as PendingRequest);
+}
 
 /** Rows of a list. A search for who sees them so is one of the review service (`masked`): else he could guess at what is masked. */
-export const maskedList = (rows: readonly object[]): PendingSummary[] =>
-  rows.map((row) => summaryMasked(row) as PendingSummary);
+export const maskedList = (rows: readonly object[], rest = whole()): PendingSummary[] =>
+  rows.map((row) => summaryMasked(row, rest) as PendingSummary);
 
 /** What the review service answers: a row, rows, a page of them in short, an event about one, or numbers in which no call is. */
 export type ReviewAnswer = 'row' | 'rows' | 'summaries' | 'event' | 'counts';
 
 /** An answer of the review service as text, masked as what it is. Throws `console_neighbour_away` for one that is something else. */
 export function maskedAnswer(is: ReviewAnswer, text: string): string {
-  return JSON.stringify(MASKED[is](parsed(text)));
+  return JSON.stringify(MASKED[is](parsed(text), whole()));
 }
 
-const MASKED: Readonly<Record<ReviewAnswer, (answer: Json) => Json>> = {
-  row: (answer) => rowMasked(objectIn(answer)),
-  rows: (answer) => listIn(answer).map((row) => rowMasked(objectIn(row))),
-  summaries(answer) {
+const MASKED: Readonly<Record<ReviewAnswer, (answer: Json, rest: Rest) => Json>> = {
+  row: (answer, rest) => rowMasked(objectIn(answer), rest),
+  rows: (answer, rest) => listIn(answer).map((row) => rowMasked(objectIn(row), rest)),
+  summaries(answer, rest) {
     const { items, ...page } = objectIn(answer);
-    const rows = maskedList(listIn(items ?? null).map(objectIn));
-    return { items: rows as unknown as Json[], ...maskedBy(PAGE)(page) };
+    const rows = maskedList(listIn(items ?? null).map(objectIn), rest);
+    return { items: rows as unknown as Json[], ...maskedBy(PAGE)(page, rest) };
   },
-  event(answer) {
+  event(answer, rest) {
     const event = objectIn(answer);
-    const { pending, ...rest } = event;
-    const told = maskedBy(EVENT)(rest);
-    // In its own order; a reset tells of no call.
-    return Object.fromEntries(
-      Object.keys(event).map((name) => [
-        name,
-        name === 'pending' ? summaryMasked(objectIn(pending ?? null)) : (told[name] ?? null),
-      ]),
-    );
+    const { pending } = event;
+    // A reset tells of no call.
+    return maskedBy(EVENT)(event, rest, {
+      ...(pending !== undefined && { pending: summaryMasked(objectIn(pending), rest) }),
+    });
   },
   // No value of a call is in them, and the time of no decision is told by a name that a secret could have.
   counts: objectIn,

@@ -73,6 +73,12 @@ export function valueAt(body: JsonObject, path: readonly string[]): Json | undef
   return value;
 }
 
+/** The same path from the request itself on. */
+export const pathInRequest = (body: JsonObject, path: readonly string[]): readonly string[] =>
+  body['method'] === BATCH_METHOD && !objectIn(objectIn(body, 'params') ?? {}, 'arguments')
+    ? ['params', ...path]
+    : ['params', 'arguments', ...path];
+
 /** The object below which arguments are replaced: of a batch, in either of its forms, the batch itself. */
 function argumentsOf(body: JsonObject): { readonly whole: JsonObject | undefined; readonly isBatch: boolean } {
   const params = objectIn(body, 'params');

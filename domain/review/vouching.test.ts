@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readVouching, type Vouched, vouchingText } from './vouching.js';
+import { isPersonsName, readVouching, type Vouched, vouchingText } from './vouching.js';
 
 const ada: Vouched = {
   subject: 'oidc:ada',
@@ -66,5 +66,33 @@ describe('whom the console vouches for', () => {
     ['more than 2048 characters', hex(`${JSON.stringify(ada)}${' '.repeat(1_000)}`)],
   ])('is nobody: %s', (_what, text) => {
     expect(readVouching(text)).toBeNull();
+  });
+});
+
+describe('a name under which a person decides', () => {
+  it.each([
+    'operator:dev',
+    'webauthn:ada',
+    'oidc:00u1|abc@example',
+    'saml:ada@acme.example',
+    'basic:root',
+    'mtls:spiffe://gate.local/operator/ada',
+  ])('is %s', (name) => {
+    expect(isPersonsName(name)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'ada',
+    'oidc:',
+    'oidc:ada smith',
+    'saml:\u202eada',
+    'operator:ada smith',
+    'webauthn:\u0430da',
+    'mtls:ada',
+    'basic:ada/root',
+    'system:gate',
+  ])('is not %j', (name) => {
+    expect(isPersonsName(name)).toBe(false);
   });
 });

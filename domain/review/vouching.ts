@@ -49,12 +49,13 @@ const vouched = z
 /** The longest header of somebody with the longest names. */
 const LONGEST = 2_048;
 
-/** How a decision names people: by the token of an operator, by a passkey of HIL, and by each method above. */
-const PEOPLE = ['operator:', 'webauthn:', 'oidc:', 'saml:', 'basic:', 'mtls:'] as const;
+/** How a decision names people besides: by the token of an operator, and by a passkey of HIL. */
+const OPERATOR = /^operator:[A-Za-z0-9._-]{1,63}$/;
+const PASSKEY = /^webauthn:[a-z0-9._-]{1,63}$/;
+const PEOPLE = [OPERATOR, PASSKEY, ...Object.values(SUBJECTS)];
 
 /** Whether a person could be named so in `decided_by`; not whether there is one. */
-export const isPersonsName = (text: string): boolean =>
-  PEOPLE.some((kind) => text.startsWith(kind) && text.length > kind.length);
+export const isPersonsName = (text: string): boolean => PEOPLE.some((form) => form.test(text));
 
 /** Whether the method names somebody so. */
 export const isSubjectOf = (method: VouchedMethod, subject: string): boolean => SUBJECTS[method].test(subject);

@@ -14,6 +14,41 @@ const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
 const FIRST = 'first-token-0123456789abcdefghijklmn';
 
+/** Gives a browser a device that keeps passkeys. `verifies`: how it knows its owner from then on, or not; `isTouched`: whether he is at it. */
+async function addAuthenticator(page: Page, isUserVerified: boolean) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    verifies: (isVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: isVerified }),
+    isTouched: (enabled: boolean) =>
+      devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+  };
+}
+
+/** A console whose approvals take a passkey of these people, and a browser in which an operator is signed in there. */
+async function signedInWhere(passkeyRequired: 'registered' | 'all', complaints: string[]) {
+  const browser = await openBrowser(executable ?? '');
+  const port = await freePort();
+  const address = `http://localhost:${port}`;
+  const fixture = await openConsole(await readAssets(), { consoleUrl: address, hilOptions: { passkeyRequired } });
+  await fixture.service.app.listen({ host: '127.0.0.1', port });
+  const page = await watchedPage(browser, complaints);
+  const { cookie } = await fixture.browser();
+  await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+  return { browser, fixture, address, page };
+}
+
 inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !== null)}`, () => {
   let fixture: ConsoleFixture;
   let browser: Browser;
@@ -39,21 +74,7 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
   /** A browser on somebody's device, which keeps passkeys and knows its owner, or not. */
   const device = async (isUserVerified = true) => {
     const page = await watchedPage(browser, complaints);
-    const devtools = await page.context().newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified,
-        automaticPresenceSimulation: true,
-      },
-    });
-    const verifies = (isVerified: boolean) =>
-      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: isVerified });
-    return { page, verifies };
+    return { page, ...(await addAuthenticator(page, isUserVerified)) };
   };
   const register = async (page: Page, link: string): Promise<void> => {
     await page.goto(link);
@@ -62,7 +83,14 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
   const registerHere = async (page: Page): Promise<void> => {
     await page.getByRole('button', { name: 'Register' }).click();
     await page.getByText(/^Registered\./).waitFor();
-    expect(await page.getByLabel('The public key of your passkey').textContent()).toContain('BEGIN PUBLIC KEY');
+    const key = await page.getByLabel('The public key of your passkey').textContent();
+    expect(key).toContain('BEGIN PUBLIC KEY');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy the public key' }).click();
+    await eventually(
+      'it is copied',
+      async () => (await page.evaluate('navigator.clipboard.readText()')) === `${key}\n`,
+    );
   };
   const signIn = async (page: Page, name: string): Promise<void> => {
     await page.goto(`${address}/login?return_to=/me`);
@@ -97,6 +125,10 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
 
     const ben = await device();
     await register(ben.page, link);
+    await ben.isTouched(false);
+    await signIn(ben.page, 'ben');
+    await ben.page.getByText('Waiting for your passkey.').waitFor();
+    await ben.isTouched(true);
     await signIn(ben.page, 'ben');
     await ben.page.waitForURL(`${address}/me`);
     expect(await ben.page.getByRole('button', { name: 'Invite' }).count()).toBe(0);
@@ -128,30 +160,8 @@ inBrowser(`approving with a passkey in a browser${needs('chromium', executable !
   let verifies: (isVerified: boolean) => Promise<unknown>;
   const complaints: string[] = [];
   beforeAll(async () => {
-    browser = await openBrowser(executable ?? '');
-    const port = await freePort();
-    address = `http://localhost:${port}`;
-    fixture = await openConsole(await readAssets(), {
-      consoleUrl: address,
-      hilOptions: { passkeyRequired: 'registered' },
-    });
-    await fixture.service.app.listen({ host: '127.0.0.1', port });
-    page = await watchedPage(browser, complaints);
-    const { cookie } = await fixture.browser();
-    await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
-    const devtools = await page.context().newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    verifies = (isUserVerified) => devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    ({ browser, fixture, address, page } = await signedInWhere('registered', complaints));
+    ({ verifies } = await addAuthenticator(page, true));
     await page.goto(`${address}/me`);
     await page.getByRole('button', { name: 'Register a passkey' }).click();
     await page.getByText(/^Registered\./).waitFor();
@@ -212,17 +222,7 @@ inBrowser(`approving where everybody needs a passkey${needs('chromium', executab
   let page: Page;
   const complaints: string[] = [];
   beforeAll(async () => {
-    browser = await openBrowser(executable ?? '');
-    const port = await freePort();
-    address = `http://localhost:${port}`;
-    fixture = await openConsole(await readAssets(), {
-      consoleUrl: address,
-      hilOptions: { passkeyRequired: 'all' },
-    });
-    await fixture.service.app.listen({ host: '127.0.0.1', port });
-    page = await watchedPage(browser, complaints);
-    const { cookie } = await fixture.browser();
-    await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+    ({ browser, fixture, address, page } = await signedInWhere('all', complaints));
   }, 120_000);
   afterAll(async () => {
     await browser?.close();

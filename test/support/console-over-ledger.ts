@@ -7,8 +7,9 @@ import { createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Role } from '../../console/roles.js';
 import type { Over } from '../../api/plugins/declaration.js';
-import type { TestLedgerService } from './ledger-service.js';
 import { ABOUT } from './about-console.js';
+import { fixture } from './fixture.js';
+import { ledgerService, type TestLedgerService } from './ledger-service.js';
 
 const NO_ASSETS: Assets = {
   style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
@@ -246,4 +247,38 @@ export function consoleOverLedger(
     close: () => service.close(),
   };
   return state;
+}
+
+/** The console over a ledger of its own, for each test anew. */
+export function consoleHere(): {
+  readonly gate: TestLedgerService;
+  readonly page: ConsoleOverLedger;
+  /** Starts the console anew. */
+  readonly reopen: () => Promise<void>;
+} {
+  let gate: TestLedgerService;
+  let page: ConsoleOverLedger;
+  const open = () => consoleOverLedger(() => gate);
+  fixture(
+    async () => {
+      gate = await ledgerService('sqlite');
+      page = open();
+    },
+    async () => {
+      await page.close();
+      await gate.close();
+    },
+  );
+  return {
+    get gate() {
+      return gate;
+    },
+    get page() {
+      return page;
+    },
+    async reopen() {
+      await page.close();
+      page = open();
+    },
+  };
 }

@@ -7,6 +7,7 @@ import type { Migration } from 'kysely';
 import pg from 'pg';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
+import { sidecarSha256 } from '../../domain/ledger/sidecar-digest.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { writeMigrated } from './migrated-file.js';
@@ -131,3 +132,9 @@ export const testRow = (change: Partial<NewLedgerRow> = {}): NewLedgerRow => ({
   cost_micros: 0,
   ...change,
 });
+
+/** What a row commits to, beside it. */
+export function committed(payload: object): Pick<NewLedgerRow, 'payload_sha256' | 'payload_canonical_json'> {
+  const text = JSON.stringify(payload);
+  return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
+}

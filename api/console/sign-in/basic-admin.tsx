@@ -1,6 +1,7 @@
 import { compare, truncates } from 'bcryptjs';
 import { SignInByPassword } from '../../../console/ui/sign-in.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
+import { takesForm, takesOfBrowser } from '../../plugins/openapi.js';
 import { inFairTurn } from './in-turn.js';
 import { ownPath } from './own-path.js';
 import type { SignInMode } from './mode.js';
@@ -36,28 +37,32 @@ export function basicAdminMode(settings: {
       return vouchedPerson(opened, NAME, decideToken);
     },
     routes(app, door) {
-      app.get('/login', (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to'] }), (request, reply) => {
         const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         return door.page(reply, 200, undefined, ownPath(wanted));
       });
-      app.post('/auth/basic-login', async (request, reply) => {
-        // Whoever has failed too often already does not stand in the way of the others.
-        door.throttle(request);
-        door.assertOwnOrigin(request);
-        const came = await inTurn(countedAddress(request.ip), async () => {
+      app.post(
+        '/auth/basic-login',
+        takesOfBrowser({ form: takesForm(['name', 'password'], ['return_to']) }),
+        async (request, reply) => {
+          // Whoever has failed too often already does not stand in the way of the others.
           door.throttle(request);
-          const { name, password, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-          if (!(await isRight(name, password))) {
-            door.failed(request);
-            return {
-              reply: door.page(reply, 401, 'This name and this password do not belong together.', ownPath(wanted)),
-            };
-          }
-          await door.accept(reply, { subject, tenant, mode, role: 'admin' });
-          return { reply: reply.redirect(ownPath(wanted), 303) };
-        });
-        return came.reply;
-      });
+          door.assertOwnOrigin(request);
+          const came = await inTurn(countedAddress(request.ip), async () => {
+            door.throttle(request);
+            const { name, password, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+            if (!(await isRight(name, password))) {
+              door.failed(request);
+              return {
+                reply: door.page(reply, 401, 'This name and this password do not belong together.', ownPath(wanted)),
+              };
+            }
+            await door.accept(reply, { subject, tenant, mode, role: 'admin' });
+            return { reply: reply.redirect(ownPath(wanted), 303) };
+          });
+          return came.reply;
+        },
+      );
     },
   };
 }

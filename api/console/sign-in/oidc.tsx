@@ -11,6 +11,7 @@ import { oneLine } from '../../../domain/printable.js';
 import { roomFor } from '../../../domain/room-for.js';
 import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
+import { takesOfBrowser } from '../../plugins/openapi.js';
 import { federation, type Named, NOT_BEGUN_HERE, notBegun, valuesIn, type Why } from './federated.js';
 import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
@@ -199,7 +200,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     personOf: people.personOf,
     left: people.left,
     routes(app, door) {
-      app.get('/login', async (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to'] }), async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };
         if (wanted === undefined) return door.page(reply, 200);
         return reply.redirect(
@@ -207,7 +208,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
           303,
         );
       });
-      app.get('/auth/oidc/login', async (request, reply) => {
+      app.get('/auth/oidc/login', takesOfBrowser({ query: ['return_to', 'another'] }), async (request, reply) => {
         door.throttle(request);
         const { return_to: wanted, another } = request.query as { readonly return_to?: unknown; another?: unknown };
         const kept = begun(ownPath(wanted));
@@ -223,7 +224,9 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
         });
         return reply.setCookie(COOKIE, kept, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to.href, 303);
       });
-      app.get(CALLBACK, (request, reply) => enter(request, reply, door));
+      app.get(CALLBACK, takesOfBrowser({ query: ['code', 'state', 'iss', 'error'] }), (request, reply) =>
+        enter(request, reply, door),
+      );
     },
     leave: {
       origin: new URL(endAt).origin,

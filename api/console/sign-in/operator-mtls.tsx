@@ -10,6 +10,7 @@ import {
 import { SignInByCertificate } from '../../../console/ui/sign-in.js';
 import { GateError } from '../../../domain/errors.js';
 import { spiffeOfCertificate } from '../../../domain/identity/spiffe.js';
+import { takesForm, takesOfBrowser } from '../../plugins/openapi.js';
 import type { Door, SignInMode } from './mode.js';
 import { ownPath } from './own-path.js';
 import { sessionMode } from './session-mode.js';
@@ -101,11 +102,11 @@ export async function openOperatorMtlsMode({
         });
         done(forwarded === undefined ? undefined : new GateError('forwarded_certificate'));
       });
-      app.get('/login', (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to'] }), (request, reply) => {
         const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         return door.page(reply, 200, undefined, ownPath(wanted));
       });
-      app.post('/auth/certificate', async (request, reply) => {
+      app.post('/auth/certificate', takesOfBrowser({ form: takesForm([], ['return_to']) }), async (request, reply) => {
         const certificate = shownBy(request);
         // Of the operators' CA, which gives nobody another one for each attempt.
         const by = certificate && { certificate: fingerprintOf(certificate) };

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { ROLES, type Role } from '../../../console/roles.js';
 import { GateError } from '../../../domain/errors.js';
 import { SignInByLink, SignInByToken } from '../../../console/ui/sign-in.js';
 import { createSignInLinks, LINK_LIFE_MS, type SignInLinks } from '../../pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../../plugins/bearer.js';
+import { takesForm, takesOfBrowser } from '../../plugins/openapi.js';
 import type { SignInMode } from './mode.js';
 import { ownPath } from './own-path.js';
 
@@ -63,7 +65,7 @@ export function operatorTokenMode({
     },
 
     routes(app, door) {
-      app.get('/login', async (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to', 'link'] }), async (request, reply) => {
         const { link, return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         if (link === undefined) return door.page(reply, 200, undefined, ownPath(wanted));
         door.assertOwnAttempt(request);
@@ -82,7 +84,7 @@ export function operatorTokenMode({
           'This link was used already, or is too old: it signs in once. The command below prints a new one.',
         );
       });
-      app.post('/login', async (request, reply) => {
+      app.post('/login', takesOfBrowser({ form: takesForm(['token'], ['return_to']) }), async (request, reply) => {
         door.assertOwnAttempt(request);
         const { token, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
         const operator = typeof token === 'string' ? lookUpToken(known, token) : null;
@@ -95,7 +97,7 @@ export function operatorTokenMode({
         return door.page(reply, 401, 'This is no operator token.', ownPath(wanted));
       });
       /** A link that signs the holder of a token in, once, so that the token itself is typed into no browser. */
-      app.post('/auth/links', async (request) => {
+      app.post('/auth/links', { config: { described: { response: { 200: signInLink } } } }, async (request) => {
         door.assertOwnAttempt(request);
         const token = bearerOf(request);
         const operator = token === null ? null : lookUpToken(known, token);
@@ -109,6 +111,8 @@ export function operatorTokenMode({
     },
   };
 }
+
+const signInLink = z.object({ path: z.string(), expires_in_secs: z.number().int() });
 
 /** How a session keeps a tenant. No tenant has an empty name. */
 const keptTenant = (tenant: string | null): string => tenant ?? '';

@@ -4,13 +4,22 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Opened, SignedIn } from '../../../adapters/console/signed-in.js';
 import { RegisterPasskey, SignInByPasskey } from '../../../console/ui/sign-in.js';
-import { PASSKEY_ROLES } from '../../../contracts/approval.js';
+import {
+  assertionJson,
+  ceremonyOptions,
+  namedPerson,
+  PASSKEY_ROLES,
+  registeredPasskey,
+  registrationJson,
+  startWithToken,
+} from '../../../contracts/approval.js';
 import { keyRing } from '../../../domain/crypto/key-ring.js';
 import { GateError } from '../../../domain/errors.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../../domain/limits/sliding-budget.js';
 import { isPasskeyPerson } from '../../../domain/review/passkey-people.js';
 import type { Over } from '../../plugins/declaration.js';
+import { passesOn, takesOfBrowser } from '../../plugins/openapi.js';
 import type { AskLimits } from '../ask-limits.js';
 import type { Door, SignInMode } from './mode.js';
 import { ownPath } from './own-path.js';
@@ -30,6 +39,9 @@ const BEGUN_BY_ALL = { count: 500, windowMs: 60_000 };
 const FRESH_MS = 1_000;
 const STALE_MS = 300_000;
 const REMEMBERED = 1_000;
+
+/** Where somebody goes on who is signed in now. */
+const wayOn = z.object({ ok: z.literal(true), to: z.string() });
 
 const entered = z.object({
   name: z.string().refine(isPasskeyPerson),
@@ -119,11 +131,11 @@ export function passkeyMode({
     routes(app, door) {
       const cookie = { path: '/auth/passkey', httpOnly: true, sameSite: 'strict', secure: door.isSecure } as const;
 
-      app.get('/login', (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to'] }), (request, reply) => {
         const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         return door.page(reply, 200, undefined, ownPath(wanted));
       });
-      app.get('/register', (_request, reply) =>
+      app.get('/register', takesOfBrowser({}), (_request, reply) =>
         door.show(reply, { title: 'Register a passkey', body: <RegisterPasskey /> }),
       );
 
@@ -151,32 +163,44 @@ export function passkeyMode({
       };
 
       for (const what of ['login', 'register'] as const)
-        app.post(`/auth/passkey/${what}/start`, async (request, reply) => {
+        app.post(
+          `/auth/passkey/${what}/start`,
+          passesOn(what === 'login' ? namedPerson : startWithToken, ceremonyOptions),
+          async (request, reply) => {
+            checked(request);
+            limitBegun(request);
+            const answer = await asked(ceremonies.begin(what, request.body ?? {}));
+            if (answer.ceremony !== null) reply.setCookie(COOKIE, answer.ceremony, { ...cookie, maxAge: 300 });
+            return told(request, reply, answer);
+          },
+        );
+      app.post(
+        '/auth/passkey/register/finish',
+        passesOn(registrationJson, registeredPasskey),
+        async (request, reply) => {
           checked(request);
-          limitBegun(request);
-          const answer = await asked(ceremonies.begin(what, request.body ?? {}));
-          if (answer.ceremony !== null) reply.setCookie(COOKIE, answer.ceremony, { ...cookie, maxAge: 300 });
+          const answer = await asked(ceremonies.finish('register', ceremonyOf(request), request.body ?? {}));
           return told(request, reply, answer);
-        });
-      app.post('/auth/passkey/register/finish', async (request, reply) => {
-        checked(request);
-        const answer = await asked(ceremonies.finish('register', ceremonyOf(request), request.body ?? {}));
-        return told(request, reply, answer);
-      });
-      app.post('/auth/passkey/login/finish', async (request, reply) => {
-        checked(request);
-        const { return_to: wanted, ...assertion } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-        const answer = await asked(ceremonies.finish('login', ceremonyOf(request), assertion));
-        const who = answer.status === 200 ? entered.safeParse(answer.body).data : undefined;
-        if (answer.status !== 200) return told(request, reply, answer);
-        // An operator has a token beside his passkey, and signs in with that.
-        if (who === undefined || answer.session === null) {
-          door.failed(request);
-          throw new GateError('unauthenticated', 'An operator signs in with his token, not with this passkey.');
-        }
-        await accept(door, reply, who, answer.session);
-        return { ok: true, to: ownPath(wanted) };
-      });
+        },
+      );
+      app.post(
+        '/auth/passkey/login/finish',
+        passesOn(assertionJson.extend({ return_to: z.string().optional() }), wayOn),
+        async (request, reply) => {
+          checked(request);
+          const { return_to: wanted, ...assertion } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+          const answer = await asked(ceremonies.finish('login', ceremonyOf(request), assertion));
+          const who = answer.status === 200 ? entered.safeParse(answer.body).data : undefined;
+          if (answer.status !== 200) return told(request, reply, answer);
+          // An operator has a token beside his passkey, and signs in with that.
+          if (who === undefined || answer.session === null) {
+            door.failed(request);
+            throw new GateError('unauthenticated', 'An operator signs in with his token, not with this passkey.');
+          }
+          await accept(door, reply, who, answer.session);
+          return { ok: true, to: ownPath(wanted) };
+        },
+      );
     },
   };
 

@@ -6,6 +6,7 @@ import { canonicalDiff } from '../../../domain/review/modification.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { whenLeft } from '../../plugins/when-left.js';
 import { deciderOf, type ReviewScope } from '../scope.js';
 import { ById, PendingRow } from './schemas.js';
 
@@ -59,9 +60,9 @@ export const decisionOf = (
 });
 
 /** Aborts when the connection of whoever asked ends before the answer. */
-function leftOf({ raw }: FastifyReply): AbortSignal {
+function leftOf(reply: FastifyReply): AbortSignal {
   const left = new AbortController();
-  raw.once('close', () => left.abort());
+  whenLeft(reply, () => left.abort());
   return left.signal;
 }
 

@@ -61,6 +61,16 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
       ]);
     });
 
+    it('gives a row back where it names nobody', async () => {
+      const row = await hil.park(1);
+      await assign(row.id);
+      expect(await assign(row.id, { assigned_to: null })).toMatchObject({
+        status: 200,
+        body: { assigned_to: null, assigned_by: 'operator:dev' },
+      });
+      expect(await rowOf(row.id)).toMatchObject({ assigned_to: null, status: 'pending' });
+    });
+
     it('leaves a pool that is not named, takes away one that is null, and may assign to somebody else', async () => {
       const row = await hil.park(1);
       await assign(row.id, { assigned_to: 'ada', escalation_pool: 'payments' });

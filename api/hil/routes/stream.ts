@@ -7,6 +7,7 @@ import { createStreamPlaces, type StreamHolder } from '../../../domain/limits/st
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
+import { whenLeft } from '../../plugins/when-left.js';
 
 const RECONNECT_MS = 3_000;
 /** The same of a person's stream whose place a newer one of his has: he has more pages than places. */
@@ -63,7 +64,7 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
         open.delete(place);
         leave();
       });
-      reply.raw.on('close', () => ended.abort());
+      whenLeft(reply, () => ended.abort());
       try {
         const known = request.headers['last-event-id'];
         const { from, events } = await feed.follow({

@@ -123,6 +123,23 @@ describe.each(STORES)('audit reads on %s', (kind) => {
       expect(await params('kept', 'brain.inspection')).toEqual({ masked_params: null, retention_class: 'standard' });
     });
 
+    it('are not masked where they are larger than that takes, and as they are up to there', async () => {
+      const largest = 'x '.repeat(32_000);
+      const many = { a: largest, b: 'y '.repeat(1_000) };
+      // As long as Brain says it, with its evidence beside it.
+      const maskedParams = { arguments: { a: 'x '.repeat(32_740) } };
+      await service.ledger.append([
+        ...callRows({ name: 'large', agent: 'agent-l', arguments: { a: largest } }),
+        ...callRows({ name: 'larger', agent: 'agent-l', arguments: many, maskedParams }),
+      ]);
+      expect(await params('large', 'proxy.verdict')).toMatchObject({ masked_params: { arguments: { a: largest } } });
+      for (const event of ['proxy.verdict', 'policy.evaluated'] as const)
+        expect(await params('larger', event)).toMatchObject({
+          masked_params: { too_large: expect.stringContaining('too large') },
+        });
+      expect(await params('larger', 'brain.inspection')).toMatchObject({ masked_params: maskedParams });
+    });
+
     it('are gone when the request was purged', async () => {
       await service.ledger.append(callRows({ name: 'purged', agent: 'agent-p', arguments: { path: '/y' } }));
       await service.ledger.purgeSidecar(ledgerRowId(correlationOf('purged'), 'proxy.verdict'));

@@ -8,6 +8,7 @@ import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
 import { STREAM_HOLDER_HEADER } from '../../../contracts/ledger.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
+import { whenLeft } from '../../plugins/when-left.js';
 
 const RECONNECT_MS = 2_000;
 /** The same of a person's stream whose place a newer one of his has: he has more pages than places. */
@@ -77,7 +78,7 @@ export function streamRoutes({
         open.delete(ended);
         leave();
       });
-      reply.raw.on('close', () => ended.abort());
+      whenLeft(reply, () => ended.abort());
       try {
         const { length } = await reader.head();
         const known = request.headers['last-event-id'];

@@ -2,7 +2,7 @@ import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
 import { spanTold } from '../../../domain/time-told.js';
-import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Count, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { EachWhole } from '../../ui/whole.js';
 import { WindowLinks, type WindowName, windowOf, WINDOWS } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
@@ -97,23 +97,19 @@ function Activity({
                 <Foreign text={agent.agent_id} />
               </a>
             </th>
-            <td class="number" data-head="calls">
-              {agent.total}
-            </td>
-            <td class="number" data-head="allowed">
-              {agent.allowed}
-            </td>
-            <td class="number" data-head="to people">
+            <Count head="calls">{agent.total}</Count>
+            <Count head="allowed">{agent.allowed}</Count>
+            <Count head="to people">
               {agent.reviewed}
               {agent.denied_by_people > 0 && ` (${agent.denied_by_people} refused)`}
-            </td>
-            <td class="number" data-head="denied">
+            </Count>
+            <Count head="denied">
               {agent.denied > 0 ? (
                 <a href={addressOf('/audit', { agent: agent.agent_id, verdict: 'deny', window })}>{agent.denied}</a>
               ) : (
                 0
               )}
-            </td>
+            </Count>
             <td>
               <Shares
                 of={[
@@ -177,15 +173,9 @@ const InFull = ({
               <Foreign text={tool.tool_name} />
             </a>
           </th>
-          <td class="number" data-head="allowed">
-            {tool.allowed}
-          </td>
-          <td class="number" data-head="to people">
-            {tool.reviewed}
-          </td>
-          <td class="number" data-head="denied">
-            {tool.denied}
-          </td>
+          <Count head="allowed">{tool.allowed}</Count>
+          <Count head="to people">{tool.reviewed}</Count>
+          <Count head="denied">{tool.denied}</Count>
         </tr>
       ))}
     </Table>
@@ -202,15 +192,9 @@ const InFull = ({
             <td class="lead">
               <Time iso={at} nowMs={nowMs} />
             </td>
-            <td class="number" data-head="calls">
-              {total}
-            </td>
-            <td class="number" data-head="to people">
-              {reviewed}
-            </td>
-            <td class="number" data-head="denied">
-              {denied}
-            </td>
+            <Count head="calls">{total}</Count>
+            <Count head="to people">{reviewed}</Count>
+            <Count head="denied">{denied}</Count>
           </tr>
         ))}
     </Table>

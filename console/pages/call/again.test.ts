@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
 import { ABOUT } from '../../../test/support/about-console.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
-import { testRow } from '../../../test/support/ledger.js';
-import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+import { consoleHere, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { committed, testRow } from '../../../test/support/ledger.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const BUNDLE = { schema_version: 1, version: 'v1', hash_sha256: `sha256:${'1'.repeat(64)}`, policy_count: 3 };
@@ -18,45 +17,35 @@ const SAID = {
 const NOW = { ...SAID, retention_class: null };
 const INPUT = { tool_type: 'pay', method: 'tools/call', intent_score: 0.1, arguments: { password: 'hunter2' } };
 
-let gate: TestLedgerService;
-let page: ConsoleOverLedger;
+const here = consoleHere();
 let asked: unknown[];
-beforeEach(async () => {
-  gate = await ledgerService('sqlite');
-  page = consoleOverLedger(() => gate);
+beforeEach(() => {
   asked = [];
-  page.policy = (input) => {
+  here.page.policy = (input) => {
     // The page also reads which file each rule is in.
     if (input !== null) asked.push(input);
     return NOW;
   };
 });
-afterEach(async () => {
-  await page.close();
-  await gate.close();
-});
-const judged = (input: object = INPUT, over: Partial<NewLedgerRow> = {}) => {
-  const text = JSON.stringify(input);
-  return gate.ledger.append([
+const judged = (input: object = INPUT, over: Partial<NewLedgerRow> = {}) =>
+  here.gate.ledger.append([
     testRow({
       method: 'policy.evaluated',
       event_kind: 'policy.evaluated',
       policy_decision: SAID,
-      payload_sha256: sidecarSha256(text),
-      payload_canonical_json: text,
+      ...committed(input),
       ...over,
     }),
   ]);
-};
 const again = async (as: 'acme' | 'globex' = 'acme') =>
-  (await page.get(`/audit/correlation/${CALL}?judged=again`, { as })).text
+  (await here.page.get(`/audit/correlation/${CALL}?judged=again`, { as })).text
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
 describe('a call that is judged again', () => {
   it('is offered, and asked only then', async () => {
     await judged();
-    expect((await page.get(`/audit/correlation/${CALL}`)).text).toContain(
+    expect((await here.page.get(`/audit/correlation/${CALL}`)).text).toContain(
       `href="/audit/correlation/${CALL}?judged=again#judged-again"`,
     );
     expect(asked).toEqual([]);
@@ -64,7 +53,7 @@ describe('a call that is judged again', () => {
 
   it('is judged by the rules of now on the input as it was, which no page shows', async () => {
     await judged();
-    page.role = 'viewer';
+    here.page.role = 'viewer';
     const words = await again();
     expect(asked).toEqual([INPUT]);
     expect(words).toContain('the same They say of it what was said then; the rules are the same.');
@@ -74,7 +63,7 @@ describe('a call that is judged again', () => {
 
   it('is told to be different, with both', async () => {
     await judged();
-    page.policy = () => ({
+    here.page.policy = () => ({
       ...NOW,
       allow: true,
       reasons: [],
@@ -89,7 +78,7 @@ describe('a call that is judged again', () => {
 
   it('counts only the evaluation that was made, not one that failed later', async () => {
     await judged();
-    await gate.ledger.append([
+    await here.gate.ledger.append([
       testRow({ method: 'policy.evaluated', event_kind: 'policy.evaluated', policy_decision: { available: false } }),
     ]);
     expect(await again()).toContain('the same');
@@ -105,8 +94,8 @@ describe('a call that is judged again', () => {
 
   it('of another tenant is none, and its input is not read', async () => {
     await judged(INPUT, { tenant: 'globex' });
-    expect((await page.get(`/audit/correlation/${CALL}?judged=again`)).status).toBe(404);
-    expect(await gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).toMatchObject({
+    expect((await here.page.get(`/audit/correlation/${CALL}?judged=again`)).status).toBe(404);
+    expect(await here.gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).toMatchObject({
       status: 200,
       body: { seq: null, input: null, decision: null, request: null, verdict: null, inspection: null },
     });
@@ -127,12 +116,12 @@ describe('a call that is judged again', () => {
           payload_canonical_json: payload,
         },
       );
-    const told = async () => (await gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).body;
+    const told = async () => (await here.gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).body;
     await judged();
     await verdict({ tier: 'red' }, request);
     // The call came again, too fast: that is no verdict of what was judged.
     await verdict({ outcome: 'rate_limited' }, request);
-    await gate.ledger.append([
+    await here.gate.ledger.append([
       testRow({
         method: 'brain.inspection',
         event_kind: 'brain.inspection',
@@ -149,23 +138,23 @@ describe('a call that is judged again', () => {
 
   it('is told as not to be known while the policy engine is away, beside the rest', async () => {
     await judged();
-    page.policy = null;
+    here.page.policy = null;
     expect(await again()).toMatch(/The ledger or the policy engine is away.*What happened/);
   });
 
   it('has its input given to the console alone', async () => {
     await judged();
     for (const as of ['service-proxy', 'service-deep-review', 'agent-workload'])
-      expect((await gate.call(`GET /audit/correlation/${CALL}/policy-input`, undefined, { as })).status).toBe(403);
+      expect((await here.gate.call(`GET /audit/correlation/${CALL}/policy-input`, undefined, { as })).status).toBe(403);
   });
 });
 
 describe('the link into the engine’s pages', () => {
   it('stands where their address is set, and nowhere else', async () => {
     await judged();
-    expect((await page.get(`/audit/correlation/${CALL}`)).text).not.toContain('engine');
+    expect((await here.page.get(`/audit/correlation/${CALL}`)).text).not.toContain('engine');
     const workflowPages = 'http://127.0.0.1:8234/namespaces/gate/workflows/';
-    const linked = consoleOverLedger(() => gate, Date.now, { ...ABOUT, workflowPages });
+    const linked = consoleOverLedger(() => here.gate, Date.now, { ...ABOUT, workflowPages });
     expect((await linked.get(`/audit/correlation/${CALL}`)).text).toContain(
       `<a href="${workflowPages}${CALL}" rel="noreferrer">`,
     );

@@ -6,7 +6,6 @@ import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.
 import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
-import { mask } from '../../../domain/masking/mask.js';
 import { pathText } from '../../../domain/review/argument-path.js';
 import { valueAt } from '../../../domain/review/modification.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
@@ -441,13 +440,6 @@ function changedIn(rows: readonly LedgerEntry[]) {
   return { row, replacements: diff.success ? diff.data.replacements : [] };
 }
 
-/** A new value, masked as it would be in its place: its name may say that it is a secret. */
-function maskedAt(path: readonly string[], value: Json): Json {
-  let masked = mask(path.reduceRight<Json>((within, key) => ({ [key]: within }), value));
-  for (const _ of path) masked = Object.values(masked as JsonObject)[0] ?? null;
-  return masked;
-}
-
 const valueShown = (value: Json | undefined): string =>
   value === undefined
     ? 'not known'
@@ -488,7 +480,7 @@ function AsItRan({
               </th>
               <td class="foreign text">{valueShown(request === null ? undefined : valueAt(request, path))}</td>
               <td class="foreign text">
-                <ins>{valueShown(maskedAt(path, value))}</ins>
+                <ins>{valueShown(value)}</ins>
               </td>
             </tr>
           ))}

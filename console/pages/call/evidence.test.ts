@@ -1,29 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
-import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
-import { testRow } from '../../../test/support/ledger.js';
-import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+import { consoleHere } from '../../../test/support/console-over-ledger.js';
+import { committed, testRow } from '../../../test/support/ledger.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const FROM = '66666666-6666-4666-8666-666666666666';
 const MARK = /<mark id="([^"]*)"><span class="vh">([^<]*)<\/span>([^<]*)<span class="vh">([^<]*)<\/span><\/mark>/g;
 
-let gate: TestLedgerService;
-let page: ConsoleOverLedger;
-beforeEach(async () => {
-  gate = await ledgerService('sqlite');
-  page = consoleOverLedger(() => gate);
-});
-afterEach(async () => {
-  await page.close();
-  await gate.close();
-});
-const committed = (payload: object) => {
-  const text = JSON.stringify(payload);
-  return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
-};
+const here = consoleHere();
 const flow = (argument: string, more: object = {}) => ({
   from: FROM,
   tool: 'read_mail',
@@ -34,7 +19,7 @@ const flow = (argument: string, more: object = {}) => ({
 });
 /** A call with these parameters, of which policy was told so. */
 async function called(params: object, told: object = {}, more: Partial<NewLedgerRow>[] = [], verdict: JsonObject = {}) {
-  await gate.ledger.append(
+  await here.gate.ledger.append(
     [
       {
         policy_decision: { outcome: 'park', tier: 'yellow', ...verdict },
@@ -51,7 +36,7 @@ async function called(params: object, told: object = {}, more: Partial<NewLedger
   );
 }
 const text = async (as: 'acme' | 'globex' = 'acme') =>
-  (await page.get(`/audit/correlation/${CALL}`, { as })).text.replaceAll('&quot;', '"');
+  (await here.page.get(`/audit/correlation/${CALL}`, { as })).text.replaceAll('&quot;', '"');
 const marks = (html: string) =>
   [...html.matchAll(MARK)].map(([, id, before, shown, after]) => [id, before, shown, after]);
 const wordsOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
@@ -59,7 +44,7 @@ const wordsOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s
 describe('the evidence of a signal on the page of a call', () => {
   it('is marked where a value of an answer stands, and told in words that lead there', async () => {
     await called({ name: 'pay', arguments: { note: 'rent', to: 'eve-corp' } }, { taint: [flow('/to')] });
-    page.role = 'viewer';
+    here.page.role = 'viewer';
     const html = await text();
     expect(marks(html)).toEqual([['evidence-1', '[evidence of 1: ', '"eve-corp"', ' end of evidence]']]);
     expect(wordsOf(html)).toContain(
@@ -182,8 +167,8 @@ describe('the evidence of a signal on the page of a call', () => {
       { lookalikes: [{ called: 'run-shel', nearest: 'run-shell' }] },
     );
     expect(wordsOf(await text())).toContain('Suspected, which a person has to judge: override.');
-    await gate.place.unlock();
-    await gate.place.sql(
+    await here.gate.place.unlock();
+    await here.gate.place.sql(
       "update entry_payloads set sealed = ? where entry_seq = (select seq from ledger_entries where event_kind = 'policy.evaluated') returning 1",
       [Buffer.from('written past Gate')],
     );

@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { consoleHere } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
-import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Visit } from '../../visit.js';
 import { queueShown } from '../queue/queue.js';
@@ -11,24 +10,17 @@ const CALL = '55555555-5555-4555-8555-555555555555';
 const OTHER = '44444444-4444-4444-8444-444444444444';
 
 describe('a call that somebody knows by its id', () => {
-  let gate: TestLedgerService;
-  let page: ConsoleOverLedger;
+  const here = consoleHere();
   beforeEach(async () => {
-    gate = await ledgerService('sqlite');
-    page = consoleOverLedger(() => gate);
-    await gate.ledger.append([testRow()]);
-  });
-  afterEach(async () => {
-    await page.close();
-    await gate.close();
+    await here.gate.ledger.append([testRow()]);
   });
   const found = async (id: string, as: 'acme' | 'globex' = 'acme') => {
-    const { status, text } = await page.get(`/audit/correlation?id=${encodeURIComponent(id)}`, { as });
+    const { status, text } = await here.page.get(`/audit/correlation?id=${encodeURIComponent(id)}`, { as });
     return { status, has: text.includes('<h2 id="verdict">'), text };
   };
 
   it('is asked for in a field of the audit, and opens by what was typed or pasted there', async () => {
-    const audit = (await page.get('/audit')).text;
+    const audit = (await here.page.get('/audit')).text;
     expect(audit).toContain('action="/audit/correlation"');
     expect(audit).toContain('name="id"');
     for (const typed of [CALL, ` ${CALL.toUpperCase()}\n`])
@@ -39,7 +31,7 @@ describe('a call that somebody knows by its id', () => {
     const { text } = await found(CALL);
     const command = 'npx gate verify --bundle gate-proof-1.json --key log.vkey';
     expect(text).toContain(`<code data-copy="${command}">${command}</code>`);
-    expect((await page.get('/exports')).text).toContain(
+    expect((await here.page.get('/exports')).text).toContain(
       'npx gate verify --bundle ARCHIVE.tar.gz --key ledger-export.pub',
     );
   });
@@ -56,7 +48,7 @@ describe('a call that somebody knows by its id', () => {
 
   it('is nobody else’s, and says the same at an address of its own that no call can have', async () => {
     expect(await found(CALL, 'globex')).toMatchObject({ status: 404, has: false });
-    const { status, text } = await page.get('/audit/correlation/11111111-1111-1111-1111-111111111111');
+    const { status, text } = await here.page.get('/audit/correlation/11111111-1111-1111-1111-111111111111');
     expect(status).toBe(404);
     expect(text).toContain('No call has this id in your tenant.');
   });

@@ -103,10 +103,13 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
     };
   const agents = found.ok ? (found.value?.case.agent_ids ?? []) : [];
   const mayAct = mayPost('/cases/:id/note');
-  const waiting = await settled(
-    'The review service',
-    Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING))),
-  );
+  const [waiting, unseen] = await Promise.all([
+    settled(
+      'The review service',
+      Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING))),
+    ),
+    neverSeen(visit, agents, found.ok ? (found.value?.evidence ?? []) : []),
+  ]);
   return {
     title: found.ok ? `Case: ${found.value?.case.title ?? ''}` : 'Case',
     body: (
@@ -115,7 +118,7 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
           {(value) =>
             value && (
               <>
-                <About of={value.case} nowMs={nowMs} />
+                <About of={value.case} unseen={unseen} nowMs={nowMs} />
                 <Waiting
                   of={waiting}
                   caseId={value.case.id}
@@ -139,7 +142,30 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
   };
 }
 
-const About = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: number }) => (
+/** Agents of whom the ledger has no row, the first of them: a name that was mistyped stands in a case like any other. */
+async function neverSeen(
+  { services }: Visit,
+  agents: readonly string[],
+  evidence: readonly LedgerEntry[],
+): Promise<readonly string[]> {
+  const seen = new Set(evidence.map(({ agent_id }) => agent_id));
+  const asked = agents.filter((agent) => !seen.has(agent)).slice(0, AGENTS_ASKED);
+  const found = await settled(
+    'The ledger',
+    Promise.all(asked.map((agent) => services.ledger.rows({ agent, limit: 1 }))),
+  );
+  return found.ok ? asked.filter((_, at) => found.value[at]?.length === 0) : [];
+}
+
+const About = ({
+  of,
+  unseen,
+  nowMs,
+}: {
+  readonly of: IncidentCase;
+  readonly unseen: readonly string[];
+  readonly nowMs: number;
+}) => (
   <>
     <h1>
       <Foreign text={of.title} /> <Status of={of.status} />
@@ -163,6 +189,18 @@ const About = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: numbe
     </p>
     <h2>Agents</h2>
     <Named of={of.agent_ids} none="None yet." link={(agent) => addressOf('/audit', { agent })} />
+    {unseen.length > 0 && (
+      <p class="notice bad">
+        The ledger has no row of{' '}
+        {unseen.map((agent, at) => (
+          <span key={agent}>
+            {at > 0 && ', '}
+            <Foreign text={agent} />
+          </span>
+        ))}
+        : no such agent was seen.
+      </p>
+    )}
     <h2>Calls</h2>
     <Named of={of.correlation_ids} none="None yet." link={(call) => `/audit/correlation/${escapedInPath(call)}`} />
   </>

@@ -1,33 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { IncidentCase } from '../../../contracts/cases.js';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { consoleHere } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
-import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const HOSTILE = '<script>alert(1)</script>\u202e](x) | **b**';
 const NOWHERE = '99999999-9999-4999-8999-999999999999';
 
-let gate: TestLedgerService;
-let page: ConsoleOverLedger;
-beforeEach(async () => {
-  gate = await ledgerService('sqlite');
-  page = consoleOverLedger(() => gate);
-});
-afterEach(async () => {
-  await page.close();
-  await gate.close();
-});
-const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
-const text = async (path: string, as: 'acme' | 'globex' = 'acme') => (await page.get(path, { as })).text;
+const here = consoleHere();
+const append = (...rows: Partial<NewLedgerRow>[]) => here.gate.ledger.append(rows.map((row) => testRow(row)));
+const text = async (path: string, as: 'acme' | 'globex' = 'acme') => (await here.page.get(path, { as })).text;
 const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 const opened = async (fields = {}, as: 'acme' | 'globex' = 'acme') => {
-  const { status, headers } = await page.post('/cases', { title: 'refunds at night', ...fields }, { as });
+  const { status, headers } = await here.page.post('/cases', { title: 'refunds at night', ...fields }, { as });
   expect(status).toBe(303);
   return String(headers['location']).slice('/cases/'.length);
 };
-const kept = async (id: string) => (await gate.call<{ case: IncidentCase }>(`GET /cases/${id}`)).body.case;
+const kept = async (id: string) => (await here.gate.call<{ case: IncidentCase }>(`GET /cases/${id}`)).body.case;
 
 describe('a case', () => {
   it('is opened of what a hunt found, is the tenant’s and the person’s, and shows the rows about it', async () => {
@@ -54,6 +44,15 @@ describe('a case', () => {
     expect(shown).not.toContain('globex');
   });
 
+  it('says of an agent whom the ledger never saw that there is no such agent', async () => {
+    await append({ agent_id: 'a bot' }, { agent_id: 'theirs', tenant: 'globex' });
+    const id = await opened({ agent: 'a bot\na bit\ntheirs' });
+    expect(await told(`/cases/${id}`)).toMatch(/The ledger has no row of a bit ?, theirs ?: no such agent was seen/);
+    expect(await told(`/cases/${await opened({ agent: 'a bot' })}`)).not.toContain('no such agent');
+    here.page.ledgerIsAway = true;
+    expect(await told(`/cases/${id}`)).not.toContain('no such agent');
+  });
+
   it('is opened, and noted in, once by each form, however often it is sent', async () => {
     const requestOn = async (path: string) => /name="request" value="([^"]+)"/.exec(await text(path))?.[1] ?? '';
     const request = await requestOn('/cases');
@@ -61,20 +60,20 @@ describe('a case', () => {
     expect(await opened({ request })).toBe(id);
     expect(await opened({ request: await requestOn('/cases') })).not.toBe(id);
     const note = { note: 'spoke to the owner', request: await requestOn(`/cases/${id}`) };
-    for (let sent = 0; sent < 2; sent += 1) expect((await page.post(`/cases/${id}/note`, note)).status).toBe(303);
+    for (let sent = 0; sent < 2; sent += 1) expect((await here.page.post(`/cases/${id}/note`, note)).status).toBe(303);
     expect((await kept(id)).timeline.map(({ kind }) => kind)).toEqual(['opened', 'note']);
-    const refused = await page.post('/cases', { title: ' ', request });
+    const refused = await here.page.post('/cases', { title: ' ', request });
     expect(refused.text).toContain(`name="request" value="${request}"`);
   });
 
   it('says what may have been done where the ledger’s answer is lost', async () => {
     const id = await opened();
     const refused = async (path: string, fields: Readonly<Record<string, string>>) => {
-      const { status, text: told } = await page.post(path, fields);
+      const { status, text: told } = await here.page.post(path, fields);
       expect(status).toBe(503);
       return told;
     };
-    page.losesAnswers = true;
+    here.page.losesAnswers = true;
     expect(await refused('/cases', { title: 'refunds' })).toContain('It may have opened the case');
     expect(await refused(`/cases/${id}/note`, { note: 'n' })).toContain('It may have written the note');
     for (const [path, fields] of [
@@ -83,7 +82,7 @@ describe('a case', () => {
       ['attach', { agent: 'a' }],
     ] as const)
       expect(await refused(`/cases/${id}/${path}`, fields)).toContain('It may have changed the case');
-    page.losesAnswers = false;
+    here.page.losesAnswers = false;
     expect((await kept(id)).timeline).toHaveLength(5);
   });
 
@@ -96,7 +95,7 @@ describe('a case', () => {
       ['status', { status: 'closed' }],
       ['status', { status: 'open' }],
     ] as const) {
-      const { status, headers } = await page.post(`/cases/${id}/${path}`, fields);
+      const { status, headers } = await here.page.post(`/cases/${id}/${path}`, fields);
       expect([path, status, headers['location']]).toEqual([path, 303, `/cases/${id}`]);
     }
     const { timeline, severity, regulatory_deadline: deadline } = await kept(id);
@@ -125,14 +124,14 @@ describe('a case', () => {
     ['attach', { agent: ' ' }, 'invalid_request'],
   ])('%s refuses %j with %s, on the page of the case, and changes nothing', async (path, fields, code) => {
     const id = await opened();
-    const refused = await page.post(`/cases/${id}/${path}`, fields);
+    const refused = await here.page.post(`/cases/${id}/${path}`, fields);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(code)]);
     expect(refused.text).toContain('refunds at night');
     expect((await kept(id)).timeline).toHaveLength(1);
   });
 
   it('needs a title, and what was typed stays', async () => {
-    const refused = await page.post('/cases', { title: ' ', agent: 'a bot' });
+    const refused = await here.page.post('/cases', { title: ' ', agent: 'a bot' });
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('needs a title')]);
     expect(refused.text).toContain('>a bot</textarea>');
     expect(await told('/cases')).toContain('No case.');
@@ -140,7 +139,7 @@ describe('a case', () => {
 
   it('has no title, agent or call that not every store keeps', async () => {
     for (const fields of [{ title: 'a\0b' }, { title: 'a', agent: 'a\0b' }, { title: 'a', call: 'a\0b' }]) {
-      const refused = await page.post('/cases', fields);
+      const refused = await here.page.post('/cases', fields);
       expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invalid_request')]);
     }
     expect(await told('/cases')).toContain('No case.');
@@ -151,7 +150,7 @@ describe('a case', () => {
     expect(await text('/cases')).not.toContain('globex');
     for (const one of [id, NOWHERE, 'x', '..%2Fexports'])
       for (const path of ['', '/export', '/report']) {
-        const found = await page.get(`/cases/${one}${path}`);
+        const found = await here.page.get(`/cases/${one}${path}`);
         expect([one, path, found.status]).toEqual([one, path, 404]);
         expect(found.text).not.toContain('globex');
       }
@@ -161,7 +160,7 @@ describe('a case', () => {
       ['attach', { agent: 'a' }],
       ['status', { status: 'closed' }],
     ] as const)
-      expect([path, (await page.post(`/cases/${id}/${path}`, fields)).status]).toEqual([path, 404]);
+      expect([path, (await here.page.post(`/cases/${id}/${path}`, fields)).status]).toEqual([path, 404]);
     expect(await kept(id)).toMatchObject({ status: 'open', timeline: [{ kind: 'opened' }] });
     expect(await text(`/cases/${id}`, 'globex')).toContain('globex only');
   });
@@ -169,20 +168,20 @@ describe('a case', () => {
   it('can only be looked at by a viewer', async () => {
     await append({});
     const id = await opened({ agent: 'agent-a' });
-    page.role = 'viewer';
+    here.page.role = 'viewer';
     for (const path of ['/cases', `/cases/${id}`, '/audit/hunt?methods=proxy.verdict', `/audit/correlation/${CALL}`])
       expect([path, await text(path)]).toEqual([
         path,
         expect.not.stringMatching(/<form method="post" action="\/(?!logout)/),
       ]);
     for (const path of ['', `/${id}/note`, `/${id}/classify`, `/${id}/status`, `/${id}/attach`])
-      expect([path, (await page.post(`/cases${path}`, { title: 'x', note: 'x' })).status]).toEqual([path, 403]);
+      expect([path, (await here.page.post(`/cases${path}`, { title: 'x', note: 'x' })).status]).toEqual([path, 403]);
   });
 
   it('shows what people and agents wrote as text, on the page and in the report', async () => {
     await append({ agent_id: HOSTILE, tool_name: HOSTILE });
     const id = await opened({ title: HOSTILE, agent: HOSTILE });
-    await page.post(`/cases/${id}/note`, { note: `${HOSTILE}\n# heading` });
+    await here.page.post(`/cases/${id}/note`, { note: `${HOSTILE}\n# heading` });
     for (const path of ['/cases', `/cases/${id}`]) {
       const found = await text(path);
       expect(found).toContain('&lt;script>alert(1)&lt;/script>\\u{202e}');
@@ -195,12 +194,14 @@ describe('a case', () => {
 
   it('says that the ledger is away, or that the review service is, and shows the rest', async () => {
     const id = await opened({ agent: 'a' });
-    page.review = { status: 503, body: { error: 'hil_store_unavailable', reason: 'down' } };
+    here.page.review = { status: 503, body: { error: 'hil_store_unavailable', reason: 'down' } };
     expect(await told(`/cases/${id}`)).toMatch(/refunds at night.*The review service is away.*What was done/);
-    page.ledgerIsAway = true;
+    here.page.ledgerIsAway = true;
     for (const path of ['/cases', `/cases/${id}`]) expect(await told(path)).toContain('The ledger is away');
     for (const path of ['', `/${id}/note`])
-      expect((await page.post(`/cases${path}`, { title: 'x', note: 'x' })).text).toContain('console_neighbour_away');
+      expect((await here.page.post(`/cases${path}`, { title: 'x', note: 'x' })).text).toContain(
+        'console_neighbour_away',
+      );
   });
 });
 
@@ -213,17 +214,17 @@ describe('what somebody typed into a case', () => {
     '%s: %j can be copied while the ledger is away, and where the case is none',
     async (path, fields, label, shown) => {
       const id = await opened();
-      const none = await page.post(`/cases/${NOWHERE}/${path}`, fields);
-      page.ledgerIsAway = true;
-      const away = await page.post(`/cases/${id}/${path}`, fields);
+      const none = await here.page.post(`/cases/${NOWHERE}/${path}`, fields);
+      here.page.ledgerIsAway = true;
+      const away = await here.page.post(`/cases/${id}/${path}`, fields);
       expect([none.status, away.status]).toEqual([404, 503]);
       for (const { text: found } of [none, away]) expect(found).toContain(`aria-label="${label}">${shown}</pre>`);
     },
   );
 
   it('to open one stands in its form again', async () => {
-    page.ledgerIsAway = true;
-    const { status, text: found } = await page.post('/cases', { title: 'at night', agent: 'a bot' });
+    here.page.ledgerIsAway = true;
+    const { status, text: found } = await here.page.post('/cases', { title: 'at night', agent: 'a bot' });
     expect(status).toBe(503);
     expect(found).toContain('value="at night"');
     expect(found).toContain('>a bot</textarea>');
@@ -234,14 +235,14 @@ describe('a case as a file', () => {
   it('is JSON with its rows, or a page of counts that says that it is no evidence', async () => {
     await append({ policy_decision: { outcome: 'deny' } }, { reasoning: 'SECRET-WORDS' });
     const id = await opened({ agent: 'agent-a' });
-    const file = await page.get(`/cases/${id}/export`);
+    const file = await here.page.get(`/cases/${id}/export`);
     expect(file.headers['content-disposition']).toBe(`attachment; filename="gate-case-${id}.json"`);
     expect(JSON.parse(file.text)).toMatchObject({
       contract: 'gate.case-export/v1',
       case: { id, tenant: 'acme' },
       evidence: [{ seq: 2 }, { seq: 1 }],
     });
-    const report = await page.get(`/cases/${id}/report`);
+    const report = await here.page.get(`/cases/${id}/report`);
     expect(report.headers['content-type']).toBe('text/markdown; charset=utf-8');
     expect(report.text).toContain('no evidence');
     expect(report.text).toContain('- by agent: agent\\-a 2');
@@ -253,7 +254,7 @@ describe('a case as a file', () => {
     const id = await opened();
     for (const path of ['export', 'report'])
       expect(
-        (await page.get(`/cases/${id}/${path}`, { as: null, headers: { accept: 'application/json' } })).status,
+        (await here.page.get(`/cases/${id}/${path}`, { as: null, headers: { accept: 'application/json' } })).status,
       ).toBe(401);
   });
 });

@@ -3,7 +3,7 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
-import { Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
+import { Count, Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import type { Page, Visit } from '../../visit.js';
 import { addressOf, asked, asksFor, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
@@ -114,12 +114,8 @@ export const HUNT: Page = {
                             </a>{' '}
                             <Own of={agent} />
                           </th>
-                          <td class="number" data-head="rows">
-                            {agent.hit_count}
-                          </td>
-                          <td class="number" data-head="denied">
-                            {agent.deny_count}
-                          </td>
+                          <Count head="rows">{agent.hit_count}</Count>
+                          <Count head="denied">{agent.deny_count}</Count>
                           <td class="lead">{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
                           <td>
                             <Time iso={agent.latest_hit_ts} nowMs={nowMs} />

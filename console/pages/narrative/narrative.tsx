@@ -2,7 +2,7 @@ import { escapedInPath } from '../../../domain/name-in-path.js';
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
-import { Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../ui/parts.js';
+import { Count, Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
@@ -116,9 +116,7 @@ export const NARRATIVE: Page = {
                       <Table label="Notable rows" cards heads={[{ number: 'Row' }, 'When', 'What']}>
                         {notable.map(({ seq, at, summary, correlation_id }) => (
                           <tr key={seq}>
-                            <td class="number" data-head="row">
-                              {seq}
-                            </td>
+                            <Count head="row">{seq}</Count>
                             <td>
                               <Time iso={at} nowMs={nowMs} />
                             </td>

@@ -148,7 +148,7 @@ export const MODIFY: Action = {
 export const ASSIGN: Action = {
   path: '/hil/:id/assign',
   role: 'approver',
-  does: 'say who should decide a call, oneself or somebody else',
+  does: 'say who should decide a call, oneself or somebody else, or give it back',
   written: { assignee: 'Assign to' },
   async act(visit, form) {
     await visit.services.hil.assign(idOf(visit), assigneeIn(visit, form));
@@ -157,8 +157,9 @@ export const ASSIGN: Action = {
   refused,
 };
 
-/** Whom the form names, as a decision would name him; whoever sends it where it has no field for that. */
-function assigneeIn({ person }: Visit, form: Form): string {
+/** Whom the form names, as a decision would name him; nobody where it gives the call back, and whoever sends it where it says neither. */
+function assigneeIn({ person }: Visit, form: Form): string | null {
+  if (form.names().includes('nobody')) return null;
   if (!form.names().includes('assignee')) return person.subject;
   const to = form.get('assignee').trim();
   if (!isPersonsName(to) || to.length > LONGEST_ASSIGNEE)

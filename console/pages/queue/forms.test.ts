@@ -57,6 +57,20 @@ describe('a call that waits', () => {
     }
   });
 
+  it('is given back by whoever has it, and then is nobody’s', async () => {
+    const row = await fixture.hil.park(1);
+    const at = `/hil/${row.id}`;
+    const back = /<button type="submit" name="nobody" value="yes">\s*Give it back/;
+    expect((await browser.get(at)).text).not.toMatch(back);
+    await browser.post(`${at}/assign`);
+    expect((await browser.get(at)).text).toMatch(back);
+    expect((await browser.post(`${at}/assign`, { nobody: 'yes' })).status).toBe(303);
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ assigned_to: null, assigned_by: 'operator:dev' });
+    const { text } = await browser.get(at);
+    expect(words(text)).toContain('Assigned tonobodyAsked');
+    expect(text).toContain('Assign to me');
+  });
+
   it.each(['', ' ', 'ben', 'operator:', 'system:policy-tier', `oidc:${'x'.repeat(252)}`, 'operator:a\0b'])(
     'is assigned to nobody under the name %j, and what was typed stands there again',
     async (assignee) => {

@@ -97,12 +97,16 @@ export function Forms({
         </a>
       )}
       <div {...fresh('assign', row.assigned_to)}>
-        {row.assigned_to !== person.subject && (
-          <form method="post" action={`/hil/${row.id}/assign`}>
-            {fields}
+        <form method="post" action={`/hil/${row.id}/assign`}>
+          {fields}
+          {row.assigned_to === person.subject ? (
+            <button type="submit" name="nobody" value="yes">
+              Give it back
+            </button>
+          ) : (
             <button type="submit">Assign to me</button>
-          </form>
-        )}
+          )}
+        </form>
         <details class="assign" open={assignee !== ''}>
           <summary>Assign to somebody else</summary>
           <form method="post" action={`/hil/${row.id}/assign`}>

@@ -63,13 +63,13 @@ export async function queueShown(
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
-  const [lately, said, signing, came] = await Promise.all([
+  const [lately, said, signed, came] = await Promise.all([
     found && settled('The review service', visit.services.hil.lately(found.agent_id)),
     found?.status === 'pending' ? saidOf(visit, found) : null,
-    found ? signingVisit(visit) : null,
+    found ? signingVisit(visit).then(async (signer) => [signer, await isKeyless(signer, found)] as const) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
-  const keyless = found !== null && signing !== null && (await isKeyless(signing, found));
+  const [signing, keyless] = signed ?? [null, false];
   const broken = visit.services.ledger.broken();
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;

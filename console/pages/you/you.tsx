@@ -2,7 +2,7 @@ import type { ChatLink } from '../../../contracts/chat-link.js';
 import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
-import { Csrf, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Facts, Foreign, OrAway, PasskeyKey, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, NeedsPasskey, OpenHere, Page, Shown, Visit } from '../../visit.js';
 import { withTyped } from '../../ui/typed.js';
 
@@ -339,7 +339,7 @@ const Passkeys = () => (
       </button>
     </p>
     <p role="status" data-passkey-said />
-    <pre hidden data-passkey-key aria-label="The public key of your passkey" />
+    <PasskeyKey />
     <h2>Somebody lost a passkey</h2>
     <p>Log in with yours first. The token that you get is shown once; hand it over yourself.</p>
     <p class="actions">
@@ -394,6 +394,6 @@ const OwnPasskeys = ({ isAdmin }: { readonly isAdmin: boolean }) => (
       </>
     )}
     <p role="status" data-passkey-said />
-    <pre hidden data-passkey-key aria-label="The public key of your passkey" />
+    <PasskeyKey />
   </>
 );

@@ -43,19 +43,21 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
   if (!entry || !inScope(entry, scope)) return { masked_params: null, retention_class: null };
   const isCommitted = entry['payload_sha256'] !== null || entry['brain_evidence_sha256'] !== null;
   const sidecar = isCommitted ? await ledger.sidecar(entryId) : null;
-  const params = sidecar ? paramsOf(entry, jsonOf(sidecar.text)) : null;
   return {
-    masked_params: params && maskedOf(params),
+    masked_params: sidecar && maskedOf(entry, sidecar.text),
     retention_class: await retentionClassOf(ledger, entry),
   };
 }
 
-/** Larger ones are not masked: whoever appends rows would wait for it. */
-const MASKED_UNITS = 262_144;
-const maskedOf = (params: JsonObject): JsonObject =>
-  JSON.stringify(params).length <= MASKED_UNITS
-    ? (mask(params) as JsonObject)
-    : { too_large: 'of this request nothing is shown: it is too large to be masked here' };
+/** More is not masked, nor parsed: whoever appends rows would wait for it. What Brain masked has this length, beside its evidence. */
+const MASKED_UNITS = 65_536;
+function maskedOf(entry: LedgerEntry, text: string | null): JsonObject | null {
+  const most = entry.event_kind === 'brain.inspection' ? 2 * MASKED_UNITS : MASKED_UNITS;
+  if (text !== null && text.length > most)
+    return { too_large: 'of this request nothing is shown: it is too large to be masked here' };
+  const params = paramsOf(entry, jsonOf(text));
+  return params && (mask(params) as JsonObject);
+}
 
 /**
  * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy, inspection and the verdict said then.

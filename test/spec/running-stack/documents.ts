@@ -84,6 +84,22 @@ describe('the OpenAPI document of each service', () => {
       expect([path, JSON.stringify(paths[path])]).toEqual([path, expect.stringContaining('"client_id"')]);
   });
 
+  it('tells what signing in at the console takes and gives', () => {
+    const { paths } = parsed('console');
+    const says = (path: string, ...names: readonly string[]) => {
+      const said = JSON.stringify(paths[path] ?? null);
+      for (const name of names) expect([path, said]).toEqual([path, expect.stringContaining(`"${name}"`)]);
+    };
+    says('/login', 'return_to', 'link', 'token');
+    says('/logout', 'csrf');
+    says('/auth/links', 'expires_in_secs');
+    says('/auth/me', 'authenticated', 'expires_at');
+    says('/auth/register/start', 'recovery_token', 'publicKey');
+    says('/auth/register/finish', 'attestationObject', 'credential_id');
+    says('/auth/login/finish', 'authenticatorData');
+    says('/auth/enrollment/invitations', 'token');
+  });
+
   it('tells what an agent sends, where no schema reads it', () => {
     const mcp = parsed('proxy').paths['/mcp']?.['post'];
     expect(Object.keys(mcp?.responses ?? {})).toEqual(['200', '202', '204', 'default']);

@@ -8,6 +8,7 @@ import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/sam
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
+import { takesForm, takesOfBrowser } from '../../../plugins/openapi.js';
 import { federation, type Named, NOT_BEGUN_HERE, notBegun, type Why } from '../federated.js';
 import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
@@ -162,7 +163,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     left: people.left,
     answersAt: ACS_PATH,
     routes(app, door) {
-      app.get('/login', async (request, reply) => {
+      app.get('/login', takesOfBrowser({ query: ['return_to'] }), async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };
         if (wanted === undefined) return door.page(reply, 200);
         return reply.redirect(
@@ -170,7 +171,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
           303,
         );
       });
-      app.get('/auth/saml/login', async (request, reply) => {
+      app.get('/auth/saml/login', takesOfBrowser({ query: ['return_to', 'another'] }), async (request, reply) => {
         door.throttle(request);
         const wait = begins.take(countedAddress(request.ip), 1, clock());
         if (wait > 0)
@@ -195,6 +196,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       app.post(
         ACS_PATH,
         {
+          ...takesOfBrowser({ form: takesForm(['SAMLResponse', 'RelayState']) }),
           bodyLimit: LONGEST_FORM,
           onRequest: (request, _reply, done) => {
             door.throttle(request);

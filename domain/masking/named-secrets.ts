@@ -1,0 +1,80 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { isSecretName, secretItems, secretMembers } from './secret-names.js';
+
+/** Texts that are secrets by the names that they stand under, and so known as secrets nowhere else. Looked for when they are first asked for. */
+export type NamedSecrets = () => ReadonlySet<string>;
+export const NO_SECRETS: NamedSecrets = () => NONE;
+const NONE: ReadonlySet<string> = new Set();
+
+/** A shorter one is found anywhere. */
+const SHORTEST = 4;
+/** Of a request made of secrets no more are looked for: each reason is read once for each. */
+const MOST = 256;
+/** Values that are looked at: whoever keeps a row waits for it. */
+const MOST_VALUES = 20_000;
+
+/** The texts and numbers of a value that `mask` replaces because of the names that they stand under. */
+export function namedSecrets(value: Json): NamedSecrets {
+  let found: ReadonlySet<string> | null = null;
+  return () => (found ??= secretsIn(value));
+}
+
+function secretsIn(value: Json): ReadonlySet<string> {
+  const found = new Set<string>();
+  let left = MOST_VALUES;
+  const look = (inner: Json, isSecret: boolean): void => {
+    left -= 1;
+    if (left < 0 || found.size === MOST) return;
+    if (typeof inner === 'string' || typeof inner === 'number') {
+      const text = String(inner);
+      if (isSecret && text.length >= SHORTEST) found.add(text);
+    } else if (Array.isArray(inner)) {
+      const isSecretItem = secretItems(inner);
+      for (const [at, item] of inner.entries()) look(item, isSecret || isSecretItem(at) !== undefined);
+    } else if (inner !== null && typeof inner === 'object') lookIn(inner, isSecret);
+  };
+  const lookIn = (object: JsonObject, isSecret: boolean): void => {
+    const isSecretMember = secretMembers(object, isSecretName);
+    for (const [name, member] of Object.entries(object)) look(member, isSecret || isSecretMember(name) !== undefined);
+  };
+  look(value, false);
+  return found;
+}
+
+const MASKED = '[MASKED]';
+const IN_WORD = /[\p{L}\p{N}_]/u;
+const NO_LETTER = /[^\p{L}\p{M}]/u;
+const QUOTES = ['""', "''", '``', '“”', '„“', '‘’', '«»', '[]'];
+
+/**
+ * A text without the secrets that it quotes. What could be a word of the text itself goes only where it stands in quotes: otherwise an agent
+ * would take out of the ledger what rules say of it, by sending their words as a password.
+ */
+export function withoutNamed(text: string, secrets: NamedSecrets): string {
+  let rest = text;
+  // The longest first: a shorter one may be a part of it.
+  for (const secret of [...secrets()].toSorted((one, other) => other.length - one.length))
+    if (rest.includes(secret)) rest = without(rest, secret);
+  return rest;
+}
+
+function without(text: string, secret: string): string {
+  // Words, which a sentence may say by itself.
+  const isWord = /\s/.test(secret) || !NO_LETTER.test(secret);
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, Math.max(from, at + 1))) {
+    const end = at + secret.length;
+    const [before, after] = [text.charAt(at - 1), text.charAt(end)];
+    const isQuoted = isWord ? QUOTES.includes(before + after) : !isGlued(before, secret, after);
+    if (!isQuoted) continue;
+    parts.push(text.slice(from, at), MASKED);
+    from = end;
+  }
+  return parts.join('') + text.slice(from);
+}
+
+/** Whether the first or the last character of it is in the middle of a word. */
+const isGlued = (before: string, secret: string, after: string): boolean =>
+  (IN_WORD.test(before) && IN_WORD.test(secret.charAt(0))) ||
+  (IN_WORD.test(after) && IN_WORD.test(secret.charAt(secret.length - 1)));
