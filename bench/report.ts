@@ -13,9 +13,9 @@ export interface Report {
   readonly tables: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Prints the tables and keeps them as `bench/results/<date>-<what>.json` and `.md`, with the machine, the commit and the command. */
+/** Prints the tables and keeps them as `bench/results/<date>-<what>.json` and `.md`, with the machine, the commit that the run began at and the command. */
 export function writeReport(what: string, report: Report): void {
-  const made = { date: new Date().toISOString().slice(0, 10), commit: commits(), command: command() };
+  const made = { date: new Date().toISOString().slice(0, 10), commit: BEGUN_AT, command: command() };
   const folder = join(PROJECT_ROOT, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${made.date}-${what}`);
@@ -65,6 +65,9 @@ function commits(): string {
   const other = at === -1 ? undefined : process.argv[at + 1];
   return other === undefined ? commitIn(PROJECT_ROOT) : `${commitIn(PROJECT_ROOT)}, the other side ${commitIn(other)}`;
 }
+
+/** Somebody may commit while a long run measures. */
+const BEGUN_AT = commits();
 
 function commitIn(folder: string): string {
   try {

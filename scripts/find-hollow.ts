@@ -39,9 +39,9 @@ const each = (why: string, names: readonly string[]): Readonly<Record<string, st
  * leave the list.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
-  ...each('the identity service, which is not built yet, will write it', [
+  agent_revoked: 'an agent is stopped as suspended or decommissioned; nothing revokes it as a whole yet',
+  ...each('what identity does not do yet: grants, scopes, envelopes, quotas and attestation', [
     'agent.envelope_narrowed',
-    'agent_revoked',
     'scope_',
     'yellow_scope_',
     'attestation_',
@@ -64,16 +64,16 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     ['original_method', 'brain_delta'],
   ),
   agent_name:
-    'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
+    'the name in the registry of agents, which identity keeps and no row asks for; null in every row, hunt and report of spend, and `agent_id` says who it was',
   upstream_id: 'no row names the upstream in a field of its own: of several, the prefix of the tool’s name says which',
   modified_payload:
     'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
   'hil.assigned':
     'an assignment is a note on the review; the workflow of its call, which writes such rows, is not told of it yet',
-  'identity.grant_issued': 'written by the identity service, which is not built yet',
-  budget_micros: 'a budget belongs to a grant, which identity will issue',
-  cumulative_spend_micros: 'a budget belongs to a grant, which identity will issue',
+  'identity.grant_issued': 'grants are not issued yet',
+  budget_micros: 'a budget belongs to a grant, which identity does not issue yet',
+  cumulative_spend_micros: 'a budget belongs to a grant, which identity does not issue yet',
   velocity_degraded: 'the counter and the record are one store today, so the rate is known whenever a call is judged',
 };
 

@@ -65,7 +65,10 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
       expect(await page.locator('.progress:visible').count()).toBe(0);
       const changed = page.getByRole('region', { name: 'Calls that change' });
       await changed.getByRole('link', { name: TOOL }).first().waitFor();
-      if (javaScriptEnabled) await pictured(page, 'policy-lab');
+      if (javaScriptEnabled) {
+        await page.getByText('Try it on recorded calls').evaluate((lab) => lab.scrollIntoView());
+        await pictured(page, 'policy-lab');
+      }
       expect(await text.inputValue()).toBe(RIGHT);
       // What was found is of the text that was tried, and says so once that is another one.
       const earlier = page.getByText('This is of the text as it was tried');
