@@ -131,7 +131,7 @@ describe('the rows a record implies', () => {
       forensic_event: event,
     };
     const rows = rowsOf({ ...record, evidence }, { ...request, body: login });
-    expect(canonicalJson(rows.map(({ payload_canonical_json: _, ...row }) => row) as never)).not.toMatch(
+    expect(canonicalJson(rows.map((row) => ({ ...row, payload_canonical_json: null })) as never)).not.toMatch(
       /078-05-1120|blue-42/,
     );
     for (const kind of ['proxy.verdict', 'policy.evaluated', 'hil.created'])
