@@ -12,7 +12,7 @@ import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { Standing } from './standing.js';
-import { By, EVENTS, RowOf } from './told.js';
+import { By, EVENTS, PolicyReason, RowOf, SeenFields } from './told.js';
 
 /** A rule by its place. */
 export interface RulePlace {
@@ -308,18 +308,14 @@ const Acts = ({
       ) : meant === act ? (
         <form method="post" action={policyPart(name, act)} class="sheet">
           <Csrf token={csrf} />
-          <input type="hidden" name="version" value={version} />
-          <input type="hidden" name="digest" value={digest} />
+          <SeenFields version={version} digest={digest} />
           <input type="hidden" name="act" value={act} />
           {opens && (
             <p class="notice">
               <Foreign text={opens} />
             </p>
           )}
-          <label>
-            Reason, which is recorded
-            <input name="reason" required maxLength={1_024} value={form?.get('reason') ?? ''} />
-          </label>
+          <PolicyReason typed={form?.get('reason') ?? ''} />
           <p>
             <button class={active ? 'destroy' : 'act'} type="submit">
               {active ? 'Switch it off' : 'Put it in force'}

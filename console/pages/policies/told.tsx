@@ -1,4 +1,4 @@
-import { POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
+import { LONGEST_POLICY_REASON, POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { Foreign } from '../../ui/parts.js';
@@ -53,3 +53,25 @@ export const seenIn = (form: Form): SeenVersion => ({
 
 /** As the form of a text sends it, and as it is stored. */
 export const bodyIn = (form: Form): string => form.get('body').replaceAll('\r\n', '\n');
+
+/** The reason, to be typed: `reasonIn` reads it. */
+export const PolicyReason = ({
+  typed,
+  label = 'Reason, which is recorded',
+}: {
+  readonly typed: string;
+  readonly label?: string;
+}) => (
+  <label>
+    {label}
+    <input name="reason" required maxLength={LONGEST_POLICY_REASON} value={typed} />
+  </label>
+);
+
+/** What the form is about, as it was looked at: `seenIn` reads it. */
+export const SeenFields = ({ version, digest }: { readonly version: number | ''; readonly digest: string }) => (
+  <>
+    <input type="hidden" name="version" value={version} />
+    <input type="hidden" name="digest" value={digest} />
+  </>
+);

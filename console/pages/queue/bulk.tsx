@@ -12,7 +12,7 @@ import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
-import { approve, reasonIn } from './decide.js';
+import { approve, reasonGiven } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
@@ -127,7 +127,7 @@ const deciding = (decision: Decision): Action => ({
   written: REASON,
   async act(visit, form) {
     const rows = rowsOf(form);
-    const reason = reasonIn(form);
+    const reason = reasonGiven(form);
     const came: Promise<Came>[] = [];
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.

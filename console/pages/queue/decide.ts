@@ -61,7 +61,7 @@ const backTo = (visit: Visit, form: Form): string =>
 const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), idOf(visit), null, form);
 
 /** The reason that was typed; `null` for none. */
-export const reasonIn = (form: Form): string | null => form.get('reason').trim() || null;
+export const reasonGiven = (form: Form): string | null => form.get('reason').trim() || null;
 
 /** Approves a call that could be read here as a whole. */
 export async function approve(
@@ -83,7 +83,7 @@ export const APPROVE: Action = {
   written: REASON,
   async act(visit, form) {
     await approve(visit, idOf(visit), {
-      reason: reasonIn(form),
+      reason: reasonGiven(form),
       ...asShown(form),
       ...signatureIn(form),
       ...(await through(visit, form)),
@@ -101,7 +101,7 @@ export const DENY: Action = {
   async act(visit, form) {
     await visit.services.hil.decide(idOf(visit), {
       decision: 'deny',
-      reason: reasonIn(form),
+      reason: reasonGiven(form),
       ...asShown(form),
       ...(await through(visit, form)),
     });
@@ -130,7 +130,7 @@ export const MODIFY: Action = {
       );
     await hil.decide(idOf(visit), {
       decision: 'modify',
-      reason: reasonIn(form),
+      reason: reasonGiven(form),
       modificationDiff: diff.data,
       ...asShown(form),
       ...signatureIn(form),
