@@ -13,7 +13,8 @@ import { type Action, type Form, REASON, type Shown, type Visit } from '../../vi
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
 import { approve, reasonGiven } from './decide.js';
-import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
+import { ListFields } from './decision-fields.js';
+import { NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
 import { Severity, Why } from './review.js';

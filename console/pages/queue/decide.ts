@@ -1,4 +1,3 @@
-import { assertionJson } from '../../../contracts/approval.js';
 import {
   LONGEST_ASSIGNEE,
   MODIFICATION_CONTRACT,
@@ -11,6 +10,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import type { Deciding } from '../../services.js';
 import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
 import { readable } from './arguments.js';
+import { asShown, signatureIn } from './decision-fields.js';
 import { changesIn, modifyShown } from './modify.js';
 import { inList, linkIn } from './list-address.js';
 import { queueShown } from './queue.js';
@@ -18,31 +18,6 @@ import { queueShown } from './queue.js';
 function idOf({ params: { id = '' } }: Visit): string {
   if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
   return id;
-}
-
-/** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
-function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
-  const requestId = form.get('request');
-  const actionDigest = form.get('digest');
-  if (!isUuid(requestId) || actionDigest === '')
-    throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
-  return { actionDigest, requestId };
-}
-
-/** What a passkey signed, where the script put it into the form. It is of an approval: a denial beside it in the form needs none. */
-function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
-  const text = form.get('passkey');
-  if (text === '') return {};
-  try {
-    const passkey = assertionJson.safeParse(JSON.parse(text));
-    if (passkey.success) return { passkey: passkey.data };
-  } catch {
-    // Told below.
-  }
-  throw new GateError(
-    'passkey_refused',
-    'the form holds something else than what a passkey signed. Nothing was decided',
-  );
 }
 
 /** By a link, where the form has one that leads to this call and still holds: anybody can write a form of his own. */

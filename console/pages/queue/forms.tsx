@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { LONGEST_ASSIGNEE, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
-import { Csrf } from '../../ui/parts.js';
 import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
-import { linkIn, listAddress, listField } from './list-address.js';
+import { DecisionFields, Signature } from './decision-fields.js';
+import { linkIn, listAddress } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
@@ -30,7 +29,7 @@ export function Forms({
   /** Who decided calls of the agent lately, to choose from. */
   readonly deciders: readonly string[];
 }) {
-  const { person, csrf } = visit;
+  const { person } = visit;
   if (!visit.mayPost('/hil/:id/approve'))
     return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
@@ -46,16 +45,7 @@ export function Forms({
         ? 'It is approved with a passkey, and you have registered none:'
         : null;
   const signs = visit.passkeyFor(row.approval_tier);
-  const fields = (
-    <>
-      <Csrf token={csrf} />
-      <input type="hidden" name="digest" value={row.original_payload_digest} />
-      {/* The same form sent twice is one decision. */}
-      <input type="hidden" name="request" value={randomUUID()} />
-      <ListFields query={query} />
-      <LinkField visit={visit} />
-    </>
-  );
+  const fields = <DecisionFields row={row} query={query} visit={visit} />;
   return (
     <section class="decide" aria-label="Decide">
       <form method="post" action={`/hil/${row.id}/deny`}>
@@ -166,15 +156,6 @@ export const fresh = (part: string, on: unknown): Record<string, string> => ({
   'data-on': JSON.stringify(on ?? null),
 });
 
-/** The list beside a form, so that the page after it shows the same. */
-export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
-  <input type="hidden" name="list" value={listField(query)} />
-);
-
-/** The decision link beside a form, so that a decision says that it was made by one. */
-export const LinkField = ({ visit }: { readonly visit: Pick<Visit, 'query'> }) =>
-  linkIn(visit) === '' ? null : <input type="hidden" name="link" value={linkIn(visit)} />;
-
 function modifyAddress(visit: Pick<Visit, 'query'>, id: string, query: QueueQuery): string {
   const link = linkIn(visit);
   return listAddress(`/hil/${id}/modify`, query, link === '' ? {} : { link });
@@ -196,12 +177,3 @@ export const signed = (visit: SigningVisit, row: PendingRequest, decision: objec
   visit.passkeyFor(row.approval_tier)
     ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }
     : {};
-
-/** The place of the signature. */
-export const Signature = ({ needed }: { readonly needed: boolean }) =>
-  needed ? (
-    <>
-      <input type="hidden" name="passkey" value="" />
-      <noscript>This call is approved with a passkey, which needs scripts.</noscript>
-    </>
-  ) : null;

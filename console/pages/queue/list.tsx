@@ -6,7 +6,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
-import { ListFields } from './forms.js';
+import { ListFields } from './decision-fields.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
 import { Severity } from './review.js';
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
@@ -18,7 +17,8 @@ import {
   type Visit,
 } from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
-import { LinkField, ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
+import { DecisionFields, LinkField, ListFields, Signature } from './decision-fields.js';
+import { NotByEnter, NotByEnterTold, notChanged, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -279,12 +279,8 @@ function previewShown(
         )}
         <p>{RECORDED}</p>
         <form method="post" action={`/hil/${row.id}/modify`}>
-          <Csrf token={visit.csrf} />
+          <DecisionFields row={row} query={query} visit={on} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
-          <input type="hidden" name="digest" value={row.original_payload_digest} />
-          <input type="hidden" name="request" value={randomUUID()} />
-          <ListFields query={query} />
-          <LinkField visit={on} />
           {leaves.flatMap((_, at) =>
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}
