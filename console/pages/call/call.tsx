@@ -1,4 +1,5 @@
 import { Fragment } from 'preact';
+import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { modificationDiff, type PendingRequest } from '../../../contracts/review.js';
@@ -565,7 +566,7 @@ const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) 
       <RequestId />
       <input type="hidden" name="call" value={id} />
       <label>
-        Title of a case <input name="title" required maxLength={200} />
+        Title of a case <input name="title" required maxLength={LONGEST_TITLE} />
       </label>
       <button type="submit">Open a case of this call</button>
     </form>

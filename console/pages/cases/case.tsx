@@ -5,6 +5,7 @@ import {
   caseStatus,
   type CaseWithEvidence,
   type IncidentCase,
+  LONGEST_CASE_NOTE,
 } from '../../../contracts/cases.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
@@ -332,7 +333,7 @@ const Acts = ({
       <RequestId of={form} />
       <label>
         Note
-        <textarea name="note" rows={2} required maxLength={2_000} value={form?.get('note') ?? ''} />
+        <textarea name="note" rows={2} required maxLength={LONGEST_CASE_NOTE} value={form?.get('note') ?? ''} />
       </label>
       <p>
         <button type="submit">Write it down</button>

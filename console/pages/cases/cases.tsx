@@ -1,4 +1,4 @@
-import { caseStatus, type IncidentCase } from '../../../contracts/cases.js';
+import { caseStatus, type IncidentCase, LONGEST_TITLE } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
 import { Csrf, Empty, Foreign, OrAway, RequestId, requestIn, Table, Time } from '../../ui/parts.js';
@@ -119,7 +119,7 @@ async function casesShown({ services, mayPost, csrf, query, nowMs }: Visit, form
               <Csrf token={csrf} />
               <RequestId of={form} />
               <label>
-                Title <input name="title" required maxLength={200} value={form?.get('title') ?? ''} />
+                Title <input name="title" required maxLength={LONGEST_TITLE} value={form?.get('title') ?? ''} />
               </label>
               <Subjects form={form} />
               <p>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
@@ -174,7 +175,7 @@ const Selection = ({
       {children}
       <p class="filter">
         <label>
-          Title of the case <input name="title" required maxLength={200} />
+          Title of the case <input name="title" required maxLength={LONGEST_TITLE} />
         </label>
         <button type="submit">Open a case of those ticked</button>
       </p>

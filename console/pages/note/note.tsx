@@ -1,14 +1,11 @@
 import type { NarrateDecision } from '../../../contracts/narration.js';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_NOTE, type PendingRequest } from '../../../contracts/review.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
 import { type Action, NOTED, type Page, type Shown, type Visit } from '../../visit.js';
-
-/** Characters of a note (`PATCH /pending/{id}/incident`). */
-const LONGEST = 240;
 
 /** Names the note that a page showed: a browser sends line breaks of its own for those of a text. */
 const digestOf = (note: string | null): string => (note === null ? '' : sha256Hex(note));
@@ -32,8 +29,8 @@ export const SAVE_NOTE: Action = {
   written: NOTED,
   async act(visit, form) {
     const note = form.get('note').trim();
-    if (note === '' || note.length > LONGEST)
-      throw new GateError('invalid_request', `a note has 1 to ${LONGEST} characters. Nothing was saved`);
+    if (note === '' || note.length > LONGEST_NOTE)
+      throw new GateError('invalid_request', `a note has 1 to ${LONGEST_NOTE} characters. Nothing was saved`);
     const before = (await rowOf(visit))?.incident_summary ?? null;
     const isShown = digestOf(before) === form.get('shown');
     // Where it is another one by now, `note` says so, unless it is the same that this person saved just now.
@@ -121,7 +118,7 @@ async function noteShown(
             <input type="hidden" name="shown" value={digestOf(row.incident_summary ?? null)} />
             <label>
               One line under your name, for whoever looks at the call later
-              <input name="note" required maxLength={LONGEST} value={suggested?.text ?? typed} />
+              <input name="note" required maxLength={LONGEST_NOTE} value={suggested?.text ?? typed} />
             </label>
             {suggested && (
               <p class="standing">

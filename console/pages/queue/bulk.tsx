@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import { GateError, isInDoubt } from '../../../domain/errors.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
@@ -318,7 +318,7 @@ const Reason = ({ typed, of }: { readonly typed: string; readonly of: Decision }
     <input
       id="reason"
       name="reason"
-      maxLength={1000}
+      maxLength={LONGEST_DECISION_REASON}
       placeholder="Reason, which their agents are told"
       value={typed}
       aria-describedby={of === 'approve' ? 'not-by-enter' : undefined}

@@ -1,4 +1,4 @@
-import { LONGEST_ASSIGNEE, type PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_ASSIGNEE, LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
 import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
@@ -57,7 +57,7 @@ export function Forms({
         <input
           id="reason"
           name="reason"
-          maxLength={1000}
+          maxLength={LONGEST_DECISION_REASON}
           placeholder="Reason, which its agent is told"
           value={reason}
         />

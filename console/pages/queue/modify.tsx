@@ -1,5 +1,10 @@
 import { toolOf } from '../../../contracts/call-methods.js';
-import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
+import {
+  LONGEST_DECISION_REASON,
+  MODIFICATION_CONTRACT,
+  type ModificationDiff,
+  type PendingRequest,
+} from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { mixedWord, printable, wholeLookalike } from '../../../domain/printable.js';
 import { predictionOf } from '../../../domain/sandbox/told.js';
@@ -289,7 +294,7 @@ function previewShown(
           <input
             id="reason"
             name="reason"
-            maxLength={1000}
+            maxLength={LONGEST_DECISION_REASON}
             value={form.get('reason')}
             aria-describedby="not-by-enter"
           />
