@@ -11,6 +11,7 @@ import { pathText } from '../../../domain/review/argument-path.js';
 import { valueAt } from '../../../domain/review/modification.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shownJson } from '../../../domain/shown-json.js';
+import { textsIn } from '../../../domain/texts-in.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { printable } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -118,15 +119,12 @@ async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: 
 const newest = (rows: readonly LedgerEntry[], ...kinds: readonly string[]): LedgerEntry | undefined =>
   rows.findLast((row) => kinds.includes(row.event_kind ?? ''));
 
-const lines = (value: Json | undefined): readonly string[] =>
-  Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];
-
 /** What policy said of a call, and of what an approver made of it. */
 const spokenIn = (rows: readonly LedgerEntry[]): readonly string[] => [
   ...new Set(
     ['proxy.verdict', 'policy.evaluated', 'hil.modified'].flatMap((kind) => {
       const decision = newest(rows, kind)?.policy_decision;
-      return [...lines(decision?.['reasons']), ...lines(decision?.['review_reasons'])];
+      return [...textsIn(decision?.['reasons']), ...textsIn(decision?.['review_reasons'])];
     }),
   ),
 ];

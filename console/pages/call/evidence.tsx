@@ -6,6 +6,7 @@ import { taint } from '../../../contracts/policy.js';
 import { at } from '../../../domain/json-pointer.js';
 import { oneLine, printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
+import { textsIn } from '../../../domain/texts-in.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Foreign, Id } from '../../ui/parts.js';
 
@@ -20,11 +21,10 @@ export interface Signal {
 }
 
 const listed = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-const texts = (value: Json | undefined): readonly string[] => listed(value).filter((one) => typeof one === 'string');
 
 /** What inspection told policy that it suspects: classes, never words of a request. */
 export const suspicionsIn = (told: Json): readonly string[] => [
-  ...new Set(['/injection_suspicions', '/intent_suspicions'].flatMap((pointer) => texts(at(told, pointer)))),
+  ...new Set(['/injection_suspicions', '/intent_suspicions'].flatMap((pointer) => textsIn(at(told, pointer)))),
 ];
 
 /** The signals of a call that state their evidence, from its rows and from what policy was told of it; the fewest of a kind first. */
