@@ -3,17 +3,12 @@ import { LONGEST_NOTE, type PendingRequest } from '../../../contracts/review.js'
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
-import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
 import { type Action, NOTED, type Page, type Shown, type Visit } from '../../visit.js';
+import { callIdOf } from '../queue/list-address.js';
 
 /** Names the note that a page showed: a browser sends line breaks of its own for those of a text. */
 const digestOf = (note: string | null): string => (note === null ? '' : sha256Hex(note));
-
-function idOf({ params: { id = '' } }: Visit): string {
-  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
-  return id;
-}
 
 /** What came of a call after its review, in one line under a person's name. It decides nothing. */
 export const NOTE: Page = {
@@ -34,7 +29,7 @@ export const SAVE_NOTE: Action = {
     const before = (await rowOf(visit))?.incident_summary ?? null;
     const isShown = digestOf(before) === form.get('shown');
     // Where it is another one by now, `note` says so, unless it is the same that this person saved just now.
-    const row = await visit.services.hil.note(idOf(visit), note, isShown ? before : null);
+    const row = await visit.services.hil.note(callIdOf(visit), note, isShown ? before : null);
     return `/audit/correlation/${row.correlation_id}`;
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
@@ -57,7 +52,7 @@ export const SUGGEST_NOTE: Action = {
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
 };
 
-const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.hil.row(idOf(visit));
+const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.hil.row(callIdOf(visit));
 
 /** What was decided, in the words that Gate and the one who decided used; null while nothing is. */
 function questionOf(row: PendingRequest): NarrateDecision | null {

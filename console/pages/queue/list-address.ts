@@ -1,7 +1,14 @@
 import { riskTier } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueueQuery } from '../../services.js';
 import type { Form, Visit } from '../../visit.js';
+
+/** The call that the address names. Throws `not_found` for what is no id. */
+export function callIdOf({ params: { id = '' } }: Pick<Visit, 'params'>): string {
+  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
+  return id;
+}
 
 /** Rows of one page of the list. */
 export const ROWS = 100;

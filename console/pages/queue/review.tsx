@@ -7,6 +7,7 @@ import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
+import { Decided } from '../../ui/decided.js';
 import { Facts, Foreign, Id, Said, Time } from '../../ui/parts.js';
 import type { SigningVisit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
@@ -59,18 +60,7 @@ export function Review({
         </p>
       ) : (
         <p>
-          <span class={`tag ${row.status}`}>{row.status}</span> {row.modification_diff && 'with changed arguments '}
-          {row.decided_by && (
-            <>
-              by <Foreign text={row.decided_by} />{' '}
-            </>
-          )}
-          {row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />}
-          {row.decision_reason && (
-            <>
-              : <Foreign text={row.decision_reason} />
-            </>
-          )}
+          <Decided row={row} nowMs={nowMs} />
         </p>
       )}
       <section aria-labelledby="why">
