@@ -1,8 +1,9 @@
 import { isStorable } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
-import type { Action, Form } from '../../visit.js';
-import { addressOf, asked } from './asked.js';
+import { addressOf } from '../../ui/addresses.js';
 import { withTyped } from '../../ui/typed.js';
+import type { Action, Form } from '../../visit.js';
+import { asked } from './asked.js';
 import { AUDIT } from './audit.js';
 import { LONGEST_NAME } from './searches.js';
 

@@ -1,8 +1,9 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { SavedSearch } from '../../../contracts/console.js';
 import type { Settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
-import { type Asked, addressOf, asked, asksFor } from './asked.js';
+import { type Asked, asked, asksFor } from './asked.js';
 
 /** The longest name of a search. */
 export const LONGEST_NAME = 80;

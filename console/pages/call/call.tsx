@@ -2,10 +2,11 @@ import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { settled } from '../../services.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { Decided } from '../../ui/decided.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, RequestId, Time } from '../../ui/parts.js';
 import type { Page, Shown, Visit } from '../../visit.js';
-import { rulesThatSay } from '../policies/policy.js';
+import { rulesThatSay } from '../policies/rules-that-say.js';
 import { Again } from './again.js';
 import { Request } from './request.js';
 import { spokenIn, textOf } from './rows.js';
@@ -113,11 +114,11 @@ const Review = ({
     <h2 id="review">Review</h2>
     <p>
       <Decided row={row} nowMs={nowMs} />{' '}
-      <a href={`/hil/${row.id}`}>{row.status === 'pending' ? 'Decide it' : 'Its review'}</a>
+      <a href={reviewAddress(row.id)}>{row.status === 'pending' ? 'Decide it' : 'Its review'}</a>
       {mayNote && row.status !== 'pending' && (
         <>
           {', '}
-          <a href={`/hil/${row.id}/note`}>{row.incident_summary ? 'another note' : 'note what came of it'}</a>
+          <a href={reviewAddress(row.id, 'note')}>{row.incident_summary ? 'another note' : 'note what came of it'}</a>
         </>
       )}
     </p>

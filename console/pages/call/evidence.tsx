@@ -8,6 +8,7 @@ import { oneLine, printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { textsIn } from '../../../domain/texts-in.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { callAddress } from '../../ui/addresses.js';
 import { Foreign, Id } from '../../ui/parts.js';
 
 /** So many are marked; a text with more marks is read by nobody. */
@@ -49,7 +50,7 @@ const flowsIn = (told: Json): readonly Signal[] =>
           <>
             a value was read from the answer of{' '}
             {isUuid(flow.from) ? (
-              <a href={`/audit/correlation/${flow.from}`}>
+              <a href={callAddress(flow.from)}>
                 call <Id id={flow.from} short />
               </a>
             ) : (

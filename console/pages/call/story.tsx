@@ -3,6 +3,7 @@ import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { spanTold } from '../../../domain/time-told.js';
+import { addressOf, callAddress } from '../../ui/addresses.js';
 import { Outcome } from '../../ui/entries.js';
 import { Foreign, ForeignBlock, Id, Said, Time } from '../../ui/parts.js';
 import { MOST_CHARACTERS } from './rows.js';
@@ -76,7 +77,7 @@ function Step({
           </>
         )}
         row {row.seq} <Id id={row.entry_hash} short />{' '}
-        <a href={`/audit/correlation/${id}/proof?seq=${row.seq}`} download>
+        <a href={addressOf(callAddress(id, 'proof'), { seq: row.seq })} download>
           proof
         </a>
       </p>

@@ -10,7 +10,7 @@ import type { Settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Empty, Facts, Foreign, Id, OrAway, Said, Time } from '../../ui/parts.js';
 import { policyAddress } from '../policies/address.js';
-import type { RulePlace } from '../policies/policy.js';
+import type { RulePlace } from '../policies/rules-that-say.js';
 import { suspicionsIn } from './evidence.js';
 import { changedIn, newest, spokenIn, textOf } from './rows.js';
 

@@ -4,10 +4,12 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
+import { addressOf, callAddress } from '../../ui/addresses.js';
+import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Count, Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
+import { windowAsked } from '../../ui/windows.js';
 import type { Page, Visit } from '../../visit.js';
-import { addressOf, asked, asksFor, windowAsked } from '../audit/asked.js';
-import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
+import { asked, asksFor } from '../audit/asked.js';
 
 const AGENTS = 100;
 
@@ -123,7 +125,7 @@ export const HUNT: Page = {
                           </td>
                           <td>
                             {agent.latest_correlation_id && (
-                              <a href={`/audit/correlation/${escapedInPath(agent.latest_correlation_id)}`}>
+                              <a href={callAddress(agent.latest_correlation_id)}>
                                 <Id id={agent.latest_correlation_id} short />
                               </a>
                             )}

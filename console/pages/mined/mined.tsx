@@ -8,10 +8,10 @@ import {
 } from '../../../contracts/policy-mining.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Window } from '../../ui/fields.js';
 import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
-import { Window } from '../audit/fields.js';
 import { policyChange } from '../policies/change.js';
 import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';

@@ -1,11 +1,11 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { ApprovedPart, ArgumentBound, MinedExample, MinedSuggestion } from '../../../contracts/policy-mining.js';
+import { CallLink } from '../../ui/call-link.js';
 import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
 import type { Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { PolicyReason } from '../policies/told.js';
-import { CallLink } from '../policy-lab/call-link.js';
 
 const STATES = {
   proposed: ['none', 'proposed'],

@@ -3,6 +3,7 @@ import { LONGEST_NOTE, type PendingRequest } from '../../../contracts/review.js'
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
+import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
 import { type Action, NOTED, type Page, type Shown, type Visit } from '../../visit.js';
 import { callIdOf } from '../queue/list-address.js';
@@ -30,7 +31,7 @@ export const SAVE_NOTE: Action = {
     const isShown = digestOf(before) === form.get('shown');
     // Where it is another one by now, `note` says so, unless it is the same that this person saved just now.
     const row = await visit.services.hil.note(callIdOf(visit), note, isShown ? before : null);
-    return `/audit/correlation/${row.correlation_id}`;
+    return callAddress(row.correlation_id);
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
 };
@@ -88,8 +89,7 @@ async function noteShown(
       <section class="policy">
         <h1>What came of it</h1>
         <p>
-          <a href={`/audit/correlation/${row.correlation_id}`}>The call</a>, <Foreign text={row.risk_summary} />,{' '}
-          {row.status}
+          <a href={callAddress(row.correlation_id)}>The call</a>, <Foreign text={row.risk_summary} />, {row.status}
           {row.decided_at && (
             <>
               {' '}
@@ -105,10 +105,10 @@ async function noteShown(
         )}
         {row.status === 'pending' ? (
           <Empty>
-            It is not decided yet. <a href={`/hil/${row.id}`}>Decide it</a>
+            It is not decided yet. <a href={reviewAddress(row.id)}>Decide it</a>
           </Empty>
         ) : (
-          <form method="post" action={`/hil/${row.id}/note`} class="sheet">
+          <form method="post" action={reviewAddress(row.id, 'note')} class="sheet">
             <Csrf token={csrf} />
             <input type="hidden" name="shown" value={digestOf(row.incident_summary ?? null)} />
             <label>
@@ -131,7 +131,7 @@ async function noteShown(
                 Save
               </button>{' '}
               {mayWrite && question && (
-                <button type="submit" formaction={`/hil/${row.id}/note/suggest`} formnovalidate>
+                <button type="submit" formaction={reviewAddress(row.id, 'note/suggest')} formnovalidate>
                   Have a model suggest one
                 </button>
               )}

@@ -1,10 +1,10 @@
 import { LONGEST_POLICY_REASON, POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
-import { Foreign } from '../../ui/parts.js';
 import type { SeenVersion } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Foreign } from '../../ui/parts.js';
 import type { Form } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 
 /** Changes in words, by the kind of their rows. */
 export const EVENTS: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import { type Action, type Form, type Page, REASON, type Shown, type Visit } fro
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { policyChange } from '../policies/change.js';
-import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
+import { isMendedForAll, MendedForAll, Whose } from '../policies/whose.js';
 import { Standing, whenSaved } from '../policies/standing.js';
 import { PolicyReason, reasonIn, SeenFields } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';

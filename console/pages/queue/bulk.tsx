@@ -8,6 +8,7 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
@@ -289,7 +290,7 @@ const CallLinks = ({ to, on }: { readonly to: readonly PendingRequest[]; readonl
     {to.map(({ id }, at) => (
       <span key={id}>
         {at > 0 && ', '}
-        <a href={listAddress(`/hil/${id}`, on.query)}>
+        <a href={listAddress(reviewAddress(id), on.query)}>
           <code>{id.slice(0, 8)}</code>
         </a>
       </span>
@@ -348,7 +349,7 @@ function cameShown(
           {came.map(({ id, row, refused }) => (
             <tr key={id} data-came={id}>
               <td>
-                <a href={listAddress(`/hil/${id}`, ticked.query)}>
+                <a href={listAddress(reviewAddress(id), ticked.query)}>
                   <code>{id.slice(0, 8)}</code>
                 </a>
               </td>

@@ -7,6 +7,7 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
 import type { Deciding } from '../../services.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { asShown, signatureIn } from './decision-fields.js';
@@ -24,7 +25,7 @@ async function through(visit: Visit, form: Form): Promise<Pick<Deciding, 'via'>>
 
 /** The row again, with the list as it was. */
 const backTo = (visit: Visit, form: Form): string =>
-  `/hil/${callIdOf(visit)}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', callIdOf(visit)]]).toString()}`;
+  `${reviewAddress(callIdOf(visit))}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', callIdOf(visit)]]).toString()}`;
 
 /** Who was faster, or what else became of it. The row says so, whatever the form was for; the list and what was typed stay. */
 const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), callIdOf(visit), null, form);

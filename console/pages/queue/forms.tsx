@@ -1,5 +1,6 @@
 import { LONGEST_ASSIGNEE, LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
 import { DecisionFields, Signature } from './decision-fields.js';
@@ -48,7 +49,7 @@ export function Forms({
   const fields = <DecisionFields row={row} query={query} visit={visit} />;
   return (
     <section class="decide" aria-label="Decide">
-      <form method="post" action={`/hil/${row.id}/deny`}>
+      <form method="post" action={reviewAddress(row.id, 'deny')}>
         {fields}
         <Signature needed={signs} />
         <label for="reason" class="vh">
@@ -68,7 +69,7 @@ export function Forms({
         <button
           class="act"
           type="submit"
-          formaction={`/hil/${row.id}/approve`}
+          formaction={reviewAddress(row.id, 'approve')}
           data-decide="a"
           disabled={whyNot !== null}
           aria-describedby={whyNot ? 'why-not' : undefined}
@@ -87,7 +88,7 @@ export function Forms({
         </a>
       )}
       <div {...fresh('assign', row.assigned_to)}>
-        <form method="post" action={`/hil/${row.id}/assign`}>
+        <form method="post" action={reviewAddress(row.id, 'assign')}>
           {fields}
           {row.assigned_to === person.subject ? (
             <button type="submit" name="nobody" value="yes">
@@ -99,7 +100,7 @@ export function Forms({
         </form>
         <details class="assign" open={assignee !== ''}>
           <summary>Assign to somebody else</summary>
-          <form method="post" action={`/hil/${row.id}/assign`}>
+          <form method="post" action={reviewAddress(row.id, 'assign')}>
             {fields}
             <label>
               Decides as{' '}
@@ -158,7 +159,7 @@ export const fresh = (part: string, on: unknown): Record<string, string> => ({
 
 function modifyAddress(visit: Pick<Visit, 'query'>, id: string, query: QueueQuery): string {
   const link = linkIn(visit);
-  return listAddress(`/hil/${id}/modify`, query, link === '' ? {} : { link });
+  return listAddress(reviewAddress(id, 'modify'), query, link === '' ? {} : { link });
 }
 
 /**
@@ -175,5 +176,5 @@ export const NotByEnterTold = () => (
 /** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: SigningVisit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)
-    ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }
+    ? { 'data-challenge': reviewAddress(row.id, 'approval-challenge'), 'data-signs': JSON.stringify(decision) }
     : {};

@@ -9,6 +9,7 @@ import { GateError } from '../../../domain/errors.js';
 import { mixedWord, printable, wholeLookalike } from '../../../domain/printable.js';
 import { predictionOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
@@ -145,7 +146,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         <p>
           {row.status === 'pending' &&
             `The changed call is judged again. If policy denies it or asks for more, it is denied. ${RECORDED} `}
-          <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
+          <a href={listAddress(reviewAddress(row.id), query)}>Back to the call</a>
         </p>
         {row.status !== 'pending' ? (
           <>
@@ -163,7 +164,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         ) : first === undefined ? (
           <Empty>It has no argument whose value can be changed.</Empty>
         ) : (
-          <form method="post" action={`/hil/${row.id}/modify/preview`}>
+          <form method="post" action={reviewAddress(row.id, 'modify/preview')}>
             <Csrf token={visit.csrf} />
             <ListFields query={query} />
             <LinkField visit={on} />
@@ -283,7 +284,7 @@ function previewShown(
           </p>
         )}
         <p>{RECORDED}</p>
-        <form method="post" action={`/hil/${row.id}/modify`}>
+        <form method="post" action={reviewAddress(row.id, 'modify')}>
           <DecisionFields row={row} query={query} visit={on} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
           {leaves.flatMap((_, at) =>
@@ -309,7 +310,7 @@ function previewShown(
           >
             Approve with this change
           </button>
-          <button type="submit" formaction={`/hil/${row.id}/modify/more`}>
+          <button type="submit" formaction={reviewAddress(row.id, 'modify/more')}>
             Change more
           </button>
         </form>

@@ -1,6 +1,7 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import type { Settled } from '../../services.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { DecidedBy } from '../../ui/decided.js';
 import { OrAway } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
@@ -32,7 +33,7 @@ export const Similar = ({
           <ul>
             {alike.slice(0, MOST).map((other) => (
               <li key={other.id}>
-                <a href={`/hil/${other.id}`}>
+                <a href={reviewAddress(other.id)}>
                   {other.status}
                   {other.modification_diff && ' with changes'}
                 </a>{' '}
