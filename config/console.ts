@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { SESSION_SECONDS } from '../contracts/console.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { type Config, csv, seconds, setting } from './env.js';
 import { parseOperators, passkeyRequired, sessionKeyText } from './hil.js';
@@ -67,7 +68,7 @@ export const CONSOLE_SETTINGS = {
   ),
   sessionSeconds: setting(
     'GATE_CONSOLE_SESSION_TTL_SECS',
-    seconds(28_800, 60, 604_800),
+    seconds(SESSION_SECONDS, 60, 604_800),
     'How long a browser stays signed in after its last request.',
   ),
 } as const;

@@ -61,18 +61,20 @@ export interface OwnSessions {
 }
 
 /** What not every edition of Gate has. */
-export type Part =
-  | 'cases'
-  | 'chat-clicks'
-  | 'command-line'
-  | 'decision-links'
-  | 'exports'
-  | 'judging-again'
-  | 'models'
-  | 'passkeys'
-  | 'policy-changes'
-  | 'settings'
-  | 'tenants';
+export const PARTS = [
+  'cases',
+  'chat-clicks',
+  'command-line',
+  'decision-links',
+  'exports',
+  'judging-again',
+  'models',
+  'passkeys',
+  'policy-changes',
+  'settings',
+  'tenants',
+] as const;
+export type Part = (typeof PARTS)[number];
 
 /** Whether a call of this tier is approved only with a passkey's signature. */
 export type NeedsPasskey = (tier: string | null) => boolean;

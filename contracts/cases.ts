@@ -36,10 +36,12 @@ export type IncidentCase = z.infer<typeof incidentCase>;
 
 /** Names one sending of a form: whoever sends the same again, because no answer came, under the same id, has done it once. */
 const requestId = z.uuid().optional();
+export const LONGEST_TITLE = 200;
+export const LONGEST_CASE_NOTE = 2_000;
 /** `actor` is the person behind the calling service, such as an operator of the console. Without it, the service is the actor. */
 export const openCase = z.object({
   request_id: requestId,
-  title: storableString(1, 200),
+  title: storableString(1, LONGEST_TITLE),
   agent_ids: agentIds,
   correlation_ids: correlationIds,
   actor: actor.optional(),
@@ -49,7 +51,7 @@ export const addToTimeline = z.object({
   at: time,
   kind: storableString(1, 64),
   actor,
-  detail: storableString(0, 2000),
+  detail: storableString(0, LONGEST_CASE_NOTE),
 });
 export const attachToCase = z.object({
   agent_ids: agentIds,

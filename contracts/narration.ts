@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from './json.js';
+import { LONGEST_NOTE } from './review.js';
 import { storableString } from './storable.js';
 
 /** The largest body of a question to a model that writes for people. */
@@ -44,7 +45,7 @@ export const narrateDecision = z.strictObject({
 export type NarrateDecision = z.infer<typeof narrateDecision>;
 
 export const decisionNarrated = z.object({
-  incident_summary: z.string().min(1).max(240),
+  incident_summary: z.string().min(1).max(LONGEST_NOTE),
   model: z.string(),
 });
 export type DecisionNarrated = z.infer<typeof decisionNarrated>;

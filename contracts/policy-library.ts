@@ -17,9 +17,10 @@ const bodyDigest = z.string().regex(/^[0-9a-f]{64}$/);
 /** The text that is meant: a tenant's own copy and the one for everybody count their versions apart, and either may come in the other's place. */
 const expectedBody = bodyDigest.optional();
 
+export const LONGEST_POLICY_REASON = 1_024;
 /** Why, and who, as the operator's session says. */
 const by = {
-  reason: storableString(1, 1_024).regex(/\S/, 'is not blank'),
+  reason: storableString(1, LONGEST_POLICY_REASON).regex(/\S/, 'is not blank'),
   actor_sub: storableString(1, 512),
   actor_idp: storableString(1, 512),
 };

@@ -314,18 +314,21 @@ export const assignRequest = z.strictObject({
 });
 export type AssignRequest = z.infer<typeof assignRequest>;
 
+/** What came of a call, in one line. */
+export const LONGEST_NOTE = 240;
 /** The body of `PATCH /pending/{id}/incident`. With `expected_summary` it is refused where the row has another note by then; null for none. */
 export const incidentRequest = z.strictObject({
-  incident_summary: z.string().min(1).max(240),
-  expected_summary: z.string().max(240).nullable().optional(),
+  incident_summary: z.string().min(1).max(LONGEST_NOTE),
+  expected_summary: z.string().max(LONGEST_NOTE).nullable().optional(),
 });
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
+export const LONGEST_DECISION_REASON = 1_000;
 /** `decided_by`, `tenant` and `approver_assertion` are taken and read by nobody: who decided is who asks. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),
   decided_by: z.string().optional(),
-  reason: z.string().max(1000).nullish(),
+  reason: z.string().max(LONGEST_DECISION_REASON).nullish(),
   modification_diff: jsonObject.nullish(),
   modified_payload: jsonValue.optional(),
   approver_assertion: jsonValue.optional(),

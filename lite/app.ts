@@ -19,7 +19,7 @@ import { namedTenant } from '../api/hil/scope.js';
 import { upstreamReadiness } from '../api/proxy/upstream-readiness.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
-import type { PendingRequest } from '../contracts/review.js';
+import { LONGEST_DECISION_REASON, type PendingRequest } from '../contracts/review.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
@@ -72,7 +72,10 @@ export interface LiteAppOptions {
   readonly now: () => number;
 }
 
-const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
+const LiteDecide = z.strictObject({
+  decision: z.enum(['allow', 'deny']),
+  note: z.string().max(LONGEST_DECISION_REASON).nullish(),
+});
 
 /** These answers do not depend on what was rolled back meanwhile. A full disk must not look like a process that is down. */
 const PROBES: ReadonlySet<string> = new Set(['/health', '/readyz', '/metrics']);

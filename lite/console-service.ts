@@ -10,10 +10,12 @@ import { overInProcess } from '../api/plugins/over-in-process.js';
 import type { ReadinessChecks } from '../api/plugins/health.js';
 import { createService, type ServiceApp } from '../api/plugins/service.js';
 import { policyRoutes } from '../api/policy/routes/policies.js';
+import { PARTS } from '../console/visit.js';
 import type { Mode } from '../contracts/call.js';
+import { SESSION_SECONDS } from '../contracts/console.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import { ownConsole } from './console-caller.js';
-import { SESSION_SECONDS, sessionsIn } from './console-sessions.js';
+import { sessionsIn } from './console-sessions.js';
 import { createReviewService, type ReviewServiceOptions } from './review-service.js';
 
 export interface ConsoleServiceOptions extends ReviewServiceOptions {
@@ -86,19 +88,7 @@ export async function openLiteConsole({
       command: 'gate lite link',
       where: "lite's ledger",
     }),
-    without: [
-      'cases',
-      'chat-clicks',
-      'command-line',
-      'decision-links',
-      'exports',
-      'judging-again',
-      'models',
-      'passkeys',
-      'policy-changes',
-      'settings',
-      'tenants',
-    ],
+    without: PARTS,
     about: {
       version: '',
       node: process.version,

@@ -1,9 +1,7 @@
 import type { SavedSearches } from '../adapters/console/saved-searches.js';
 import { type SessionStore, type SessionTables, sessionStoreOver } from '../adapters/console/session-store.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
-
-/** As long as the console of the full edition, where no setting says otherwise. */
-export const SESSION_SECONDS = 28_800;
+import { SESSION_SECONDS } from '../contracts/console.js';
 
 /** Sessions in lite's file. Whoever signed in or out, or ended a session, is told so when it is on disk. */
 export function sessionsIn(

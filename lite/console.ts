@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { ANSWERS_PAGES } from '../api/plugins/openapi.js';
+import { SESSION_COOKIE } from '../contracts/console.js';
 import { isLedgers } from './ledger-routes.js';
 import type { ConsoleServiceOptions, LiteConsole } from './console-service.js';
 
@@ -53,12 +54,9 @@ export const CONSOLE_ROUTES = [
   'POST /me/end',
 ] as const;
 
-/** How the name of the session's cookie begins. */
-const SESSION = 'gate_console_session';
-
 /** Whoever asks with a token is a program. A browser has a session, or wants a page. */
 const isBrowser = ({ headers: { authorization, accept = '', cookie = '' } }: Pick<IncomingMessage, 'headers'>) =>
-  authorization === undefined && (accept.includes('text/html') || cookie.includes(SESSION));
+  authorization === undefined && (accept.includes('text/html') || cookie.includes(SESSION_COOKIE));
 
 type Strategy = Parameters<ServiceApp['addConstraintStrategy']>[0];
 

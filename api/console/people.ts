@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenSession, SessionStore } from '../../adapters/console/session-store.js';
+import { SESSION_COOKIE } from '../../contracts/console.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
 import type { Person } from '../../console/visit.js';
 import type { ServiceApp } from '../plugins/service.js';
@@ -9,8 +10,6 @@ import { COMMAND_LINE } from './command-line/address.js';
 
 /** Where a token that is offered counts alone, and a cookie without one. */
 const BY_EITHER = '/api/audit/correlation/:cid';
-/** The session's cookie, or how its name begins where the host has several consoles. */
-const SESSION_COOKIE = 'gate_console_session';
 
 export interface People {
   /** What names the session of a request, also of one that stands no more; `null` for a request of none. Nobody was asked. */

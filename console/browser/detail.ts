@@ -1,5 +1,8 @@
 import { ENDED, RENEWED } from './heard.js';
 
+/** The field of the reason, beside the call that is shown. */
+export const REASON_FIELD = '.detail [data-review] .decide input[name="reason"]';
+
 export const TYPED_STAYS =
   'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
 export const ENDED_MEANWHILE = 'The call was decided or ended meanwhile: it shows how. Nothing of yours was sent.';

@@ -1,4 +1,5 @@
 import { chosenRow, rowBeside } from './ahead.js';
+import { REASON_FIELD } from './detail.js';
 import { dialogOf, openDialog } from './dialogs.js';
 import { OPENED, STAYED } from './heard.js';
 import { leave, openCall, stay, whatIsAwaited } from './opening.js';
@@ -154,7 +155,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
   k: () => move(-1),
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   a: askToApprove,
-  d: () => document.querySelector<HTMLInputElement>('.detail .decide input[name="reason"]')?.focus(),
+  d: () => document.querySelector<HTMLInputElement>(REASON_FIELD)?.focus(),
   m: () => {
     const link = document.querySelector<HTMLAnchorElement>('.detail a[data-decide="m"]');
     if (link) leave(() => location.assign(link.href));

@@ -1,7 +1,7 @@
 import { person } from './anew.js';
+import { REASON_FIELD } from './detail.js';
 import { OPENED } from './heard.js';
 
-const REASON = '.detail [data-review] .decide input[name="reason"]';
 /** Where the tab keeps reasons that were typed and not sent. */
 const KEPT = 'gate.typed';
 /** Calls that somebody goes back to. */
@@ -14,10 +14,10 @@ const MOST = 50;
 export function typedStays(): void {
   if (!document.querySelector('.top .who')) return keep([]);
   document.addEventListener('input', ({ target }) => {
-    if (target instanceof HTMLInputElement && target.matches(REASON)) put(callOf(target), target.value);
+    if (target instanceof HTMLInputElement && target.matches(REASON_FIELD)) put(callOf(target), target.value);
   });
   document.addEventListener('submit', ({ target }) => {
-    const field = target instanceof HTMLFormElement ? target.querySelector<HTMLInputElement>(REASON) : null;
+    const field = target instanceof HTMLFormElement ? target.querySelector<HTMLInputElement>(REASON_FIELD) : null;
     if (field) put(callOf(field), '');
   });
   document.addEventListener(OPENED, restore);
@@ -26,7 +26,7 @@ export function typedStays(): void {
 
 /** What a refusal left in the field is newer. */
 function restore(): void {
-  const field = document.querySelector<HTMLInputElement>(REASON);
+  const field = document.querySelector<HTMLInputElement>(REASON_FIELD);
   if (!field || field.value !== '') return;
   field.value = kept().find(([call]) => call === callOf(field))?.[1] ?? '';
 }

@@ -1,7 +1,7 @@
-import { escapedInPath } from '../../domain/name-in-path.js';
 import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { Count, Foreign, Id, Said, Table, Time } from './parts.js';
+import { callAddress } from './addresses.js';
 
 /** Rows of the ledger as a table, one row each. `agent` is what stands for who it is about. */
 export const Entries = ({
@@ -34,7 +34,7 @@ export const Entries = ({
         </td>
         <td>
           {row.correlation_id && (
-            <a href={`/audit/correlation/${escapedInPath(row.correlation_id)}`}>
+            <a href={callAddress(row.correlation_id)}>
               <Id id={row.correlation_id} short />
             </a>
           )}

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { GateError } from '../../domain/errors.js';
 import type { Notice } from '../visit.js';
 
 /** Relative windows of the pages, with their words and their length. */
@@ -23,6 +25,47 @@ export function windowOf<Name extends string>(
   const text = `This page has no such window as this address names, only ${options.join(', ')}: ${usual} is shown (invalid_window).`;
   return { window: usual, misread: { kind: 'bad', text } };
 }
+
+/** A window as it is asked for: a relative one, or its ends. */
+export type WindowAsked = Readonly<Partial<Record<'window' | 'from' | 'to', string>>>;
+
+/**
+ * The exact ends of a window; an end that is typed counts before a relative one. Throws `invalid_window` for a relative one that is none of
+ * these: all rows would be taken for those of a window.
+ */
+export function windowAsked(
+  { window, from, to }: WindowAsked,
+  nowMs: number,
+): { readonly from?: string; readonly to?: string } {
+  if (window !== undefined && !isWindow(window))
+    throw new GateError('invalid_window', `window is one of ${Object.keys(WINDOWS).join(', ')}`);
+  const isRelative = from === undefined && to === undefined && window !== undefined;
+  const since = isRelative ? new Date(nowMs - WINDOWS[window][1]).toISOString() : from && exact(from, 'from');
+  return { ...(since && { from: since }), ...(to && { to: exact(to, 'to') }) };
+}
+
+/** A window with both ends, as people type them; `null` where one is missing. */
+export function exactWindow(from: string, to: string): { readonly from: string; readonly to: string } | null {
+  const [first, end] = [from.trim(), to.trim()];
+  return first === '' || end === '' ? null : { from: exact(first, 'from'), to: exact(end, 'to') };
+}
+
+/**
+ * A day, or a day with a time, is read as UTC; a time with a zone as it is. Throws `invalid_window` for anything else, in the words of the field and
+ * not in those of the ledger, whose form nobody typed.
+ */
+function exact(text: string, field: 'from' | 'to'): string {
+  const [day = '', time = '00:00:00', ...rest] = text.replace(/Z$/, '').split(/[ T]/);
+  if (rest.length === 0 && /^\d{4}-\d\d-\d\d$/.test(day) && /^\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(time)) {
+    const whole = `${day}T${time.length === 5 ? `${time}:00` : time}Z`;
+    if (ZONED.safeParse(whole).success) return whole;
+  } else if (ZONED.safeParse(text).success) return text;
+  throw new GateError(
+    'invalid_window',
+    `${field === 'from' ? 'From' : 'To'} is no time: write a day, 2026-01-02, or a day and a time in UTC, 2026-01-02 03:04`,
+  );
+}
+const ZONED = z.iso.datetime({ offset: true });
 
 /** Leads to the same page over each of them. */
 export const WindowLinks = <Name extends string>({

@@ -1,3 +1,4 @@
+import { textsIn } from '../texts-in.js';
 import { isLabel } from './spiffe.js';
 
 /** A name of Gate in a token: the value of a claim, or what a map makes of it. */
@@ -47,7 +48,7 @@ function nameIn(claims: Claims, { claim, map }: ClaimRule): string | null {
 export function scopesOf({ scope, scp }: Claims): readonly string[] {
   const said = scope ?? scp;
   if (typeof said === 'string') return said.split(' ');
-  return Array.isArray(said) ? said.filter((each): each is string => typeof each === 'string') : [];
+  return textsIn(said);
 }
 
 /** Whether a token of these rules can be of this agent; a call outlives the token that it came with. */

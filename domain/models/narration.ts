@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../contracts/json.js';
+import { LONGEST_NOTE } from '../../contracts/review.js';
 import { GateError } from '../errors.js';
 import { slidingBudget } from '../limits/sliding-budget.js';
 import { askBound } from './bound-question.js';
@@ -40,7 +41,7 @@ const plain = (most: number, name = '') =>
 const asked = { nonce: z.string().max(128), instructs_judge: z.boolean() };
 const explainedOf = (tool: string) =>
   z.strictObject({ ...asked, one_liner: plain(240, tool), rationale: plain(1_000, tool) });
-const narrated = z.strictObject({ ...asked, incident_summary: plain(240) });
+const narrated = z.strictObject({ ...asked, incident_summary: plain(LONGEST_NOTE) });
 
 /**
  * Models that write for people, asked as those that judge are: what is sent is masked, delimited and bound to its question, and an answer that does not

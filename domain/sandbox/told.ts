@@ -1,4 +1,5 @@
 import type { PendingRequest } from '../../contracts/review.js';
+import { textsIn } from '../texts-in.js';
 
 const UNDONE: Readonly<Record<string, string>> = { yes: 'can be undone', no: 'cannot be undone' };
 
@@ -19,7 +20,7 @@ export function predictedOf({ sandbox_report: report }: Pick<PendingRequest, 'sa
 
 /** Why, where the whole report is shown. */
 export const reasonsOf = ({ sandbox_report: report }: Pick<PendingRequest, 'sandbox_report'>): readonly string[] =>
-  Array.isArray(report?.['reasons']) ? report['reasons'].filter((one) => typeof one === 'string') : [];
+  textsIn(report?.['reasons']);
 
 /** Whether other arguments run than were asked for. The digest outlives the change itself, which is deleted with the request. */
 export const wasChanged = ({

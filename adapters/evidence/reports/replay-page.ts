@@ -6,6 +6,7 @@ import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js'
 import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
+import { textsIn } from '../../../domain/texts-in.js';
 import { filtered } from '../../ledger/rows.js';
 import { factPages } from './read-report-rows.js';
 
@@ -66,14 +67,11 @@ const rowOf = (
   request,
   decision: {
     allow: decision?.['allow'] === true,
-    reasons: texts(decision?.['reasons']),
-    review_reasons: texts(decision?.['review_reasons']),
+    reasons: textsIn(decision?.['reasons']),
+    review_reasons: textsIn(decision?.['review_reasons']),
   },
   people: settled.get(correlationId ?? '') ?? null,
 });
-
-const texts = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
 async function settledBy(
   db: Kysely<LedgerTables>,

@@ -1,7 +1,7 @@
 import { GateError } from '../../../domain/errors.js';
 import { nameInPath } from '../../../domain/name-in-path.js';
+import { addressOf } from '../../ui/addresses.js';
 import type { Visit } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 
 const LONGEST_NAME = 256;
 

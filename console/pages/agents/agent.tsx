@@ -2,11 +2,11 @@ import { type AgentActivity, type CallTier, callTier, type TiersOverTime } from 
 import { oneLine } from '../../../domain/printable.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Stacks } from '../../ui/charts.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
 

@@ -1,12 +1,12 @@
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
-import { Bars, Shares } from '../../ui/charts.js';
 import { spanTold } from '../../../domain/time-told.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Bars, Shares } from '../../ui/charts.js';
 import { Count, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { EachWhole } from '../../ui/whole.js';
 import { WindowLinks, type WindowName, windowOf, WINDOWS } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 import { agentAddress } from './address.js';
 
 const AGENTS = 100;

@@ -1,13 +1,14 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { type RowsQuery, type Settled, settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
 import { Entries } from '../../ui/entries.js';
+import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Empty, Folded, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
-import { addressOf, asked, asksFor, placeAsked, rowsAsked } from './asked.js';
-import { Choice, Kinds, Signal, Window } from './fields.js';
+import { asked, asksFor, placeAsked, rowsAsked } from './asked.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
 

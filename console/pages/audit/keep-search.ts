@@ -1,10 +1,11 @@
 import { isStorable } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
-import type { Action, Form } from '../../visit.js';
-import { addressOf, asked } from './asked.js';
+import { addressOf } from '../../ui/addresses.js';
 import { withTyped } from '../../ui/typed.js';
+import type { Action, Form } from '../../visit.js';
+import { asked } from './asked.js';
 import { AUDIT } from './audit.js';
-import { MOST_CHARACTERS } from './searches.js';
+import { LONGEST_NAME } from './searches.js';
 
 /** Keeps what the audit page was asked, for the same person on any device. */
 export const SAVE_SEARCH: Action = {
@@ -37,8 +38,8 @@ export const FORGET_SEARCH: Action = {
 
 function nameIn(form: Form): string {
   const name = form.get('name').trim();
-  if (name === '' || name.length > MOST_CHARACTERS)
-    throw new GateError('invalid_request', `a search is kept under a name of 1 to ${MOST_CHARACTERS} characters`);
+  if (name === '' || name.length > LONGEST_NAME)
+    throw new GateError('invalid_request', `a search is kept under a name of 1 to ${LONGEST_NAME} characters`);
   return kept(name);
 }
 

@@ -1,11 +1,12 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { SavedSearch } from '../../../contracts/console.js';
 import type { Settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
-import { type Asked, addressOf, asked, asksFor } from './asked.js';
+import { type Asked, asked, asksFor } from './asked.js';
 
 /** The longest name of a search. */
-export const MOST_CHARACTERS = 80;
+export const LONGEST_NAME = 80;
 
 export const Searches = ({
   kept,
@@ -47,7 +48,7 @@ export const Searches = ({
               <Csrf token={csrf} />
               <input type="hidden" name="query" value={query} />
               <label>
-                Keep this search as <input name="name" required maxLength={MOST_CHARACTERS} size={20} />
+                Keep this search as <input name="name" required maxLength={LONGEST_NAME} size={20} />
               </label>
               <button type="submit">Keep</button>
             </form>

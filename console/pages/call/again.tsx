@@ -1,5 +1,6 @@
 import type { Json } from '../../../contracts/json.js';
 import type { JudgedAgain, Settled } from '../../services.js';
+import { callAddress } from '../../ui/addresses.js';
 import { Foreign, OrAway, Table } from '../../ui/parts.js';
 
 /** Whether the rules of now say the same of the call, asked when somebody wants to know. It changes nothing of what was decided. */
@@ -8,7 +9,7 @@ export const Again = ({ id, of }: { readonly id: string; readonly of: Settled<Ju
     <h2 id="again">Today's rules</h2>
     {of === null ? (
       <p>
-        <a href={`/audit/correlation/${id}?judged=again#judged-again`}>Ask today's rules about this call</a>
+        <a href={`${callAddress(id)}?judged=again#judged-again`}>Ask today's rules about this call</a>
       </p>
     ) : (
       <OrAway of={of}>{(judged) => <Judged of={judged} />}</OrAway>

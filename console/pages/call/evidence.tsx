@@ -6,7 +6,9 @@ import { taint } from '../../../contracts/policy.js';
 import { at } from '../../../domain/json-pointer.js';
 import { oneLine, printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
+import { textsIn } from '../../../domain/texts-in.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { callAddress } from '../../ui/addresses.js';
 import { Foreign, Id } from '../../ui/parts.js';
 
 /** So many are marked; a text with more marks is read by nobody. */
@@ -20,11 +22,10 @@ export interface Signal {
 }
 
 const listed = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-const texts = (value: Json | undefined): readonly string[] => listed(value).filter((one) => typeof one === 'string');
 
 /** What inspection told policy that it suspects: classes, never words of a request. */
 export const suspicionsIn = (told: Json): readonly string[] => [
-  ...new Set(['/injection_suspicions', '/intent_suspicions'].flatMap((pointer) => texts(at(told, pointer)))),
+  ...new Set(['/injection_suspicions', '/intent_suspicions'].flatMap((pointer) => textsIn(at(told, pointer)))),
 ];
 
 /** The signals of a call that state their evidence, from its rows and from what policy was told of it; the fewest of a kind first. */
@@ -49,7 +50,7 @@ const flowsIn = (told: Json): readonly Signal[] =>
           <>
             a value was read from the answer of{' '}
             {isUuid(flow.from) ? (
-              <a href={`/audit/correlation/${flow.from}`}>
+              <a href={callAddress(flow.from)}>
                 call <Id id={flow.from} short />
               </a>
             ) : (

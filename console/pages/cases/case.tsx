@@ -5,19 +5,19 @@ import {
   caseStatus,
   type CaseWithEvidence,
   type IncidentCase,
+  LONGEST_CASE_NOTE,
 } from '../../../contracts/cases.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { escapedInPath } from '../../../domain/name-in-path.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
+import { addressOf, callAddress, caseAddress, reviewAddress } from '../../ui/addresses.js';
 import { Entries } from '../../ui/entries.js';
+import { Choice } from '../../ui/fields.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import { type Form, type Shown, type Visit } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
-import { Choice } from '../audit/fields.js';
 
 export const SEVERITIES = [
   ['serious', 'serious incident: 15 days'],
@@ -179,11 +179,11 @@ const About = ({
       ]}
     />
     <p>
-      <a href={`/cases/${of.id}/export`} download>
+      <a href={caseAddress(of.id, 'export')} download>
         The case as JSON
       </a>
       ,{' '}
-      <a href={`/cases/${of.id}/report`} download>
+      <a href={caseAddress(of.id, 'report')} download>
         a report of one page
       </a>
     </p>
@@ -202,7 +202,7 @@ const About = ({
       </p>
     )}
     <h2>Calls</h2>
-    <Named of={of.correlation_ids} none="None yet." link={(call) => `/audit/correlation/${escapedInPath(call)}`} />
+    <Named of={of.correlation_ids} none="None yet." link={(call) => callAddress(call)} />
   </>
 );
 
@@ -269,7 +269,7 @@ function Waiting({
                     <Foreign text={row.agent_id} />
                   </td>
                   <td>
-                    <a href={`/hil/${row.id}`}>
+                    <a href={reviewAddress(row.id)}>
                       <Foreign text={toolOf(row)} />
                     </a>
                   </td>
@@ -327,18 +327,18 @@ const Acts = ({
 }) => (
   <section aria-labelledby="acts">
     <h2 id="acts">What to do</h2>
-    <form method="post" action={`/cases/${of.id}/note`} class="sheet">
+    <form method="post" action={caseAddress(of.id, 'note')} class="sheet">
       <Csrf token={csrf} />
       <RequestId of={form} />
       <label>
         Note
-        <textarea name="note" rows={2} required maxLength={2_000} value={form?.get('note') ?? ''} />
+        <textarea name="note" rows={2} required maxLength={LONGEST_CASE_NOTE} value={form?.get('note') ?? ''} />
       </label>
       <p>
         <button type="submit">Write it down</button>
       </p>
     </form>
-    <form method="post" action={`/cases/${of.id}/classify`} class="filter">
+    <form method="post" action={caseAddress(of.id, 'classify')} class="filter">
       <Csrf token={csrf} />
       <Choice label="Severity" name="severity" value={of.severity} any="not classified" of={SEVERITIES} />
       <button type="submit">Classify</button>
@@ -347,7 +347,7 @@ const Acts = ({
         article 73).
       </span>
     </form>
-    <form method="post" action={`/cases/${of.id}/status`} class="filter">
+    <form method="post" action={caseAddress(of.id, 'status')} class="filter">
       <Csrf token={csrf} />
       <Choice
         label="Status"
@@ -361,7 +361,7 @@ const Acts = ({
     </form>
     <details>
       <summary>Attach agents and calls</summary>
-      <form method="post" action={`/cases/${of.id}/attach`} class="sheet">
+      <form method="post" action={caseAddress(of.id, 'attach')} class="sheet">
         <Csrf token={csrf} />
         <Subjects form={form} />
         <p>

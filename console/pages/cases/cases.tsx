@@ -1,9 +1,9 @@
-import { caseStatus, type IncidentCase } from '../../../contracts/cases.js';
+import { caseStatus, type IncidentCase, LONGEST_TITLE } from '../../../contracts/cases.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
+import { addressOf, caseAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, OrAway, RequestId, requestIn, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, NOTED, type Page, type Shown, type Visit, type WrittenFields } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 import { caseShown, Deadline, idOf, Status, Subjects, subjectsIn } from './case.js';
 
 const LISTED = 200;
@@ -32,7 +32,7 @@ export const OPEN_CASE: Action = {
     const title = form.get('title').trim();
     if (title === '') throw new GateError('invalid_request', 'a case needs a title');
     const { id } = await services.ledger.openCase(title, subjectsIn(form), requestIn(form));
-    return `/cases/${id}`;
+    return caseAddress(id);
   },
   refused: (visit, form) => casesShown(visit, form),
 };
@@ -52,7 +52,7 @@ const changing = (
     const id = idOf(visit);
     if (id === null) throw new GateError('case_not_found');
     await change(visit.services.ledger, id, form);
-    return `/cases/${id}`;
+    return caseAddress(id);
   },
   refused: (visit, form) => caseShown(visit, form),
 });
@@ -119,7 +119,7 @@ async function casesShown({ services, mayPost, csrf, query, nowMs }: Visit, form
               <Csrf token={csrf} />
               <RequestId of={form} />
               <label>
-                Title <input name="title" required maxLength={200} value={form?.get('title') ?? ''} />
+                Title <input name="title" required maxLength={LONGEST_TITLE} value={form?.get('title') ?? ''} />
               </label>
               <Subjects form={form} />
               <p>
@@ -144,7 +144,7 @@ const Listed = ({ cases, nowMs }: { readonly cases: readonly IncidentCase[]; rea
       {cases.map((one) => (
         <tr key={one.id}>
           <th scope="row">
-            <a href={`/cases/${one.id}`}>
+            <a href={caseAddress(one.id)}>
               <Foreign text={one.title} />
             </a>
           </th>

@@ -1,9 +1,10 @@
 import type { ComplianceControl, ComplianceRegister } from '../../../contracts/compliance.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { exactWindow } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
-import { addressOf, exactWindow } from '../audit/asked.js';
 
 const DAY_MS = 86_400_000;
 

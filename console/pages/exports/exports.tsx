@@ -2,8 +2,8 @@ import type { ExportRecord } from '../../../contracts/ledger-export.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { exactWindow } from '../../ui/windows.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { exactWindow } from '../audit/asked.js';
 
 const SHOWN = 100;
 

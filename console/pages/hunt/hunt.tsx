@@ -1,12 +1,15 @@
 import type { ComponentChildren } from 'preact';
+import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
+import { addressOf, callAddress } from '../../ui/addresses.js';
+import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Count, Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
+import { windowAsked } from '../../ui/windows.js';
 import type { Page, Visit } from '../../visit.js';
-import { addressOf, asked, asksFor, windowAsked } from '../audit/asked.js';
-import { Choice, Kinds, Signal, Window } from '../audit/fields.js';
+import { asked, asksFor } from '../audit/asked.js';
 
 const AGENTS = 100;
 
@@ -122,7 +125,7 @@ export const HUNT: Page = {
                           </td>
                           <td>
                             {agent.latest_correlation_id && (
-                              <a href={`/audit/correlation/${escapedInPath(agent.latest_correlation_id)}`}>
+                              <a href={callAddress(agent.latest_correlation_id)}>
                                 <Id id={agent.latest_correlation_id} short />
                               </a>
                             )}
@@ -174,7 +177,7 @@ const Selection = ({
       {children}
       <p class="filter">
         <label>
-          Title of the case <input name="title" required maxLength={200} />
+          Title of the case <input name="title" required maxLength={LONGEST_TITLE} />
         </label>
         <button type="submit">Open a case of those ticked</button>
       </p>

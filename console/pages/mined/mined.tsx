@@ -8,11 +8,11 @@ import {
 } from '../../../contracts/policy-mining.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Window } from '../../ui/fields.js';
 import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
-import { Window } from '../audit/fields.js';
-import { cameOf } from '../policies/came.js';
+import { policyChange } from '../policies/change.js';
 import { engineStands, Standing } from '../policies/standing.js';
 import { reasonIn } from '../policies/told.js';
 import { bitByBit } from '../policy-lab/bit-by-bit.js';
@@ -79,18 +79,14 @@ export const TRY_SUGGESTION: Action = {
 };
 
 /** Puts the rule of a suggestion in force. Alone it only has more calls wait. */
-export const ACCEPT_SUGGESTION: Action = {
-  of: 'policy-changes',
-  path: '/policies/suggestions/:id/install',
-  role: 'admin',
-  does: 'put a rule in force that approvals suggest',
-  written: REASON,
-  async act(visit, form) {
-    const made = await visit.services.policy.accept(visit.params['id'] ?? '', reasonIn(form));
-    return cameOf(visit, made.name, made);
+export const ACCEPT_SUGGESTION = policyChange(
+  {
+    path: '/policies/suggestions/:id/install',
+    does: 'put a rule in force that approvals suggest',
+    refused: (visit, form) => suggestionsShown(visit, { form }),
   },
-  refused: (visit, form) => suggestionsShown(visit, { form }),
-};
+  ({ services, params: { id = '' } }, form) => services.policy.accept(id, reasonIn(form)),
+);
 
 function asked(form: Form, nowMs: number): MinePolicies {
   const { since, until, tool_type } = callsAsked(form, nowMs, USUAL);

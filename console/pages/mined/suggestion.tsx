@@ -1,10 +1,11 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import type { ApprovedPart, ArgumentBound, MinedExample, MinedSuggestion } from '../../../contracts/policy-mining.js';
+import { CallLink } from '../../ui/call-link.js';
 import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
 import type { Visit } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
-import { CallLink } from '../policy-lab/call-link.js';
+import { PolicyReason } from '../policies/told.js';
 
 const STATES = {
   proposed: ['none', 'proposed'],
@@ -85,10 +86,7 @@ export const Suggestion = ({
           </form>
           <form method="post" action={`/policies/suggestions/${escapedInPath(of.id)}/install`} class="sheet">
             <Csrf token={csrf} />
-            <label>
-              Reason, which is recorded
-              <input name="reason" required maxLength={1_024} value={reason} />
-            </label>
+            <PolicyReason typed={reason} />
             <p>
               <button class="act" type="submit">
                 Put it in force

@@ -1,12 +1,11 @@
-import { escapedInPath } from '../../../domain/name-in-path.js';
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
+import { addressOf, callAddress } from '../../ui/addresses.js';
 import { Bars } from '../../ui/charts.js';
 import { Count, Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
-import { addressOf } from '../audit/asked.js';
 
 /** What an agent did, told, with the rows that the story rests on. */
 export const NARRATIVE: Page = {
@@ -122,9 +121,7 @@ export const NARRATIVE: Page = {
                             </td>
                             <td class="lead">
                               <Said text={summary} />{' '}
-                              {correlation_id && (
-                                <a href={`/audit/correlation/${escapedInPath(correlation_id)}`}>its call</a>
-                              )}
+                              {correlation_id && <a href={callAddress(correlation_id)}>its call</a>}
                             </td>
                           </tr>
                         ))}

@@ -1,22 +1,15 @@
 import type { NarrateDecision } from '../../../contracts/narration.js';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_NOTE, type PendingRequest } from '../../../contracts/review.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { clipped } from '../../../domain/text.js';
-import { isUuid } from '../../../domain/uuid.js';
+import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
 import { type Action, NOTED, type Page, type Shown, type Visit } from '../../visit.js';
-
-/** Characters of a note (`PATCH /pending/{id}/incident`). */
-const LONGEST = 240;
+import { callIdOf } from '../queue/list-address.js';
 
 /** Names the note that a page showed: a browser sends line breaks of its own for those of a text. */
 const digestOf = (note: string | null): string => (note === null ? '' : sha256Hex(note));
-
-function idOf({ params: { id = '' } }: Visit): string {
-  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
-  return id;
-}
 
 /** What came of a call after its review, in one line under a person's name. It decides nothing. */
 export const NOTE: Page = {
@@ -32,13 +25,13 @@ export const SAVE_NOTE: Action = {
   written: NOTED,
   async act(visit, form) {
     const note = form.get('note').trim();
-    if (note === '' || note.length > LONGEST)
-      throw new GateError('invalid_request', `a note has 1 to ${LONGEST} characters. Nothing was saved`);
+    if (note === '' || note.length > LONGEST_NOTE)
+      throw new GateError('invalid_request', `a note has 1 to ${LONGEST_NOTE} characters. Nothing was saved`);
     const before = (await rowOf(visit))?.incident_summary ?? null;
     const isShown = digestOf(before) === form.get('shown');
     // Where it is another one by now, `note` says so, unless it is the same that this person saved just now.
-    const row = await visit.services.hil.note(idOf(visit), note, isShown ? before : null);
-    return `/audit/correlation/${row.correlation_id}`;
+    const row = await visit.services.hil.note(callIdOf(visit), note, isShown ? before : null);
+    return callAddress(row.correlation_id);
   },
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
 };
@@ -60,7 +53,7 @@ export const SUGGEST_NOTE: Action = {
   refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
 };
 
-const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.hil.row(idOf(visit));
+const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.hil.row(callIdOf(visit));
 
 /** What was decided, in the words that Gate and the one who decided used; null while nothing is. */
 function questionOf(row: PendingRequest): NarrateDecision | null {
@@ -96,8 +89,7 @@ async function noteShown(
       <section class="policy">
         <h1>What came of it</h1>
         <p>
-          <a href={`/audit/correlation/${row.correlation_id}`}>The call</a>, <Foreign text={row.risk_summary} />,{' '}
-          {row.status}
+          <a href={callAddress(row.correlation_id)}>The call</a>, <Foreign text={row.risk_summary} />, {row.status}
           {row.decided_at && (
             <>
               {' '}
@@ -113,15 +105,15 @@ async function noteShown(
         )}
         {row.status === 'pending' ? (
           <Empty>
-            It is not decided yet. <a href={`/hil/${row.id}`}>Decide it</a>
+            It is not decided yet. <a href={reviewAddress(row.id)}>Decide it</a>
           </Empty>
         ) : (
-          <form method="post" action={`/hil/${row.id}/note`} class="sheet">
+          <form method="post" action={reviewAddress(row.id, 'note')} class="sheet">
             <Csrf token={csrf} />
             <input type="hidden" name="shown" value={digestOf(row.incident_summary ?? null)} />
             <label>
               One line under your name, for whoever looks at the call later
-              <input name="note" required maxLength={LONGEST} value={suggested?.text ?? typed} />
+              <input name="note" required maxLength={LONGEST_NOTE} value={suggested?.text ?? typed} />
             </label>
             {suggested && (
               <p class="standing">
@@ -139,7 +131,7 @@ async function noteShown(
                 Save
               </button>{' '}
               {mayWrite && question && (
-                <button type="submit" formaction={`/hil/${row.id}/note/suggest`} formnovalidate>
+                <button type="submit" formaction={reviewAddress(row.id, 'note/suggest')} formnovalidate>
                   Have a model suggest one
                 </button>
               )}

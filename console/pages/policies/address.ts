@@ -1,6 +1,6 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
+import { addressOf } from '../../ui/addresses.js';
 import { PLACED_LINES } from '../../ui/source.js';
-import { addressOf } from '../audit/asked.js';
 
 /** Where a policy is shown, at a line of it: the last one that has a place where it stands behind that. */
 export const policyAddress = (name: string, line?: number): string =>

@@ -10,8 +10,7 @@ import { DELETED, policyShown } from './policy.js';
  */
 export async function cameOf(
   visit: Visit,
-  name: string,
-  { current_version: version, event_kind: kind, warnings = [] }: MutatedPolicy,
+  { name, current_version: version, event_kind: kind, warnings = [] }: MutatedPolicy,
 ): Promise<string | Shown> {
   // Without a copy the page is that of the policy for everybody, whose versions are counted apart.
   const came = kind === 'policy.deleted' ? DELETED : String(version);

@@ -1,36 +1,35 @@
 import type { MutatedPolicy } from '../../../contracts/policy-library.js';
-import type { SeenVersion } from '../../services.js';
-import { type Action, type Form, REASON, type Visit } from '../../visit.js';
+import { type Action, type Form, REASON, type Visit, type WrittenFields } from '../../visit.js';
 import { cameOf } from './came.js';
 import { policyShown } from './policy.js';
 import { reasonIn, seenIn } from './told.js';
 
-type Changed = Promise<MutatedPolicy>;
-
-/** A change of a policy as somebody looked at it: of another version than was shown it is refused. */
-const changing = (
-  what: string,
-  does: string,
-  change: (visit: Visit, name: string, on: SeenVersion, form: Form) => Changed,
+/** A change of a policy, which is recorded with its reason. It leads to the policy as it is then. */
+export const policyChange = (
+  form: Pick<Action, 'path' | 'does' | 'refused' | 'holdsPolicy'> & { readonly written?: WrittenFields },
+  change: (visit: Visit, form: Form) => Promise<MutatedPolicy>,
 ): Action => ({
   of: 'policy-changes',
-  path: `/policies/:name/${what}`,
   role: 'admin',
-  does,
   written: REASON,
-  async act(visit, form) {
-    const name = visit.params['name'] ?? '';
-    return cameOf(visit, name, await change(visit, name, seenIn(form), form));
-  },
-  refused: (visit, form) => policyShown(visit, form),
+  ...form,
+  act: async (visit, filled) => cameOf(visit, await change(visit, filled)),
 });
 
-export const ACTIVATE = changing('activate', 'put a policy in force', ({ services }, name, on, form) =>
-  services.policy.setState(name, 'activate', on, reasonIn(form)),
+const nameOf = ({ params: { name = '' } }: Visit): string => name;
+const refused: Action['refused'] = (visit, form) => policyShown(visit, form);
+
+export const ACTIVATE = policyChange(
+  { path: '/policies/:name/activate', does: 'put a policy in force', refused },
+  (visit, form) => visit.services.policy.setState(nameOf(visit), 'activate', seenIn(form), reasonIn(form)),
 );
-export const DEACTIVATE = changing('deactivate', 'switch a policy off', ({ services }, name, on, form) =>
-  services.policy.setState(name, 'deactivate', on, reasonIn(form)),
+
+export const DEACTIVATE = policyChange(
+  { path: '/policies/:name/deactivate', does: 'switch a policy off', refused },
+  (visit, form) => visit.services.policy.setState(nameOf(visit), 'deactivate', seenIn(form), reasonIn(form)),
 );
-export const REMOVE = changing('delete', 'delete a policy', ({ services }, name, on, form) =>
-  services.policy.remove(name, on, form.get('back') || null, reasonIn(form)),
+
+export const REMOVE = policyChange(
+  { path: '/policies/:name/delete', does: 'delete a policy', refused },
+  (visit, form) => visit.services.policy.remove(nameOf(visit), seenIn(form), form.get('back') || null, reasonIn(form)),
 );

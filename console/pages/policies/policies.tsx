@@ -6,7 +6,7 @@ import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { policyAddress } from './address.js';
-import { State } from './policy.js';
+import { State } from './whose.js';
 import { timesSpoken } from './spoken.js';
 import { Standing } from './standing.js';
 

@@ -1,9 +1,8 @@
-import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
+import type { PolicyFileShown } from '../../../contracts/policy.js';
 import { isIntact, type KeptVersion } from '../../../contracts/policy-library.js';
 import { withoutFence } from '../../../domain/policy/mining/fence.js';
 import { tierContradicted, tierTold } from '../../../domain/policy/policy-header.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
-import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { oneLine } from '../../../domain/printable.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
@@ -12,26 +11,8 @@ import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { Standing } from './standing.js';
-import { By, EVENTS, RowOf } from './told.js';
-
-/** A rule by its place. */
-export interface RulePlace {
-  readonly name: string;
-  readonly line: number;
-  readonly title: string | null;
-}
-
-/** The rules of now that say what a verdict says. Several may share their words, and a verdict does not name which of them spoke. */
-export function rulesThatSay({ policies }: PolicyList): (line: string) => readonly RulePlace[] {
-  const all = policies
-    .filter(({ active }) => active)
-    .flatMap(({ name, rules }) => rules.map((rule) => ({ ...rule, name })));
-  const wordsOf = wordsIn(all.flatMap(({ reason }) => reason ?? []));
-  return (said) => {
-    const words = wordsOf(said);
-    return words === null ? [] : all.filter(({ reason }) => reason === words);
-  };
-}
+import { By, EVENTS, PolicyReason, RowOf, SeenFields } from './told.js';
+import { isMendedForAll, MendedForAll, State, Whose } from './whose.js';
 
 /** One file of rules: its text, what it says of itself, and how it became so. */
 export const POLICY: Page = { path: '/policies/:name', role: 'viewer', show: (visit) => policyShown(visit) };
@@ -193,20 +174,6 @@ const Contradicted = ({ of: { content_type: type, current_body: body } }: { read
 const told = (name: string, text: string | null): readonly (readonly [string, preact.JSX.Element])[] =>
   text === null || text === '' ? [] : [[name, <Foreign text={text} />]];
 
-/** `isLate`: the engine that answers does not judge by what is stored. */
-export const State = ({
-  of,
-  isLate = false,
-}: {
-  readonly of: Pick<PolicyFileShown, 'protected' | 'active' | 'deleted_at'>;
-  readonly isLate?: boolean;
-}) => {
-  if (of.deleted_at !== null) return <span class="tag deny">deleted</span>;
-  if (isLate && of.active) return <span class="tag park">stored as in force</span>;
-  if (of.protected) return <span class="tag allow">in force, ships with Gate</span>;
-  return of.active ? <span class="tag allow">in force</span> : <span class="tag none">not in force</span>;
-};
-
 /** What a policy says of itself. It judges by its rules, whatever stands there. */
 function HeaderSays({ of }: { readonly of: KeptFile }) {
   const says = [
@@ -225,28 +192,6 @@ function HeaderSays({ of }: { readonly of: KeptFile }) {
     </section>
   );
 }
-
-/** For whom it holds, and what a change of it means. */
-export const Whose = ({ tenant, person }: { readonly tenant: string | null; readonly person: string | null }) => (
-  <p class="dim">
-    {tenant !== null
-      ? `A copy of your tenant, ${tenant}: it holds for nobody else.`
-      : person !== null
-        ? `It holds for every tenant that has no copy of it. What you change becomes a copy of your tenant, ${person}, alone. For everybody it is changed on the command line alone, with gate policy.`
-        : 'It holds for every tenant.'}
-  </p>
-);
-
-/** Whether nothing that this person's tenant saves mends a text that was edited. */
-export const isMendedForAll = ({ tenant }: Pick<PolicyFileShown, 'tenant'>, person: string | null): boolean =>
-  tenant === null && person !== null;
-export const MendedForAll = () => (
-  <>
-    It holds for everybody, and is mended for everybody: on the command line alone, with{' '}
-    <code>gate policy rollback</code>. What you save or go back to here is a copy of your tenant, and does not come into
-    force until then.
-  </>
-);
 
 const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'name' | 'rules'> }) => (
   <section aria-labelledby="rules">
@@ -308,18 +253,14 @@ const Acts = ({
       ) : meant === act ? (
         <form method="post" action={policyPart(name, act)} class="sheet">
           <Csrf token={csrf} />
-          <input type="hidden" name="version" value={version} />
-          <input type="hidden" name="digest" value={digest} />
+          <SeenFields version={version} digest={digest} />
           <input type="hidden" name="act" value={act} />
           {opens && (
             <p class="notice">
               <Foreign text={opens} />
             </p>
           )}
-          <label>
-            Reason, which is recorded
-            <input name="reason" required maxLength={1_024} value={form?.get('reason') ?? ''} />
-          </label>
+          <PolicyReason typed={form?.get('reason') ?? ''} />
           <p>
             <button class={active ? 'destroy' : 'act'} type="submit">
               {active ? 'Switch it off' : 'Put it in force'}

@@ -1,6 +1,6 @@
-import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
+import { textsIn } from '../../../domain/texts-in.js';
 
 /**
  * In how many verdicts each of these words was said. `%s` in them is a place for what a rule found. A line of a verdict that fits several of
@@ -13,12 +13,9 @@ export function timesSpoken(
   const wordsOf = wordsIn(words);
   const counts = new Map(words.map((text) => [text, 0]));
   for (const { policy_decision: decision } of verdicts) {
-    const said = new Set([...lines(decision?.['reasons']), ...lines(decision?.['review_reasons'])]);
+    const said = new Set([...textsIn(decision?.['reasons']), ...textsIn(decision?.['review_reasons'])]);
     const spoke = new Set([...said].flatMap((line) => wordsOf(line) ?? []));
     for (const text of spoke) counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return counts;
 }
-
-const lines = (value: Json | undefined): readonly string[] =>
-  Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];

@@ -1,10 +1,10 @@
-import { POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
+import { LONGEST_POLICY_REASON, POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
-import { Foreign } from '../../ui/parts.js';
 import type { SeenVersion } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Foreign } from '../../ui/parts.js';
 import type { Form } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 
 /** Changes in words, by the kind of their rows. */
 export const EVENTS: Readonly<Record<string, string>> = {
@@ -53,3 +53,25 @@ export const seenIn = (form: Form): SeenVersion => ({
 
 /** As the form of a text sends it, and as it is stored. */
 export const bodyIn = (form: Form): string => form.get('body').replaceAll('\r\n', '\n');
+
+/** The reason, to be typed: `reasonIn` reads it. */
+export const PolicyReason = ({
+  typed,
+  label = 'Reason, which is recorded',
+}: {
+  readonly typed: string;
+  readonly label?: string;
+}) => (
+  <label>
+    {label}
+    <input name="reason" required maxLength={LONGEST_POLICY_REASON} value={typed} />
+  </label>
+);
+
+/** What the form is about, as it was looked at: `seenIn` reads it. */
+export const SeenFields = ({ version, digest }: { readonly version: number | ''; readonly digest: string }) => (
+  <>
+    <input type="hidden" name="version" value={version} />
+    <input type="hidden" name="digest" value={digest} />
+  </>
+);

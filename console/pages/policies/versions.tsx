@@ -4,12 +4,12 @@ import { settled } from '../../services.js';
 import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
-import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
+import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
-import { cameOf } from './came.js';
+import { policyChange } from './change.js';
 import { between, digestShownOf, Overtaken, versionShownOf } from './overtaken.js';
 import { Standing, whenSaved } from './standing.js';
-import { By, EVENTS, reasonIn, RowOf, seenIn, versionIn } from './told.js';
+import { By, EVENTS, PolicyReason, reasonIn, RowOf, SeenFields, seenIn, versionIn } from './told.js';
 
 /** One version: its text, who stored it and why, and how the text of now differs from it. */
 export const VERSION: Page = {
@@ -20,19 +20,15 @@ export const VERSION: Page = {
 };
 
 /** Gives a policy the text of an earlier version, as a new one. */
-export const ROLLBACK: Action = {
-  of: 'policy-changes',
-  path: '/policies/:name/versions/:version/rollback',
-  role: 'admin',
-  does: 'give a policy the text of an earlier version again',
-  written: REASON,
-  async act(visit, form) {
-    const { name = '', version } = visit.params;
-    const made = await visit.services.policy.rollback(name, versionIn(version), seenIn(form), reasonIn(form));
-    return cameOf(visit, name, made);
+export const ROLLBACK = policyChange(
+  {
+    path: '/policies/:name/versions/:version/rollback',
+    does: 'give a policy the text of an earlier version again',
+    refused: versionShown,
   },
-  refused: versionShown,
-};
+  ({ services, params: { name = '', version } }, form) =>
+    services.policy.rollback(name, versionIn(version), seenIn(form), reasonIn(form)),
+);
 
 async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
   const { services, params, mayPost, csrf, nowMs } = visit;
@@ -97,20 +93,11 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                       <h2 id="back">Go back to it</h2>
                       <form method="post" action={policyPart(name, `versions/${number}/rollback`)} class="sheet">
                         <Csrf token={csrf} />
-                        <input
-                          type="hidden"
-                          name="version"
-                          value={versionShownOf(overtaken, current.current_version)}
+                        <SeenFields
+                          version={versionShownOf(overtaken, current.current_version)}
+                          digest={digestShownOf(overtaken, current.current_body_sha256, form?.get('digest') || null)}
                         />
-                        <input
-                          type="hidden"
-                          name="digest"
-                          value={digestShownOf(overtaken, current.current_body_sha256, form?.get('digest') || null)}
-                        />
-                        <label>
-                          Reason, which is recorded
-                          <input name="reason" required maxLength={1_024} value={form?.get('reason') ?? ''} />
-                        </label>
+                        <PolicyReason typed={form?.get('reason') ?? ''} />
                         <p>
                           <button class="act" type="submit">
                             Roll back to version {number}

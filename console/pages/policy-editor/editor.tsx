@@ -8,10 +8,10 @@ import { Typed } from '../../ui/typed.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
-import { cameOf } from '../policies/came.js';
-import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
+import { policyChange } from '../policies/change.js';
+import { isMendedForAll, MendedForAll, Whose } from '../policies/whose.js';
 import { Standing, whenSaved } from '../policies/standing.js';
-import { reasonIn } from '../policies/told.js';
+import { PolicyReason, reasonIn, SeenFields } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CALLS, callsAsked, CallsFields } from '../policy-lab/window.js';
 import { type Check, Checked } from './checked.js';
@@ -39,6 +39,13 @@ export const EDIT_POLICY: Page = {
 const refused = (visit: Visit, form: Form, { status }: GateError): Promise<Shown> =>
   editor(visit, form, status >= 500 ? null : undefined);
 
+/** What all forms of the editor have in common. */
+const TYPED = {
+  written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
+  holdsPolicy: true as const,
+  refused,
+} satisfies Pick<Action, 'written' | 'holdsPolicy' | 'refused'>;
+
 /** What each of both does with what was typed, which stays in its place. */
 const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
   [
@@ -47,21 +54,18 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/check`,
       role: 'admin',
       does: `have the text of ${what} checked`,
-      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
-      holdsPolicy: true,
+      ...TYPED,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
         return editor(visit, form, await checkOf(visit, draft));
       },
-      refused,
     },
     {
       of: 'policy-changes',
       path: `${path}/try`,
       role: 'admin',
       does: `try the text of ${what} on recorded calls`,
-      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
-      holdsPolicy: true,
+      ...TYPED,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
         // What the check says of the name stands on the page then.
@@ -76,32 +80,20 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
           later: (until) => labShown(visit.services.policy.lab(asked, until), { nowMs: visit.nowMs }),
         };
       },
-      refused,
     },
-    {
-      of: 'policy-changes',
-      path,
-      role: 'admin',
-      does: `save ${what}`,
-      written: { policy_name: 'Name', body: 'Text', ...REASON, ...CALLS },
-      holdsPolicy: true,
-      async act(visit: Visit, form: Form): Promise<string | Shown> {
-        const draft = draftIn(visit, form);
-        const { name, content_type, body, on, digest, active } = draft;
-        const { policy } = visit.services;
-        const reason = reasonIn(form);
-        if (visit.params['name'] !== undefined && on === null)
-          throw new GateError('invalid_request', 'the form does not say which version it was made on');
-        const lacks = nameLacks(draft);
-        if (lacks !== null) throw new GateError('invalid_request', lacks);
-        const made =
-          on === null
-            ? await policy.create({ name, content_type, body, active }, reason)
-            : await policy.update(name, body, { version: on, digest }, reason);
-        return cameOf(visit, name, made);
-      },
-      refused,
-    },
+    policyChange({ path, does: `save ${what}`, ...TYPED }, async (visit, form) => {
+      const draft = draftIn(visit, form);
+      const { name, content_type, body, on, digest, active } = draft;
+      const { policy } = visit.services;
+      const reason = reasonIn(form);
+      if (visit.params['name'] !== undefined && on === null)
+        throw new GateError('invalid_request', 'the form does not say which version it was made on');
+      const lacks = nameLacks(draft);
+      if (lacks !== null) throw new GateError('invalid_request', lacks);
+      return on === null
+        ? policy.create({ name, content_type, body, active }, reason)
+        : policy.update(name, body, { version: on, digest }, reason);
+    }),
   ] as const satisfies readonly Action[];
 
 export const [CHECK_NEW, TRY_NEW, CREATE_POLICY] = forms('/policies/new', 'a new policy');
@@ -245,14 +237,10 @@ const Editing = ({
     <form method="post" action={path} class="editing" data-check={`${path}/check`}>
       <Csrf token={csrf} />
       {stored ? (
-        <>
-          <input type="hidden" name="version" value={versionShownOf(overtaken, stored.current_version)} />
-          <input
-            type="hidden"
-            name="digest"
-            value={digestShownOf(overtaken, stored.current_body_sha256, draft.digest)}
-          />
-        </>
+        <SeenFields
+          version={versionShownOf(overtaken, stored.current_version)}
+          digest={digestShownOf(overtaken, stored.current_body_sha256, draft.digest)}
+        />
       ) : (
         <label>
           Name, which ends with <code>.rego</code> or <code>.json</code>
@@ -302,10 +290,7 @@ const Editing = ({
           <span class="dim">Nothing is stored.</span>
         </p>
       </details>
-      <label>
-        Reason, which is recorded with the version
-        <input name="reason" required maxLength={1_024} value={draft.reason} />
-      </label>
+      <PolicyReason typed={draft.reason} label="Reason, which is recorded with the version" />
       {stored === null && (
         <label class="tick">
           <input type="checkbox" name="active" value="yes" checked={draft.active} /> in force at once; otherwise it

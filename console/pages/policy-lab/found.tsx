@@ -3,11 +3,11 @@ import type { batchDiff } from '../../../contracts/policy-library.js';
 import type { LabLine, LabResult } from '../../../contracts/policy-studies.js';
 import type { z } from 'zod';
 import { costTold } from '../../../domain/policy/lab-cost.js';
+import { CallLink } from '../../ui/call-link.js';
 import { Shares } from '../../ui/charts.js';
 import { type Flow, FlowChart, type Stop } from '../../ui/flow.js';
 import { Empty, Foreign, Table, Time } from '../../ui/parts.js';
 import { bitByBit } from './bit-by-bit.js';
-import { CallLink } from './call-link.js';
 
 type Diff = z.infer<typeof batchDiff>;
 type Tier = 'green' | 'yellow' | 'red';

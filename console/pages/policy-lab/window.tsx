@@ -1,8 +1,9 @@
 import type { PolicyLab } from '../../../contracts/policy-studies.js';
+import { Window } from '../../ui/fields.js';
 import type { WindowName } from '../../ui/windows.js';
+import { windowAsked } from '../../ui/windows.js';
 import type { Form, WrittenFields } from '../../visit.js';
-import { type Asked, asked, windowAsked } from '../audit/asked.js';
-import { Window } from '../audit/fields.js';
+import { type Asked, asked } from '../audit/asked.js';
 
 /** Over everything that the ledger has. */
 const BEGINNING = '1970-01-01T00:00:00Z';

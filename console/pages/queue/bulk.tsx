@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
-import type { PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import { GateError, isInDoubt } from '../../../domain/errors.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
-import { approve, reasonIn } from './decide.js';
-import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
+import { approve, reasonGiven } from './decide.js';
+import { ListFields } from './decision-fields.js';
+import { NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
 import { Severity, Why } from './review.js';
@@ -127,7 +129,7 @@ const deciding = (decision: Decision): Action => ({
   written: REASON,
   async act(visit, form) {
     const rows = rowsOf(form);
-    const reason = reasonIn(form);
+    const reason = reasonGiven(form);
     const came: Promise<Came>[] = [];
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
@@ -288,7 +290,7 @@ const CallLinks = ({ to, on }: { readonly to: readonly PendingRequest[]; readonl
     {to.map(({ id }, at) => (
       <span key={id}>
         {at > 0 && ', '}
-        <a href={listAddress(`/hil/${id}`, on.query)}>
+        <a href={listAddress(reviewAddress(id), on.query)}>
           <code>{id.slice(0, 8)}</code>
         </a>
       </span>
@@ -317,7 +319,7 @@ const Reason = ({ typed, of }: { readonly typed: string; readonly of: Decision }
     <input
       id="reason"
       name="reason"
-      maxLength={1000}
+      maxLength={LONGEST_DECISION_REASON}
       placeholder="Reason, which their agents are told"
       value={typed}
       aria-describedby={of === 'approve' ? 'not-by-enter' : undefined}
@@ -347,7 +349,7 @@ function cameShown(
           {came.map(({ id, row, refused }) => (
             <tr key={id} data-came={id}>
               <td>
-                <a href={listAddress(`/hil/${id}`, ticked.query)}>
+                <a href={listAddress(reviewAddress(id), ticked.query)}>
                   <code>{id.slice(0, 8)}</code>
                 </a>
               </td>

@@ -1,4 +1,3 @@
-import { assertionJson } from '../../../contracts/approval.js';
 import {
   LONGEST_ASSIGNEE,
   MODIFICATION_CONTRACT,
@@ -7,61 +6,32 @@ import {
 } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
-import { isUuid } from '../../../domain/uuid.js';
 import type { Deciding } from '../../services.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
 import { readable } from './arguments.js';
+import { asShown, signatureIn } from './decision-fields.js';
 import { changesIn, modifyShown } from './modify.js';
-import { inList, linkIn } from './list-address.js';
+import { callIdOf, inList, linkIn } from './list-address.js';
 import { queueShown } from './queue.js';
-
-function idOf({ params: { id = '' } }: Visit): string {
-  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
-  return id;
-}
-
-/** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
-function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
-  const requestId = form.get('request');
-  const actionDigest = form.get('digest');
-  if (!isUuid(requestId) || actionDigest === '')
-    throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
-  return { actionDigest, requestId };
-}
-
-/** What a passkey signed, where the script put it into the form. It is of an approval: a denial beside it in the form needs none. */
-function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
-  const text = form.get('passkey');
-  if (text === '') return {};
-  try {
-    const passkey = assertionJson.safeParse(JSON.parse(text));
-    if (passkey.success) return { passkey: passkey.data };
-  } catch {
-    // Told below.
-  }
-  throw new GateError(
-    'passkey_refused',
-    'the form holds something else than what a passkey signed. Nothing was decided',
-  );
-}
 
 /** By a link, where the form has one that leads to this call and still holds: anybody can write a form of his own. */
 async function through(visit: Visit, form: Form): Promise<Pick<Deciding, 'via'>> {
   const link = linkIn(inList(visit, form)).slice(0, 512);
   if (link === '') return {};
   const { valid, pending_id: id } = await visit.services.hil.verifyLink(link);
-  return valid && id === idOf(visit) ? { via: 'signed-link' } : {};
+  return valid && id === callIdOf(visit) ? { via: 'signed-link' } : {};
 }
 
 /** The row again, with the list as it was. */
 const backTo = (visit: Visit, form: Form): string =>
-  `/hil/${idOf(visit)}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', idOf(visit)]]).toString()}`;
+  `${reviewAddress(callIdOf(visit))}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', callIdOf(visit)]]).toString()}`;
 
 /** Who was faster, or what else became of it. The row says so, whatever the form was for; the list and what was typed stay. */
-const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), idOf(visit), null, form);
+const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), callIdOf(visit), null, form);
 
 /** The reason that was typed; `null` for none. */
-export const reasonIn = (form: Form): string | null => form.get('reason').trim() || null;
+export const reasonGiven = (form: Form): string | null => form.get('reason').trim() || null;
 
 /** Approves a call that could be read here as a whole. */
 export async function approve(
@@ -82,8 +52,8 @@ export const APPROVE: Action = {
   does: 'approve a call',
   written: REASON,
   async act(visit, form) {
-    await approve(visit, idOf(visit), {
-      reason: reasonIn(form),
+    await approve(visit, callIdOf(visit), {
+      reason: reasonGiven(form),
       ...asShown(form),
       ...signatureIn(form),
       ...(await through(visit, form)),
@@ -99,9 +69,9 @@ export const DENY: Action = {
   does: 'deny a call',
   written: REASON,
   async act(visit, form) {
-    await visit.services.hil.decide(idOf(visit), {
+    await visit.services.hil.decide(callIdOf(visit), {
       decision: 'deny',
-      reason: reasonIn(form),
+      reason: reasonGiven(form),
       ...asShown(form),
       ...(await through(visit, form)),
     });
@@ -117,7 +87,7 @@ export const MODIFY: Action = {
   written: CHANGED,
   async act(visit, form) {
     const { hil } = visit.services;
-    const row = await hil.row(idOf(visit));
+    const row = await hil.row(callIdOf(visit));
     if (row === null) throw new GateError('not_found');
     if (!readable(row).isWhole)
       throw new GateError('invalid_request', 'the call is too large to be read here, so it is not changed here');
@@ -128,9 +98,9 @@ export const MODIFY: Action = {
         'invalid_modification_diff',
         `nothing was changed, or more than can be: ${diff.error.issues[0]?.message ?? ''}`,
       );
-    await hil.decide(idOf(visit), {
+    await hil.decide(callIdOf(visit), {
       decision: 'modify',
-      reason: reasonIn(form),
+      reason: reasonGiven(form),
       modificationDiff: diff.data,
       ...asShown(form),
       ...signatureIn(form),
@@ -140,7 +110,7 @@ export const MODIFY: Action = {
   },
   refused: async (visit, form, why) => {
     // Where it does not answer, the page says that of the row; what is told is why the change was refused.
-    const row = await visit.services.hil.row(idOf(visit)).catch(() => null);
+    const row = await visit.services.hil.row(callIdOf(visit)).catch(() => null);
     return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form, why);
   },
 };
@@ -151,7 +121,7 @@ export const ASSIGN: Action = {
   does: 'say who should decide a call, oneself or somebody else, or give it back',
   written: { assignee: 'Assign to' },
   async act(visit, form) {
-    await visit.services.hil.assign(idOf(visit), assigneeIn(visit, form));
+    await visit.services.hil.assign(callIdOf(visit), assigneeIn(visit, form));
     return backTo(visit, form);
   },
   refused,

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { LONGEST_ASSIGNEE, type PendingRequest } from '../../../contracts/review.js';
+import { LONGEST_ASSIGNEE, LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import type { QueueQuery } from '../../services.js';
-import { Csrf } from '../../ui/parts.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
-import { linkIn, listAddress, listField } from './list-address.js';
+import { DecisionFields, Signature } from './decision-fields.js';
+import { linkIn, listAddress } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
@@ -30,7 +30,7 @@ export function Forms({
   /** Who decided calls of the agent lately, to choose from. */
   readonly deciders: readonly string[];
 }) {
-  const { person, csrf } = visit;
+  const { person } = visit;
   if (!visit.mayPost('/hil/:id/approve'))
     return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
@@ -46,19 +46,10 @@ export function Forms({
         ? 'It is approved with a passkey, and you have registered none:'
         : null;
   const signs = visit.passkeyFor(row.approval_tier);
-  const fields = (
-    <>
-      <Csrf token={csrf} />
-      <input type="hidden" name="digest" value={row.original_payload_digest} />
-      {/* The same form sent twice is one decision. */}
-      <input type="hidden" name="request" value={randomUUID()} />
-      <ListFields query={query} />
-      <LinkField visit={visit} />
-    </>
-  );
+  const fields = <DecisionFields row={row} query={query} visit={visit} />;
   return (
     <section class="decide" aria-label="Decide">
-      <form method="post" action={`/hil/${row.id}/deny`}>
+      <form method="post" action={reviewAddress(row.id, 'deny')}>
         {fields}
         <Signature needed={signs} />
         <label for="reason" class="vh">
@@ -67,7 +58,7 @@ export function Forms({
         <input
           id="reason"
           name="reason"
-          maxLength={1000}
+          maxLength={LONGEST_DECISION_REASON}
           placeholder="Reason, which its agent is told"
           value={reason}
         />
@@ -78,7 +69,7 @@ export function Forms({
         <button
           class="act"
           type="submit"
-          formaction={`/hil/${row.id}/approve`}
+          formaction={reviewAddress(row.id, 'approve')}
           data-decide="a"
           disabled={whyNot !== null}
           aria-describedby={whyNot ? 'why-not' : undefined}
@@ -97,7 +88,7 @@ export function Forms({
         </a>
       )}
       <div {...fresh('assign', row.assigned_to)}>
-        <form method="post" action={`/hil/${row.id}/assign`}>
+        <form method="post" action={reviewAddress(row.id, 'assign')}>
           {fields}
           {row.assigned_to === person.subject ? (
             <button type="submit" name="nobody" value="yes">
@@ -109,7 +100,7 @@ export function Forms({
         </form>
         <details class="assign" open={assignee !== ''}>
           <summary>Assign to somebody else</summary>
-          <form method="post" action={`/hil/${row.id}/assign`}>
+          <form method="post" action={reviewAddress(row.id, 'assign')}>
             {fields}
             <label>
               Decides as{' '}
@@ -166,18 +157,9 @@ export const fresh = (part: string, on: unknown): Record<string, string> => ({
   'data-on': JSON.stringify(on ?? null),
 });
 
-/** The list beside a form, so that the page after it shows the same. */
-export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
-  <input type="hidden" name="list" value={listField(query)} />
-);
-
-/** The decision link beside a form, so that a decision says that it was made by one. */
-export const LinkField = ({ visit }: { readonly visit: Pick<Visit, 'query'> }) =>
-  linkIn(visit) === '' ? null : <input type="hidden" name="link" value={linkIn(visit)} />;
-
 function modifyAddress(visit: Pick<Visit, 'query'>, id: string, query: QueueQuery): string {
   const link = linkIn(visit);
-  return listAddress(`/hil/${id}/modify`, query, link === '' ? {} : { link });
+  return listAddress(reviewAddress(id, 'modify'), query, link === '' ? {} : { link });
 }
 
 /**
@@ -194,14 +176,5 @@ export const NotByEnterTold = () => (
 /** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: SigningVisit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)
-    ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }
+    ? { 'data-challenge': reviewAddress(row.id, 'approval-challenge'), 'data-signs': JSON.stringify(decision) }
     : {};
-
-/** The place of the signature. */
-export const Signature = ({ needed }: { readonly needed: boolean }) =>
-  needed ? (
-    <>
-      <input type="hidden" name="passkey" value="" />
-      <noscript>This call is approved with a passkey, which needs scripts.</noscript>
-    </>
-  ) : null;

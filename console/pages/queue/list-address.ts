@@ -1,7 +1,15 @@
 import { riskTier } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueueQuery } from '../../services.js';
+import { caseAddress } from '../../ui/addresses.js';
 import type { Form, Visit } from '../../visit.js';
+
+/** The call that the address names. Throws `not_found` for what is no id. */
+export function callIdOf({ params: { id = '' } }: Pick<Visit, 'params'>): string {
+  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
+  return id;
+}
 
 /** Rows of one page of the list. */
 export const ROWS = 100;
@@ -60,7 +68,7 @@ export function tickedOn(visit: Pick<Visit, 'query'>, form: Form): TickedOn {
 
 /** The page on which they were ticked, to go back to. */
 export const backAddress = ({ caseId, query }: TickedOn): string =>
-  caseId === null ? listAddress('/hil', query) : `/cases/${caseId}`;
+  caseId === null ? listAddress('/hil', query) : caseAddress(caseId);
 
 /** The page that a form stood on, where its address says the path alone: with the list, or the case, that the form carries. */
 export function addressBeforeForm(path: string, form: Form): string {

@@ -4,9 +4,10 @@ import { type PendingRequest, type PendingSummary, riskTier } from '../../../con
 import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
+import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
-import { ListFields } from './forms.js';
+import { ListFields } from './decision-fields.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
 import { Severity } from './review.js';
 
@@ -97,7 +98,7 @@ function NotReviewed({ id, of }: { readonly id: string; readonly of: Settled<rea
   return (
     <Empty>
       This call never waited for a person, or its review is past its retention.{' '}
-      <a href={`/audit/correlation/${id}`}>Its story in the ledger</a>
+      <a href={callAddress(id)}>Its story in the ledger</a>
     </Empty>
   );
 }
@@ -274,7 +275,7 @@ function Row({
   readonly selected: boolean;
 }) {
   return (
-    <a href={listAddress(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
+    <a href={listAddress(reviewAddress(item.id), query)} aria-current={selected ? 'true' : undefined}>
       <span class="what">
         <Foreign text={item.tool} /> <Severity of={item.severity} />
         {item.status !== query.status && (

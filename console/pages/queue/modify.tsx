@@ -1,10 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { toolOf } from '../../../contracts/call-methods.js';
-import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
+import {
+  LONGEST_DECISION_REASON,
+  MODIFICATION_CONTRACT,
+  type ModificationDiff,
+  type PendingRequest,
+} from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { mixedWord, printable, wholeLookalike } from '../../../domain/printable.js';
 import { predictionOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
@@ -18,7 +23,8 @@ import {
   type Visit,
 } from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
-import { LinkField, ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
+import { DecisionFields, LinkField, ListFields, Signature } from './decision-fields.js';
+import { NotByEnter, NotByEnterTold, notChanged, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -140,7 +146,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         <p>
           {row.status === 'pending' &&
             `The changed call is judged again. If policy denies it or asks for more, it is denied. ${RECORDED} `}
-          <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
+          <a href={listAddress(reviewAddress(row.id), query)}>Back to the call</a>
         </p>
         {row.status !== 'pending' ? (
           <>
@@ -158,7 +164,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         ) : first === undefined ? (
           <Empty>It has no argument whose value can be changed.</Empty>
         ) : (
-          <form method="post" action={`/hil/${row.id}/modify/preview`}>
+          <form method="post" action={reviewAddress(row.id, 'modify/preview')}>
             <Csrf token={visit.csrf} />
             <ListFields query={query} />
             <LinkField visit={on} />
@@ -278,13 +284,9 @@ function previewShown(
           </p>
         )}
         <p>{RECORDED}</p>
-        <form method="post" action={`/hil/${row.id}/modify`}>
-          <Csrf token={visit.csrf} />
+        <form method="post" action={reviewAddress(row.id, 'modify')}>
+          <DecisionFields row={row} query={query} visit={on} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
-          <input type="hidden" name="digest" value={row.original_payload_digest} />
-          <input type="hidden" name="request" value={randomUUID()} />
-          <ListFields query={query} />
-          <LinkField visit={on} />
           {leaves.flatMap((_, at) =>
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}
@@ -293,7 +295,7 @@ function previewShown(
           <input
             id="reason"
             name="reason"
-            maxLength={1000}
+            maxLength={LONGEST_DECISION_REASON}
             value={form.get('reason')}
             aria-describedby="not-by-enter"
           />
@@ -308,7 +310,7 @@ function previewShown(
           >
             Approve with this change
           </button>
-          <button type="submit" formaction={`/hil/${row.id}/modify/more`}>
+          <button type="submit" formaction={reviewAddress(row.id, 'modify/more')}>
             Change more
           </button>
         </form>

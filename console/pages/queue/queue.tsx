@@ -3,8 +3,8 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { escapedInPath } from '../../../domain/name-in-path.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
+import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
 import { Away, Empty, Foreign, Said } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
@@ -73,7 +73,7 @@ export async function queueShown(
   const broken = visit.services.ledger.broken();
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
-  const self = listAddress(chosen === null ? '/hil' : `/hil/${escapedInPath(chosen)}`, query);
+  const self = listAddress(chosen === null ? '/hil' : reviewAddress(chosen), query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),
@@ -188,7 +188,7 @@ function nextOf(listed: Settled<QueuePage> | null, row: PendingRequest, query: Q
   if (!listed?.ok || query.status !== 'pending') return null;
   const others = listed.value.items.filter(({ id }) => id !== row.id);
   const next = others[placeIn(others, row, query)] ?? others[0];
-  return next ? listAddress(`/hil/${next.id}`, query) : null;
+  return next ? listAddress(reviewAddress(next.id), query) : null;
 }
 
 const Next = ({ href }: { readonly href: string | null }) =>
@@ -236,7 +236,7 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next
           </>
         )}
         . {came && came.words !== '' && <Said text={came.words} />}{' '}
-        <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
+        <a href={callAddress(row.correlation_id)}>What came of it</a>
         <Next href={next} />
       </>
     ),

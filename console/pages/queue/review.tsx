@@ -7,6 +7,8 @@ import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
+import { callAddress, reviewAddress } from '../../ui/addresses.js';
+import { Decided } from '../../ui/decided.js';
 import { Facts, Foreign, Id, Said, Time } from '../../ui/parts.js';
 import type { SigningVisit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
@@ -59,18 +61,7 @@ export function Review({
         </p>
       ) : (
         <p>
-          <span class={`tag ${row.status}`}>{row.status}</span> {row.modification_diff && 'with changed arguments '}
-          {row.decided_by && (
-            <>
-              by <Foreign text={row.decided_by} />{' '}
-            </>
-          )}
-          {row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />}
-          {row.decision_reason && (
-            <>
-              : <Foreign text={row.decision_reason} />
-            </>
-          )}
+          <Decided row={row} nowMs={nowMs} />
         </p>
       )}
       <section aria-labelledby="why">
@@ -151,7 +142,7 @@ export function Review({
             [
               'Call',
               <>
-                <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
+                <Id id={row.correlation_id} /> <a href={callAddress(row.correlation_id)}>its story</a>
               </>,
             ],
             ['Digest', <Id id={row.original_payload_digest} />],
@@ -211,7 +202,7 @@ export const Why = ({ line }: { readonly line: string }) =>
 /** Which call that was, what became of it, and how it differs. */
 const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (
   <>
-    <a href={`/hil/${last.pending_id}`}>
+    <a href={reviewAddress(last.pending_id)}>
       <Time iso={last.created_at} nowMs={nowMs} />
     </a>
     , <Foreign text={endedTold(last)} /> (<Id id={last.pending_id} />

@@ -1,7 +1,9 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import type { Settled } from '../../services.js';
-import { Foreign, OrAway, Time } from '../../ui/parts.js';
+import { reviewAddress } from '../../ui/addresses.js';
+import { DecidedBy } from '../../ui/decided.js';
+import { OrAway } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 
 /** How many are told. */
@@ -31,21 +33,11 @@ export const Similar = ({
           <ul>
             {alike.slice(0, MOST).map((other) => (
               <li key={other.id}>
-                <a href={`/hil/${other.id}`}>
+                <a href={reviewAddress(other.id)}>
                   {other.status}
                   {other.modification_diff && ' with changes'}
                 </a>{' '}
-                {other.decided_by && (
-                  <>
-                    by <Foreign text={other.decided_by} />{' '}
-                  </>
-                )}
-                {other.decided_at && <Time iso={other.decided_at} nowMs={visit.nowMs} />}
-                {other.decision_reason && (
-                  <>
-                    : <Foreign text={other.decision_reason} />
-                  </>
-                )}
+                <DecidedBy row={other} nowMs={visit.nowMs} />
               </li>
             ))}
           </ul>

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, jsonObject, jsonValue } from '../../../contracts/json.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
+import { textsIn } from '../../../domain/texts-in.js';
 import { Foreign } from '../../ui/parts.js';
 import type { Form } from '../../visit.js';
 
@@ -51,8 +52,7 @@ function kindOf(schema: JsonObject): Kind {
 
 /** The words that a list may have, where its schema names them. */
 function choicesOf(schema: JsonObject): readonly string[] {
-  const named = jsonObject.safeParse(schema['items']).data?.['enum'];
-  return Array.isArray(named) ? named.filter((one) => typeof one === 'string') : [];
+  return textsIn(jsonObject.safeParse(schema['items']).data?.['enum']);
 }
 
 /** What was typed, without what is as the template has it. Throws where a value is of another kind. */

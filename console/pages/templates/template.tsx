@@ -10,10 +10,10 @@ import { Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { policyAddress, templateAddress } from '../policies/address.js';
-import { cameOf } from '../policies/came.js';
+import { policyChange } from '../policies/change.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { engineStands, Standing } from '../policies/standing.js';
-import { reasonIn, seenIn, versionIn } from '../policies/told.js';
+import { PolicyReason, reasonIn, SeenFields, seenIn, versionIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CALLS, callsAsked, CallsFields } from '../policy-lab/window.js';
 import { ParameterFields, parametersIn, parametersOf } from './parameters.js';
@@ -27,7 +27,7 @@ export const TEMPLATE: Page = {
 };
 
 /** What is set of a template, also where only its document is in force, and the version of the document that says so; none where its defaults hold. */
-interface Set {
+interface SetTo {
   readonly parameters: JsonObject;
   readonly version: number | null;
   readonly digest: string | null;
@@ -40,7 +40,7 @@ interface SwitchedOff {
   /** The document that its parameters stand in; otherwise the rule. */
   readonly isDocument: boolean;
 }
-const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null };
+const DEFAULTS: SetTo = { parameters: {}, version: null, digest: null, off: null };
 
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
@@ -49,7 +49,7 @@ const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters,
 const templateOf = async ({ services: { policy } }: Visit, name: string): Promise<TemplateFile | null> =>
   name.endsWith('.rego') ? policy.template(name) : null;
 
-async function found(visit: Visit): Promise<{ template: TemplateFile; set: Set }> {
+async function found(visit: Visit): Promise<{ template: TemplateFile; set: SetTo }> {
   const name = visit.params['name'] ?? '';
   const template = await templateOf(visit, name);
   if (template === null) throw new GateError('not_found', 'There is no template of this name.');
@@ -63,7 +63,7 @@ async function standing({ services, person }: Visit, name: string): Promise<Poli
   return file.active || file.tenant === person.tenant ? file : null;
 }
 
-async function setOf(visit: Visit, of: TemplateFile): Promise<Set> {
+async function setOf(visit: Visit, of: TemplateFile): Promise<SetTo> {
   const document = of.parameters === null ? null : await standing(visit, documentOf(of.name));
   if (document !== null && !document.active) return { ...DEFAULTS, off: offOf(document, true) };
   const rule = of.installed ? null : await standing(visit, of.name);
@@ -83,13 +83,23 @@ const offOf = (
   isDocument: boolean,
 ): SwitchedOff => ({ name, version, isDocument });
 
-const assertNoneIsOff = ({ off }: Set): void => {
-  if (off !== null)
+/** What the form of a template changes, and why. Refused where what it would change is switched off. */
+async function asForm(visit: Visit, form: Form) {
+  const { template, set } = await found(visit);
+  const reason = reasonIn(form);
+  if (set.off !== null)
     throw new GateError(
       'policy_exists',
-      `${off.name} was switched off: switch it on, or delete it, on its own page first`,
+      `${set.off.name} was switched off: switch it on, or delete it, on its own page first`,
     );
-};
+  return { template, set, reason, parameters: parametersIn(parametersOf(template.parameters, set.parameters), form) };
+}
+
+/** What all forms of a template have in common. */
+const TYPED = {
+  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
+  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
+} satisfies Pick<Action, 'written' | 'refused'>;
 
 /** What it would have decided, with the parameters as they were typed; what can be done then stands below. */
 export const TRY_TEMPLATE: Action = {
@@ -97,7 +107,7 @@ export const TRY_TEMPLATE: Action = {
   path: '/policies/templates/:name/try',
   role: 'admin',
   does: 'try a template on recorded calls',
-  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
+  ...TYPED,
   async act(visit, form) {
     const { template, set } = await found(visit);
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
@@ -114,7 +124,6 @@ export const TRY_TEMPLATE: Action = {
         labShown(visit.services.policy.lab(asked, until), { nowMs: visit.nowMs, then: <Then of={template} /> }),
     };
   },
-  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
 };
 
 const Then = ({ of }: { readonly of: TemplateFile }) => (
@@ -135,53 +144,34 @@ function filesOf(
   return [...(installed ? [] : [rule]), ...(schema === null ? [] : [document])];
 }
 
-export const INSTALL_TEMPLATE: Action = {
-  of: 'policy-changes',
-  path: '/policies/templates/:name/install',
-  role: 'admin',
-  does: 'install a template',
-  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
-  async act(visit, form) {
-    const { template, set } = await found(visit);
-    const reason = reasonIn(form);
-    assertNoneIsOff(set);
-    const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
+export const INSTALL_TEMPLATE = policyChange(
+  { path: '/policies/templates/:name/install', does: 'install a template', ...TYPED },
+  async (visit, form) => {
+    const { template, set, reason, parameters } = await asForm(visit, form);
     // A document that is in force already says what is shown here, or less.
     const isSet = Object.keys(parameters).length > 0 || set.version !== null;
-    const made = await visit.services.policy.install(
+    return visit.services.policy.install(
       template.name,
       isSet ? parameters : null,
       template.parameters === null ? undefined : documentSeen(form),
       reason,
     );
-    return cameOf(visit, template.name, made);
   },
-  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
-};
+);
 
 /** Other parameters of a template that is in force. Refused where somebody set them meanwhile. */
-export const SET_TEMPLATE: Action = {
-  of: 'policy-changes',
-  path: '/policies/templates/:name/set',
-  role: 'admin',
-  does: 'set what an installed template looks for',
-  written: { ...REASON, ...CALLS, 'parameter.*': 'Value' },
-  async act(visit, form) {
-    const { template, set } = await found(visit);
-    const reason = reasonIn(form);
-    assertNoneIsOff(set);
-    const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
+export const SET_TEMPLATE = policyChange(
+  { path: '/policies/templates/:name/set', does: 'set what an installed template looks for', ...TYPED },
+  async (visit, form) => {
+    const { template, reason, parameters } = await asForm(visit, form);
     const document = documentOf(template.name);
     const { policy } = visit.services;
     const seen = documentSeen(form);
-    const made =
-      seen === null
-        ? await policy.create({ name: document, content_type: 'json', body: bodyOf(parameters), active: true }, reason)
-        : await policy.update(document, bodyOf(parameters), seen, reason);
-    return cameOf(visit, document, made);
+    return seen === null
+      ? policy.create({ name: document, content_type: 'json', body: bodyOf(parameters), active: true }, reason)
+      : policy.update(document, bodyOf(parameters), seen, reason);
   },
-  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
-};
+);
 
 /** The version of its document that the form of a template was made on; `null` where there was none. */
 const versionAsked = (form: Form): number | null =>
@@ -342,7 +332,7 @@ const Acts = ({
   asked,
 }: {
   readonly of: TemplateFile;
-  readonly set: Settled<Set>;
+  readonly set: Settled<SetTo>;
   readonly overtaken: Between | null;
   readonly visit: Visit;
   readonly asked: Asked | null;
@@ -360,14 +350,10 @@ const Acts = ({
           <form method="post" action={templateAddress(of.name, 'try')} class="parameters">
             <Csrf token={csrf} />
             {fields.length > 0 && (
-              <>
-                <input type="hidden" name="version" value={versionShownOf(overtaken, version)} />
-                <input
-                  type="hidden"
-                  name="digest"
-                  value={digestShownOf(overtaken, digest, form?.get('digest') || null)}
-                />
-              </>
+              <SeenFields
+                version={versionShownOf(overtaken, version)}
+                digest={digestShownOf(overtaken, digest, form?.get('digest') || null)}
+              />
             )}
             {fields.length > 0 && (
               <details open={(of.installed && form === undefined) || asked?.parameters === null}>
@@ -389,10 +375,7 @@ const Acts = ({
             </p>
             {asked !== null && (
               <>
-                <label>
-                  Reason, which is recorded
-                  <input name="reason" required maxLength={1_024} value={asked.form.get('reason')} />
-                </label>
+                <PolicyReason typed={asked.form.get('reason')} />
                 <p>
                   <button
                     class="act"

@@ -1,9 +1,9 @@
 import type { ShownTemplate } from '../../../contracts/policy-library.js';
 import { tierTold } from '../../../domain/policy/policy-header.js';
 import { settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
 import { Empty, Foreign, OrAway, Table } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { addressOf } from '../audit/asked.js';
 import { templateAddress } from '../policies/address.js';
 import { engineStands, Standing } from '../policies/standing.js';
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import type { ReplayCorpus } from '../../../contracts/ledger-reports.js';
+import { textsIn } from '../../texts-in.js';
 import type { ReportRow } from './report-rows.js';
 
 export interface CorpusQuery {
@@ -76,10 +77,7 @@ const corpusEntry = (reportRow: ReportRow, recorded: JsonObject): ReplayCorpus['
   input: { ...recorded, current_time: reportRow.at },
   historical_verdict: {
     allow: reportRow.decision?.['allow'] === true,
-    reasons: texts(reportRow.decision?.['reasons']),
-    review_reasons: texts(reportRow.decision?.['review_reasons']),
+    reasons: textsIn(reportRow.decision?.['reasons']),
+    review_reasons: textsIn(reportRow.decision?.['review_reasons']),
   },
 });
-
-const texts = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];

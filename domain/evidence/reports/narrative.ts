@@ -1,4 +1,5 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
+import { textsIn } from '../../texts-in.js';
 import { type ReportRow, tally } from './report-rows.js';
 import { outcomeOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './summaries.js';
@@ -185,8 +186,7 @@ function isNotable(reportRow: ReportRow): boolean {
 }
 
 function noteReasons(reasons: Map<string, Narrative['deny_reasons'][number]>, reportRow: ReportRow): void {
-  const said = reportRow.decision?.['reasons'];
-  const given = Array.isArray(said) ? said.filter((reason) => typeof reason === 'string') : [];
+  const given = textsIn(reportRow.decision?.['reasons']);
   for (const reason of given.length > 0
     ? given
     : [reportRow.reasoning || reportRow.signal || 'no reason was recorded']) {

@@ -1,7 +1,6 @@
-import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
-import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
-import { WINDOWS } from '../../ui/windows.js';
-import type { Asked } from './asked.js';
+import { EVENT_KINDS } from '../../contracts/event-kinds.js';
+import { KNOWN_SIGNALS } from '../../domain/evidence/reports/hunt.js';
+import { type WindowAsked, WINDOWS } from './windows.js';
 
 /** A list to choose from; what stands in the address stays chosen, also where the list does not have it. */
 export const Choice = ({
@@ -54,7 +53,7 @@ export const Signal = ({ value }: { readonly value: string | undefined }) => (
 );
 
 /** A window: a relative one, or its exact ends. */
-export const Window = ({ asked }: { readonly asked: Asked }) => (
+export const Window = ({ asked }: { readonly asked: WindowAsked }) => (
   <>
     <Choice
       label="Last"
