@@ -95,12 +95,13 @@ const REPORT_FRESH_MS = 30_000;
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, without = [], standing = [], clock = Date.now } = options;
-  const { hil, ledger, limits } = neighbours;
+  const { hil, ledger, limits = ASK_LIMITS } = neighbours;
   const has = (part: Part): boolean => !without.includes(part);
   const pages = PAGES.filter(({ of }) => of === undefined || has(of));
   const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));
   const reached = {
     ...neighbours,
+    limits,
     chain: chainHealth(ledger, clock, limits),
     regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
@@ -119,7 +120,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     standing,
     entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
-    drainMs: (limits ?? ASK_LIMITS).drainMs,
+    drainMs: limits.drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
     clock,
   });
@@ -170,6 +171,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     signIn,
     decideToken,
     hil,
+    limits,
     people,
     own,
     chain: reached.chain,
@@ -290,7 +292,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertRole,
     visitOf,
     send,
-    watching: { stands: standsFor, drainMs: (limits ?? ASK_LIMITS).drainMs },
+    watching: { stands: standsFor, drainMs: limits.drainMs },
     large,
   });
   return service;

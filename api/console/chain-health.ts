@@ -4,7 +4,7 @@ import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { namedWitnesses } from '../../domain/ledger/tlog/note.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import { type Neighbour, neighbourOf } from './neighbour.js';
 
 const FRESH_MS = 300_000;
@@ -24,7 +24,7 @@ export interface ChainWatch {
 export function chainHealth(
   over: Promise<Over>,
   clock: () => number,
-  limits: Pick<AskLimits, 'readMs' | 'walkMs'> = ASK_LIMITS,
+  limits: Pick<AskLimits, 'readMs' | 'walkMs'>,
 ): ChainWatch {
   // The chain is everybody's.
   const ledger = neighbourOf('ledger', over, { tenant: null, limits });

@@ -5,6 +5,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { Over } from '../plugins/declaration.js';
+import type { AskLimits } from './ask-limits.js';
 import type { ChainWatch } from './chain-health.js';
 import type { Send } from './documents.js';
 import type { ConsoleMetrics } from './metrics.js';
@@ -23,6 +24,7 @@ export interface DoorOptions {
   /** What proves to the review service that the console vouches for somebody. */
   readonly decideToken: string | undefined;
   readonly hil: Promise<Over>;
+  readonly limits: Pick<AskLimits, 'readMs'>;
   readonly people: People;
   readonly own: OwnRequests;
   readonly chain: ChainWatch;
@@ -46,7 +48,7 @@ export function doorOf(options: DoorOptions): HouseDoor {
   const tell = async (proof: ReviewProof, tenant: string): Promise<void> => {
     if (proof['x-gate-decision-principal'] === undefined) return;
     try {
-      await tellStanding(options.hil, proof, tenant);
+      await tellStanding(options.hil, { tenant, proof, limits: options.limits });
     } catch (error) {
       options.logger.warn({ reason: errorText(error) }, 'the review service was not told what somebody may do now');
     }

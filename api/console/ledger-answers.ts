@@ -10,7 +10,6 @@ import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
-import { ASK_LIMITS } from './ask-limits.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
 import { whoIs } from './people.js';
@@ -27,7 +26,7 @@ export interface LedgerAnswersOptions {
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
   readonly ledger: Promise<Over>;
-  readonly limits?: RelayOptions['limits'];
+  readonly limits: RelayOptions['limits'];
   readonly clock: () => number;
 }
 
@@ -46,7 +45,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     EXPORTS_EACH,
     `${EXPORTS_EACH} exports of yours are being written already: ask again when one is done.`,
   );
-  const watching = { stands: options.stands, drainMs: (options.limits ?? ASK_LIMITS).drainMs };
+  const watching = { stands: options.stands, drainMs: options.limits.drainMs };
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');

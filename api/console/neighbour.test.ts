@@ -1,5 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { hashSync } from 'bcryptjs';
 import type { FastifyInstance } from 'fastify';
 import { Agent, buildConnector } from 'undici';
 import { connectorThatTells } from '../../activities/clients/unsent.js';
@@ -9,6 +10,7 @@ import { fixture as openedFor } from '../../test/support/fixture.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import { MAY_BE_DECIDED, neighbourOf } from './neighbour.js';
+import { basicAdminMode } from './sign-in/basic-admin.js';
 import { passkeyMode } from './sign-in/passkey.js';
 
 /** Nobody waits long here. */
@@ -187,6 +189,24 @@ describe('a review service that never comes up, where people sign in with its pa
   });
 });
 
+describe('a review service that takes what it is told and says nothing', () => {
+  it('keeps nobody who signs in longer than the console’s own limit', async () => {
+    const admin = { user: 'root', passwordHash: hashSync('staple', 4), tenant: 'acme', decideToken: 'x'.repeat(32) };
+    const fixture = await openConsole(undefined, { limits: SOON, signIn: () => basicAdminMode(admin) });
+    const waits = jest.spyOn(AbortSignal, 'timeout');
+    try {
+      fixture.hanging.add('hil');
+      const { status } = await fixture.stranger().post('/auth/basic-login', { name: 'root', password: 'staple' });
+      expect(status).toBe(303);
+      expect(fixture.reached).toContain('POST /people/standing');
+      expect(waits.mock.calls.filter(([ms]) => ms > SOON.readMs)).toEqual([]);
+    } finally {
+      waits.mockRestore();
+      await fixture.close();
+    }
+  });
+});
+
 describe('a question to a neighbour', () => {
   /** What a service is asked with. */
   const questions: { url: string; headers: Readonly<Record<string, string>> }[] = [];
@@ -198,7 +218,7 @@ describe('a question to a neighbour', () => {
         return answer().then((text) => ({ status: 200, text: () => Promise.resolve(text) }));
       },
     } as never);
-  const acme = { tenant: 'acme' };
+  const acme = { tenant: 'acme', limits: ASK_LIMITS };
   const ok = () => Promise.resolve('{}');
 
   it('says whose rows are meant, whatever its query says', async () => {
@@ -270,7 +290,7 @@ describe('what was asked of a service of which no answer came', () => {
       return Promise.resolve({ url: 'http://127.0.0.1:1', fetch } as unknown as Over);
     };
     const told = async (connect: ReturnType<typeof connectorThatTells>) => {
-      const hil = neighbourOf('hil', over(connect), { tenant: 'acme' });
+      const hil = neighbourOf('hil', over(connect), { tenant: 'acme', limits: ASK_LIMITS });
       const question = { method: 'POST', path: '/decide/1', doubt: MAY_BE_DECIDED } as const;
       const asked = [() => hil.ask(null, question), () => hil.pass(question, 1_000)];
       return Promise.all(

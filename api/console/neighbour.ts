@@ -5,7 +5,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import { addressAt } from './address-at.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 /** The services that the console asks, as people call them, and whether they are told in the query whose rows are meant. */
@@ -24,7 +24,7 @@ export interface AskedFor {
   /** What proves the person; for the review service alone. */
   readonly proof?: ReviewProof;
   /** `readMs` is how long a service that is being started is waited for. */
-  readonly limits?: Pick<AskLimits, 'readMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs'>;
 }
 
 export interface NeighbourQuestion {
@@ -71,7 +71,7 @@ export interface Neighbour {
 export function neighbourOf(
   service: NeighbourName,
   over: Promise<Over> | undefined,
-  { tenant, proof = {}, limits = ASK_LIMITS }: AskedFor,
+  { tenant, proof = {}, limits }: AskedFor,
 ): Neighbour {
   const { name, isToldInQuery } = NEIGHBOURS[service];
   const awayWith =

@@ -16,6 +16,7 @@ import { PROXY } from '../proxy/service.js';
 import { SANDBOX } from '../sandbox/service.js';
 import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { readAssets } from './assets.js';
 import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
@@ -53,6 +54,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
       samlMemory,
       trusted: metrics.operatorTrust,
       hil: parts.over(HIL),
+      limits: ASK_LIMITS,
       logger: parts.logger,
     }),
   );
@@ -93,6 +95,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
               sandbox: parts.readinessOf(SANDBOX),
             },
             seen: { proxy: parts.readinessOf(PROXY) },
+            limits: ASK_LIMITS,
           },
         }),
         own,

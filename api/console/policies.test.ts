@@ -88,7 +88,7 @@ describe('suggestions', () => {
     const asked: unknown[] = [];
     const never = () => Promise.reject(new Error('not asked here'));
     const engine: Neighbour = {
-      ...neighbourOf('policy', undefined, { tenant: 'acme' }),
+      ...neighbourOf('policy', undefined, { tenant: 'acme', limits: ASK_LIMITS }),
       ask: (_type, question, timeoutMs) => {
         asked.push([question, timeoutMs]);
         return Promise.resolve({ suggestions: [] } as never);

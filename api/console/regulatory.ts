@@ -2,7 +2,7 @@ import type { RegulatoryQuery } from '../../console/services.js';
 import type { Download } from '../../console/download.js';
 import { GateError } from '../../domain/errors.js';
 import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import { neighbourOf, type NeighbourQuestion } from './neighbour.js';
 import { untilRead } from './watched.js';
 
@@ -14,7 +14,7 @@ export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Prom
  */
 export function regulatoryBundles(
   over: Promise<Over>,
-  limits: Pick<AskLimits, 'readMs' | 'archiveMs'> = ASK_LIMITS,
+  limits: Pick<AskLimits, 'readMs' | 'archiveMs'>,
 ): RegulatoryBundles {
   const busy = new Set<string>();
   return async (tenant, query) => {

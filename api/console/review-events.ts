@@ -11,7 +11,7 @@ import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import { type Neighbour, neighbourOf, unlessQuiet } from './neighbour.js';
 import { UNREAD, watched } from './watched.js';
 
@@ -22,7 +22,7 @@ export interface RelayOptions {
   readonly entered: (request: FastifyRequest) => Promise<Asking | null>;
   /** Whether the session still stands. To look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'>;
   /** Whose stream it is, asked as this person, and how it is asked for. */
   readonly from: (who: Asking) => {
     readonly service: Neighbour;
@@ -106,7 +106,7 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits = ASK_LIMITS }: RelayOptions,
+  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Role } from '../../console/roles.js';
 import type { Services } from '../../console/services.js';
 import { openHil } from '../../test/support/hil.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { keptAnswers } from './kept.js';
 import { type Reached, servicesFor } from './services-over-http.js';
 
@@ -43,6 +44,7 @@ function servicesOf(role: Role, tenant: string | null, say: (path: string) => un
     kept: keptAnswers(0, () => 0),
     clock: () => 0,
     chain: { health: () => Promise.resolve('walking'), broken: () => null },
+    limits: ASK_LIMITS,
   };
   const services = servicesFor({ subject: 'operator:a', tenant, mode: 'a', role }, { proof: 'p' }, reached as Reached);
   return { asked, services };

@@ -42,9 +42,9 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
 import { policiesOver } from './policies.js';
 import type { RegulatoryBundles } from './regulatory.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import type { keptAnswers } from './kept.js';
-import { MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from './neighbour.js';
+import { type AskedFor, MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from './neighbour.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 export interface NeighboursOver {
@@ -84,6 +84,7 @@ const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as co
 
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
+  readonly limits: AskLimits;
   readonly chain: ChainWatch;
   readonly regulatory: RegulatoryBundles;
   /** Registers of a tenant, each of which walks the whole chain. */
@@ -107,8 +108,8 @@ const rows = z.array(ledgerEntry);
 const masked = z.object({ masked_params: jsonObject.nullable(), retention_class: z.string().nullable() });
 
 /** Says to the review service what somebody may do from now on. */
-export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenant: string): Promise<void> {
-  await neighbourOf('hil', hil, { tenant, proof }).ask(null, { method: 'POST', path: '/people/standing' });
+export async function tellStanding(hil: Promise<Over>, asked: AskedFor): Promise<void> {
+  await neighbourOf('hil', hil, asked).ask(null, { method: 'POST', path: '/people/standing' });
 }
 
 /**
@@ -132,7 +133,7 @@ export function servicesFor(
     searches,
     kept,
     clock,
-    limits = ASK_LIMITS,
+    limits,
     hasEngine = true,
   }: Reached,
 ): Services {

@@ -6,7 +6,7 @@ import { GateError } from '../../../domain/errors.js';
 import { maskedAnswer } from '../../../domain/review/masked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Over } from '../../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
+import type { AskLimits } from '../ask-limits.js';
 import { largeOf } from '../body-limits.js';
 import { MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from '../neighbour.js';
 import { COMMAND_LINE } from './address.js';
@@ -28,7 +28,7 @@ export interface CommandLineOptions {
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly hil: Promise<Over>;
   readonly ledger: Promise<Over>;
-  readonly limits?: AskLimits | undefined;
+  readonly limits: AskLimits;
 }
 
 /** Written into the decisions that are made here. */
@@ -40,7 +40,7 @@ const CHANNEL = 'command-line';
  */
 export function relayCommandLine(
   app: ServiceApp,
-  { holder, assertRole, hil, ledger, limits = ASK_LIMITS }: CommandLineOptions,
+  { holder, assertRole, hil, ledger, limits }: CommandLineOptions,
 ): void {
   const inside = async (request: FastifyRequest): Promise<Holder> => {
     const who = await holder(request);

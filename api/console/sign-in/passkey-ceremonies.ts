@@ -1,6 +1,6 @@
 import { GateError } from '../../../domain/errors.js';
 import type { Over } from '../../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
+import type { AskLimits } from '../ask-limits.js';
 import { neighbourOf } from '../neighbour.js';
 
 /** How the review service names the session of a passkey, and a ceremony under way. */
@@ -19,11 +19,11 @@ export interface CeremonyAnswer {
 export function passkeyCeremonies({
   hil,
   tenant,
-  limits = ASK_LIMITS,
+  limits,
 }: {
   readonly hil: Promise<Over>;
   readonly tenant: string;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
 }) {
   const reviews = neighbourOf('hil', hil, { tenant, limits });
   const ask = async (
