@@ -197,6 +197,26 @@ export interface PolicyService {
   health(): Promise<ServiceHealth>;
 }
 
+/** What pages tell of, each as people call it in a sentence: the other services, and the store of the console itself. */
+export const SERVICE_WORDS = {
+  hil: 'the review service',
+  ledger: 'the ledger',
+  policy: 'the policy engine',
+  brain: 'Brain',
+  sandbox: 'the sandbox',
+  proxy: 'the proxy',
+  engine: 'the workflow engine',
+  store: 'the console’s store',
+} as const;
+export type ServiceName = keyof typeof SERVICE_WORDS;
+
+const THE = 'the ';
+/** The same as the head of a row. */
+export const serviceHead = (name: ServiceName): string => {
+  const words = SERVICE_WORDS[name];
+  return words.startsWith(THE) ? words.slice(THE.length) : words;
+};
+
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
 export interface Services {
   readonly hil: {
@@ -303,19 +323,33 @@ export interface ServiceHealth {
   readonly tookMs: number;
 }
 
-/** What a page asked for; or which service is away, for the page to say beside what it can show. */
+/** What a page asked for; or which service is away, for the page to say beside what it can show: the service as in a sentence, and why. */
 export type Settled<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly service: string; readonly why: string; readonly isEdited?: boolean };
 
-/** Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. */
-export async function settled<Value>(service: string, asked: Promise<Value>): Promise<Settled<Value>> {
+/**
+ * Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. Where one of several was
+ * asked, it is the one of which the error tells.
+ */
+export async function settled<Value>(
+  of: ServiceName | readonly ServiceName[],
+  asked: Promise<Value>,
+): Promise<Settled<Value>> {
   try {
     return { ok: true, value: await asked };
   } catch (error) {
-    if (error instanceof GateError && error.code === 'policy_tampered')
-      return { ok: false, service, why: error.message, isEdited: true };
-    if (error instanceof GateError && error.status < 500) throw error;
-    return { ok: false, service, why: errorText(error) };
+    const isEdited = error instanceof GateError && error.code === 'policy_tampered';
+    if (error instanceof GateError && error.status < 500 && !isEdited) throw error;
+    const why = errorText(error);
+    const all = [of].flat().map((name) => SERVICE_WORDS[name]);
+    const told = all.find((words) => why.startsWith(`${words} `));
+    return {
+      ok: false,
+      service: told ?? all.join(' or '),
+      // The page has named it by then.
+      why: told === undefined ? why : `it ${why.slice(told.length + 1)}`,
+      ...(isEdited && { isEdited }),
+    };
   }
 }

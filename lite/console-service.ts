@@ -7,7 +7,7 @@ import { operatorTokenMode, type TokenHolder } from '../api/console/sign-in/oper
 import type { AddressRules } from '../api/pages/allowed-address.js';
 import type { SignInLinks } from '../api/pages/sign-in-links.js';
 import { overInProcess } from '../api/plugins/over-in-process.js';
-import type { ReadinessChecks } from '../api/plugins/health.js';
+import type { ServiceChecks } from '../api/console/services-over-http.js';
 import { createService, type ServiceApp } from '../api/plugins/service.js';
 import { policyRoutes } from '../api/policy/routes/policies.js';
 import type { Mode } from '../contracts/call.js';
@@ -27,7 +27,7 @@ export interface ConsoleServiceOptions extends ReviewServiceOptions {
   readonly ledger: () => Promise<ServiceApp>;
   /** How the listener is known. */
   readonly address: AddressRules;
-  readonly readiness: ReadinessChecks;
+  readonly readiness: ServiceChecks;
   readonly now: () => number;
 }
 

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role, ROLES } from '../../console/roles.js';
+import { serviceHead, type ServiceName } from '../../console/services.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError, roleTooLow } from '../../domain/errors.js';
 import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
@@ -13,6 +14,7 @@ import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
+import type { ReadinessChecks } from '../plugins/health.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
 import { takesForm, takesOfBrowser } from '../plugins/openapi.js';
 import { type TlsMaterial, withCa } from '../../domain/identity/live-tls.js';
@@ -41,7 +43,7 @@ import { regulatoryBundles } from './regulatory.js';
 import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
-import { type NeighboursOver, servicesFor } from './services-over-http.js';
+import { type NeighboursOver, type ServiceChecks, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
 
@@ -133,7 +135,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     bodyLimit: ANYBODYS_BODY,
     mostConnections: MOST_CONNECTIONS,
     trustedProxies: options.trustedProxies ?? [],
-    readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
+    readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...byHead(neighbours.readiness) },
     answers,
     resolveCaller: () => null,
     ...(options.tls && { tls: listenerTls(options.tls) }),
@@ -297,6 +299,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
   return service;
 }
+
+/** As whoever looks at the probes reads them, under the same names as on the pages. */
+const byHead = (checks: ServiceChecks): ReadinessChecks =>
+  Object.fromEntries(Object.entries(checks).map(([name, check]) => [serviceHead(name as ServiceName), check]));
 
 const listenerTls = ({ operatorCa, live, ...shown }: NonNullable<ConsoleOptions['tls']>) =>
   operatorCa === undefined

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PAGES } from '../../console/routes.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import {
   type ConsoleFixture,
@@ -19,12 +20,9 @@ import { ASK_LIMITS } from './ask-limits.js';
  */
 
 const SERVICES = ['hil', 'ledger', 'policy', 'brain'] as const;
-const SAYS: Readonly<Record<(typeof SERVICES)[number], RegExp>> = {
-  hil: /the review service (?:is away|cannot be reached)|tag deny">away/i,
-  ledger: /the ledger (?:is away|cannot be reached)|tag deny">away/i,
-  policy: /the policy engine (?:is away|cannot be reached)|tag deny">away/i,
-  brain: /Brain (?:is away|cannot be reached)/,
-};
+/** How a page says that a service is away: in a sentence, or in a row. */
+const says = (service: (typeof SERVICES)[number]) =>
+  new RegExp(`${SERVICE_WORDS[service]} (?:is away|cannot be reached)|tag deny">away`, 'i');
 /** Pages that are about one thing of a service alone. */
 const OF_IT_ALONE = ['/hil/:id/modify hil', '/hil/:id/note hil', '/decide/redeem hil'];
 /**
@@ -130,7 +128,7 @@ describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
       const found = await Promise.all(
         asking.map(async ({ path }) => {
           const { status, text } = await browser.get(addressOf(path));
-          return [path, status, SAYS[service].test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
+          return [path, status, says(service).test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
         }),
       );
       expect(found).toEqual(

@@ -4,8 +4,15 @@ import { hashSync } from 'bcryptjs';
 import type { FastifyInstance } from 'fastify';
 import { Agent, buildConnector } from 'undici';
 import { connectorThatTells } from '../../activities/clients/unsent.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import type { GateError } from '../../domain/errors.js';
-import { CONSOLE_HOST, CONSOLE_ORIGIN, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import {
+  CONSOLE_HOST,
+  CONSOLE_ORIGIN,
+  type ConsoleFixture,
+  type Neighbour,
+  openConsole,
+} from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
@@ -16,9 +23,6 @@ import { passkeyMode } from './sign-in/passkey.js';
 /** Nobody waits long here. */
 const SOON = Object.fromEntries(Object.keys(ASK_LIMITS).map((name) => [name, 40])) as unknown as AskLimits;
 const ID = '00000000-0000-4000-8000-0000000000aa';
-const WORDS = { hil: 'review service', ledger: 'ledger', policy: 'policy engine', brain: 'brain', sandbox: 'sandbox' };
-
-type Neighbour = keyof typeof WORDS;
 /** Which neighbours were waited for. */
 const waited = new Set<Neighbour>();
 /** A service that is never there, and says who waits for it. */
@@ -117,7 +121,7 @@ async function faultsOf(of: Awaited<ReturnType<typeof consoleOf>>, session: () =
     if (waitedFor.length === 0) continue;
     asked.push(`${route.method} ${route.url}`);
     const said = text.toLowerCase();
-    const isNamed = waitedFor.some((name) => said.includes(WORDS[name]));
+    const isNamed = waitedFor.some((name) => said.includes(SERVICE_WORDS[name].toLowerCase()));
     // What was typed may be wrong as well; the page tells of the service all the same.
     const isTold = status < 500 || (status === 503 && said.includes('console_neighbour_away'));
     if (!isNamed || !isTold) faults.push(`${route.method} ${route.url}: ${status} ${text.slice(-400)}`);

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { createServiceClient, type Question, refusedBy } from '../../activities/clients/service-client.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
@@ -8,12 +9,12 @@ import { addressAt } from './address-at.js';
 import type { AskLimits } from './ask-limits.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
-/** The services that the console asks, as people call them, and whether they are told in the query whose rows are meant. */
+/** The services that the console asks, and whether they are told in the query whose rows are meant. */
 const NEIGHBOURS = {
-  hil: { name: 'the review service', isToldInQuery: false },
-  ledger: { name: 'the ledger', isToldInQuery: true },
-  policy: { name: 'the policy engine', isToldInQuery: true },
-  brain: { name: 'Brain', isToldInQuery: true },
+  hil: { isToldInQuery: false },
+  ledger: { isToldInQuery: true },
+  policy: { isToldInQuery: true },
+  brain: { isToldInQuery: true },
 } as const;
 export type NeighbourName = keyof typeof NEIGHBOURS;
 
@@ -73,7 +74,8 @@ export function neighbourOf(
   over: Promise<Over> | undefined,
   { tenant, proof = {}, limits }: AskedFor,
 ): Neighbour {
-  const { name, isToldInQuery } = NEIGHBOURS[service];
+  const name = SERVICE_WORDS[service];
+  const { isToldInQuery } = NEIGHBOURS[service];
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>

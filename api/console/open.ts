@@ -88,10 +88,10 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
             policy: parts.over(POLICY_ENGINE),
             brain: parts.over(BRAIN),
             readiness: {
-              'human review': parts.readinessOf(HIL),
+              hil: parts.readinessOf(HIL),
               ledger: parts.readinessOf(LEDGER),
               brain: parts.readinessOf(BRAIN),
-              'policy engine': parts.readinessOf(POLICY_ENGINE),
+              policy: parts.readinessOf(POLICY_ENGINE),
               sandbox: parts.readinessOf(SANDBOX),
             },
             seen: { proxy: parts.readinessOf(PROXY) },

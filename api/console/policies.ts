@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { linesIn } from '../../activities/clients/event-stream.js';
-import type { PolicyService, SeenVersion, ServiceHealth } from '../../console/services.js';
+import { type PolicyService, type SeenVersion, SERVICE_WORDS, type ServiceHealth } from '../../console/services.js';
 import { policyFile, policyList, policyStanding } from '../../contracts/policy.js';
 import {
   mutatedPolicy,
@@ -137,7 +137,7 @@ async function* studied<Line>(
   } catch (error) {
     throw error instanceof GateError
       ? error
-      : new GateError('console_neighbour_away', `the policy engine does not answer: ${errorText(error)}`, {
+      : new GateError('console_neighbour_away', `${SERVICE_WORDS.policy} does not answer: ${errorText(error)}`, {
           cause: error,
         });
   } finally {

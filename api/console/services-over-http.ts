@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isAtLeast } from '../../console/roles.js';
-import type { ServiceHealth, Services } from '../../console/services.js';
+import { serviceHead, type ServiceHealth, type ServiceName, type Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import { chatLink, chatLinkRemoved, linkOwnerOf } from '../../contracts/chat-link.js';
@@ -47,6 +47,8 @@ import type { keptAnswers } from './kept.js';
 import { type AskedFor, MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from './neighbour.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
+export type ServiceChecks = Readonly<Partial<Record<ServiceName, ReadinessChecks[string]>>>;
+
 export interface NeighboursOver {
   /** Whether the review service has a workflow engine behind it. */
   readonly hasEngine?: boolean;
@@ -55,10 +57,10 @@ export interface NeighboursOver {
   readonly policy: Promise<Over>;
   /** Absent where no page is about it. */
   readonly brain?: Promise<Over>;
-  /** Whether each service is ready, by its name for people. */
-  readonly readiness: ReadinessChecks;
+  /** Whether each service is ready. */
+  readonly readiness: ServiceChecks;
   /** Those that the page of health tells of as well, and that no page needs. */
-  readonly seen?: ReadinessChecks;
+  readonly seen?: ServiceChecks;
   /** `ASK_LIMITS` unless said otherwise. */
   readonly limits?: AskLimits;
 }
@@ -170,8 +172,9 @@ export function servicesFor(
   };
   const links = `/identities/${encodeURIComponent(linkOwnerOf(subject))}`;
   const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`));
-  const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
+  const standingOf = async (of: ServiceName, check: () => Promise<string>): Promise<ServiceHealth> => {
     const began = performance.now();
+    const name = serviceHead(of);
     const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
     const late = () => new Error(`no answer within ${limits.healthMs} ms`);
     try {
@@ -180,9 +183,10 @@ export function servicesFor(
       return told(false, errorText(error));
     }
   };
-  const readinessOf = (name: string): Promise<ServiceHealth> =>
+  const checks: ServiceChecks = { ...seen, ...readiness };
+  const readinessOf = (name: ServiceName): Promise<ServiceHealth> =>
     standingOf(name, async () => {
-      await { ...seen, ...readiness }[name]?.();
+      await checks[name]?.();
       return 'answers';
     });
   /** The review service has a connection to the engine; the console has none. */
@@ -425,13 +429,13 @@ export function servicesFor(
       unlessUnknown,
       // The way of signing in is who says that it is this person.
       by: (reason) => ({ reason, actor_sub: subject, actor_idp: mode }),
-      health: () => readinessOf('policy engine'),
+      health: () => readinessOf('policy'),
       limits,
     }),
     health: () =>
       Promise.all([
-        ...Object.keys({ ...seen, ...readiness }).map(readinessOf),
-        ...(hasEngine ? [standingOf('workflow engine', workflows)] : []),
+        ...(Object.keys(checks) as ServiceName[]).map(readinessOf),
+        ...(hasEngine ? [standingOf('engine', workflows)] : []),
       ]),
   };
 }

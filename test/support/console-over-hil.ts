@@ -208,10 +208,10 @@ export async function openConsole(
           return Promise.resolve({ status, body: JSON.stringify(said) });
         }),
         readiness: {
-          'human review': readyUnless('hil'),
+          hil: readyUnless('hil'),
           ledger: readyUnless('ledger'),
           brain: readyUnless('brain'),
-          'policy engine': readyUnless('policy'),
+          policy: readyUnless('policy'),
           sandbox: readyUnless('sandbox'),
         },
         limits,

@@ -1,3 +1,4 @@
+import { SERVICE_WORDS } from '../../../console/services.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Over } from '../../plugins/declaration.js';
 import type { AskLimits } from '../ask-limits.js';
@@ -44,7 +45,7 @@ export function passkeyCeremonies({
       const said = JSON.parse(text) as CeremonyAnswer['body'];
       return { status, body: said, ceremony: set(HIL_CEREMONY), session: set(HIL_SESSION) };
     } catch (cause) {
-      throw new GateError('console_neighbour_away', 'the review service, which knows the passkeys, does not answer', {
+      throw new GateError('console_neighbour_away', `${SERVICE_WORDS.hil}, which knows the passkeys, does not answer`, {
         cause,
       });
     }
