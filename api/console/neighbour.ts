@@ -162,6 +162,19 @@ export function neighbourOf(
   };
 }
 
+/** A question that changes nothing. */
+export const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;
+
+/** What was asked for; `null` where there is none of it for this person. */
+export async function unlessUnknown<Value>(asked: Promise<Value>): Promise<Value | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof GateError && ['not_found', 'case_not_found'].includes(error.code)) return null;
+    throw error;
+  }
+}
+
 /** The parts of an answer that comes bit by bit. Throws where nothing comes for `quietMs`. */
 export async function* unlessQuiet(body: AsyncIterable<Uint8Array>, quietMs: number): AsyncGenerator<Uint8Array> {
   const parts = body[Symbol.asyncIterator]();

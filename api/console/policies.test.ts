@@ -29,7 +29,6 @@ function labOf(parts: readonly (string | Uint8Array)[], { status = 200, isSilent
     } as never,
   });
   const { lab } = policiesOver(neighbourOf('policy', engine, { tenant: 'acme', limits: LIMITS }), {
-    unlessUnknown: never,
     by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
     health: never,
     limits: LIMITS,
@@ -95,7 +94,6 @@ describe('suggestions', () => {
       },
     };
     const { suggestions } = policiesOver(engine, {
-      unlessUnknown: never,
       by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
       health: never,
       limits: ASK_LIMITS,
