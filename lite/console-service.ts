@@ -110,9 +110,11 @@ export async function openLiteConsole({
     passkeyRequired: 'none',
     metrics: consoleMetrics(registry),
     neighbours: {
-      hil: over(Promise.resolve(reviews.app)),
-      ledger: over(ledger()),
-      policy: over(Promise.resolve(rules.app)),
+      over: {
+        hil: over(Promise.resolve(reviews.app)),
+        ledger: over(ledger()),
+        policy: over(Promise.resolve(rules.app)),
+      },
       readiness,
       hasEngine: false,
     },

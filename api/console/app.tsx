@@ -97,7 +97,8 @@ const REPORT_FRESH_MS = 30_000;
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, without = [], standing = [], clock = Date.now } = options;
-  const { hil, ledger, limits = ASK_LIMITS } = neighbours;
+  const { over, limits = ASK_LIMITS } = neighbours;
+  const { hil, ledger } = over;
   const has = (part: Part): boolean => !without.includes(part);
   const pages = PAGES.filter(({ of }) => of === undefined || has(of));
   const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));

@@ -3,12 +3,11 @@ import { GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
 import type { AskLimits } from './ask-limits.js';
-import { neighbourOf } from './neighbour.js';
+import { neighbourOf, type NeighbourOver } from './neighbour.js';
 
 export interface ChatClicksOptions {
-  readonly hil: Promise<Over>;
+  readonly hil: NeighbourOver;
   readonly limits: Pick<AskLimits, 'readMs' | 'decideMs'>;
   readonly clock: () => number;
 }

@@ -7,9 +7,9 @@ import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
+import type { NeighbourOver } from './neighbour.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
 import { whoIs } from './people.js';
@@ -25,7 +25,7 @@ export interface LedgerAnswersOptions {
   /** Whose operator's token the request has. */
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
-  readonly ledger: Promise<Over>;
+  readonly ledger: NeighbourOver;
   readonly limits: RelayOptions['limits'];
   readonly clock: () => number;
 }

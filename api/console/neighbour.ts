@@ -9,14 +9,19 @@ import { addressAt } from './address-at.js';
 import type { AskLimits } from './ask-limits.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
-/** The services that the console asks, and whether they are told in the query whose rows are meant. */
+/** The services that the console asks: whether each is told in the query whose rows are meant, and is shown what proves the person. */
 const NEIGHBOURS = {
-  hil: { isToldInQuery: false },
-  ledger: { isToldInQuery: true },
-  policy: { isToldInQuery: true },
-  brain: { isToldInQuery: true },
+  hil: { isToldInQuery: false, isShownProof: true },
+  ledger: { isToldInQuery: true, isShownProof: false },
+  policy: { isToldInQuery: true, isShownProof: false },
+  brain: { isToldInQuery: true, isShownProof: false },
 } as const;
 export type NeighbourName = keyof typeof NEIGHBOURS;
+export const NEIGHBOUR_NAMES = Object.keys(NEIGHBOURS) as readonly NeighbourName[];
+
+/** Where a service is. One that is nowhere is away, as where no page is about it. */
+export type NeighbourOver = Promise<Over> | undefined;
+export type NeighboursAt = Readonly<Partial<Record<NeighbourName, Promise<Over>>>>;
 
 /** In whose name a service is asked. */
 export interface AskedFor {
@@ -71,11 +76,11 @@ export interface Neighbour {
 /** The one way in which the console asks another service: where it is, how long that is waited for, and for whom. */
 export function neighbourOf(
   service: NeighbourName,
-  over: Promise<Over> | undefined,
+  over: NeighbourOver,
   { tenant, proof = {}, limits }: AskedFor,
 ): Neighbour {
   const name = SERVICE_WORDS[service];
-  const { isToldInQuery } = NEIGHBOURS[service];
+  const { isToldInQuery, isShownProof } = NEIGHBOURS[service];
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>
@@ -95,7 +100,7 @@ export function neighbourOf(
     return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
   };
   const headersOf = ({ headers, body }: NeighbourQuestion): Record<string, string> => ({
-    ...proof,
+    ...(isShownProof && proof),
     ...(tenant !== null && { 'x-gate-tenant-scope': tenant }),
     ...(typeof body === 'object' && { 'content-type': 'application/json' }),
     ...headers,
@@ -161,6 +166,13 @@ export function neighbourOf(
     },
   };
 }
+
+/** All of them, for one person. */
+export const neighboursFor = (over: NeighboursAt, asked: AskedFor): Readonly<Record<NeighbourName, Neighbour>> =>
+  Object.fromEntries(NEIGHBOUR_NAMES.map((name) => [name, neighbourOf(name, over[name], asked)])) as Record<
+    NeighbourName,
+    Neighbour
+  >;
 
 /** A question that changes nothing. */
 export const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;

@@ -7,12 +7,11 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
 import type { AskLimits } from './ask-limits.js';
-import { type Neighbour, neighbourOf, unlessQuiet } from './neighbour.js';
+import { type Neighbour, neighbourOf, type NeighbourOver, unlessQuiet } from './neighbour.js';
 import { UNREAD, watched } from './watched.js';
 
 /** Who asks, by whatever session names him. */
@@ -50,7 +49,7 @@ export const relayReviewEvents = (
     stands,
     hil,
     limits,
-  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
+  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: NeighbourOver },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
@@ -63,7 +62,7 @@ export const relayReviewEvents = (
 
 /** The review service's stream for a person, whom it has to know. */
 export const reviewEvents =
-  (hil: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  (hil: NeighbourOver, limits: RelayOptions['limits']): RelayOptions['from'] =>
   ({ person: { tenant }, proof }) => ({
     service: neighbourOf('hil', hil, { tenant, proof, limits }),
     path: '/pending/stream',
@@ -71,7 +70,7 @@ export const reviewEvents =
 
 /** The ledger's, where whoever follows is only counted. */
 export const ledgerEvents =
-  (ledger: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  (ledger: NeighbourOver, limits: RelayOptions['limits']): RelayOptions['from'] =>
   ({ person }) => ({
     service: neighbourOf('ledger', ledger, { tenant: person.tenant, limits }),
     path: '/stream/audit',

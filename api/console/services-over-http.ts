@@ -6,12 +6,19 @@ import { decisionNarrated } from '../../contracts/narration.js';
 import { orchestratorStanding } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
-import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { AskLimits } from './ask-limits.js';
 import { judgedAgainOver } from './judged-again.js';
 import { type LedgerForAll, ledgerOver } from './ledger.js';
-import { type AskedFor, get, type Neighbour, neighbourOf } from './neighbour.js';
+import {
+  type AskedFor,
+  get,
+  type Neighbour,
+  neighbourOf,
+  type NeighbourOver,
+  type NeighboursAt,
+  neighboursFor,
+} from './neighbour.js';
 import { policiesOver } from './policies.js';
 import { reviewsOver } from './reviews.js';
 import type { ReviewProof } from './sign-in/mode.js';
@@ -21,11 +28,7 @@ export type ServiceChecks = Readonly<Partial<Record<ServiceName, ReadinessChecks
 export interface NeighboursOver {
   /** Whether the review service has a workflow engine behind it. */
   readonly hasEngine?: boolean;
-  readonly hil: Promise<Over>;
-  readonly ledger: Promise<Over>;
-  readonly policy: Promise<Over>;
-  /** Absent where no page is about it. */
-  readonly brain?: Promise<Over>;
+  readonly over: NeighboursAt;
   /** Whether each service is ready. */
   readonly readiness: ServiceChecks;
   /** Those that the page of health tells of as well, and that no page needs. */
@@ -42,7 +45,7 @@ export interface Reached extends NeighboursOver, LedgerForAll {
 }
 
 /** Says to the review service what somebody may do from now on. */
-export async function tellStanding(hil: Promise<Over>, asked: AskedFor): Promise<void> {
+export async function tellStanding(hil: NeighbourOver, asked: AskedFor): Promise<void> {
   await neighbourOf('hil', hil, asked).ask(null, { method: 'POST', path: '/people/standing' });
 }
 
@@ -53,10 +56,7 @@ export async function tellStanding(hil: Promise<Over>, asked: AskedFor): Promise
 export function servicesFor(person: Person, proof: ReviewProof, reached: Reached): Services {
   const { tenant, subject, mode } = person;
   const { searches, limits } = reached;
-  const hil = neighbourOf('hil', reached.hil, { tenant, proof, limits });
-  const ledger = neighbourOf('ledger', reached.ledger, { tenant, limits });
-  const policy = neighbourOf('policy', reached.policy, { tenant, limits });
-  const brain = neighbourOf('brain', reached.brain, { tenant, limits });
+  const { hil, ledger, policy, brain } = neighboursFor(reached.over, { tenant, proof, limits });
   const owner = { tenant: tenant ?? '', subject };
   const ownTenant = (): string => {
     if (tenant === null) throw new GateError('tenant_scope_required');
