@@ -183,7 +183,7 @@ const answers = {
       sessionSeconds: LIFE_MS / 1_000,
       passkeyRequired: 'none',
       metrics: consoleMetrics(registry),
-      neighbours: { ...neighbours, readiness },
+      neighbours: { over: neighbours, readiness },
       clock,
     });
     closing.push(() => console.close());

@@ -197,84 +197,114 @@ export interface PolicyService {
   health(): Promise<ServiceHealth>;
 }
 
+/** What pages tell of, each as people call it in a sentence: the other services, and the store of the console itself. */
+export const SERVICE_WORDS = {
+  hil: 'the review service',
+  ledger: 'the ledger',
+  policy: 'the policy engine',
+  brain: 'Brain',
+  sandbox: 'the sandbox',
+  proxy: 'the proxy',
+  engine: 'the workflow engine',
+  store: 'the console’s store',
+} as const;
+export type ServiceName = keyof typeof SERVICE_WORDS;
+
+const THE = 'the ';
+/** The same as the head of a row. */
+export const serviceHead = (name: ServiceName): string => {
+  const words = SERVICE_WORDS[name];
+  return words.startsWith(THE) ? words.slice(THE.length) : words;
+};
+
+/** The reviews that the person may see; who only looks on gets them masked. */
+export interface ReviewsService {
+  summaries(query: QueueQuery): Promise<QueuePage>;
+  /** A row with its payload and what people were told of it; `null` where there is none for this person. */
+  row(id: string): Promise<PendingRequest | null>;
+  byCorrelation(correlationId: string): Promise<PendingRequest | null>;
+  /** The calls of an agent that wait, without their values, oldest first. */
+  waitingOf(agentId: string, limit: number): Promise<readonly PendingRequest[]>;
+  /** The newest calls of an agent that somebody decided, without their values. */
+  lately(agentId: string): Promise<readonly PendingRequest[]>;
+  decide(id: string, decision: Deciding): Promise<PendingRequest>;
+  assign(id: string, to: string | null): Promise<PendingRequest>;
+  /** Notes what came of a decided call, under the person's name, in the place of `expected`. Throws `still_pending`, `note_conflict`. */
+  note(id: string, summary: string, expected: string | null): Promise<PendingRequest>;
+  /** What was done with the reviews of the person's tenant when it came or left. */
+  tenant(): Promise<TenantReviews>;
+  /** The person's own passkeys, the oldest first. */
+  passkeys(): Promise<readonly OwnPasskey[]>;
+  /** From which accounts of chats this person decides; `null` where from none. */
+  chatLink(): Promise<ChatLink | null>;
+  /** Links the account to which a chat showed the code. Throws `link_code_invalid`, `channel_already_linked`. */
+  linkChat(code: string): Promise<ChatLink>;
+  unlinkChat(chat: Chat): Promise<void>;
+  /** Unlinks somebody else's account, as an administrator. Throws `not_found` where nobody of that name has one. */
+  unlinkChatOf(name: string, chat: Chat): Promise<ChatLinkRemoved>;
+  /** Where a decision link leads. It decides nothing. */
+  verifyLink(token: string): Promise<VerifiedDecisionLink>;
+}
+
+/** Cases of the person's tenant. */
+export interface CasesService {
+  /** Newest first. */
+  cases(status: CaseStatus | undefined, limit: number): Promise<readonly IncidentCase[]>;
+  /** A case and the newest rows about it; `null` where there is none for this person. */
+  case(id: string): Promise<CaseWithEvidence | null>;
+  /** The same form sent again, under its id, opens no second one; so with a note. */
+  openCase(title: string, subjects: CaseSubjects, requestId?: string): Promise<IncidentCase>;
+  /** These throw `case_not_found` also for a case of another tenant. */
+  noteInCase(id: string, note: string, requestId?: string): Promise<void>;
+  classifyCase(id: string, severity: string): Promise<void>;
+  setCaseStatus(id: string, status: string): Promise<void>;
+  attachToCase(id: string, subjects: CaseSubjects): Promise<void>;
+}
+
+/** The rows of the person's tenant, and what is made of them. */
+export interface LedgerService extends CasesService {
+  /** The rows of one call, in the order of the chain. */
+  call(correlationId: string): Promise<readonly LedgerEntry[]>;
+  /** The same once the call has ended, or as they are after that time. */
+  ended(correlationId: string, withinMs: number): Promise<readonly LedgerEntry[]>;
+  /** Newest first. */
+  rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
+  /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
+  maskedParams(entryId: string): Promise<{ readonly masked_params: Json; readonly retention_class: string | null }>;
+  /** What policy was told of a call beside its arguments: where values of answers stand in these, and what inspection suspected. */
+  facts(correlationId: string): Promise<JsonObject>;
+  /** Proves a row under the newest checkpoint; `null` for a row of another tenant. */
+  inclusion(seq: number): Promise<InclusionProof | null>;
+  hunt(query: HuntQuery): Promise<Hunt>;
+  narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
+  activity(sinceHours: number, limit: number): Promise<AgentActivity>;
+  /** What rules said in the newest verdicts of so many hours, at most as old as `activity`. */
+  saidByRules(sinceHours: number, limit: number): Promise<readonly Pick<LedgerEntry, 'policy_decision'>[]>;
+  /** The same of one agent, by tier over time too. */
+  activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
+  drift(limit: number): Promise<FleetBehavioralDiff>;
+  silent(sinceHours: number): Promise<SilentAgents>;
+  /** What inspections of a month, as in 2026-11, are estimated to have cost, by agent, highest first. */
+  spend(month: string, limit: number): Promise<Spend>;
+  /** What was done with the rows of the person's tenant when it came or left, newest first. */
+  tenant(): Promise<readonly LifecycleReceipt[]>;
+  /** Copies of the whole chain in the cold tier, newest first; why there is no place for them, where the settings name none. */
+  exports(): Promise<readonly ExportRecord[] | { readonly noPlace: string }>;
+  /** Copies the oldest rows that are old enough and not copied yet. */
+  exportNow(): Promise<ExportPass>;
+  /** The tenant's rows of a window as a signed archive. One at a time for a tenant. */
+  regulatory(query: RegulatoryQuery): Promise<Download>;
+  compliance(window: ExactWindow): Promise<ComplianceRegister>;
+  /** Not older than five minutes, unless the ledger is slow to say. */
+  chain(): Promise<ChainHealth | 'walking'>;
+  /** The same where the last walk found that it does not hold; at once, and without a walk. */
+  broken(): ChainHealth | null;
+}
+
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
 export interface Services {
-  readonly hil: {
-    summaries(query: QueueQuery): Promise<QueuePage>;
-    /** A row with its payload and what people were told of it; `null` where there is none for this person. */
-    row(id: string): Promise<PendingRequest | null>;
-    byCorrelation(correlationId: string): Promise<PendingRequest | null>;
-    /** The calls of an agent that wait, without their values, oldest first. */
-    waitingOf(agentId: string, limit: number): Promise<readonly PendingRequest[]>;
-    /** The newest calls of an agent that somebody decided, without their values. */
-    lately(agentId: string): Promise<readonly PendingRequest[]>;
-    decide(id: string, decision: Deciding): Promise<PendingRequest>;
-    assign(id: string, to: string | null): Promise<PendingRequest>;
-    /** Notes what came of a decided call, under the person's name, in the place of `expected`. Throws `still_pending`, `note_conflict`. */
-    note(id: string, summary: string, expected: string | null): Promise<PendingRequest>;
-    /** What was done with the reviews of the person's tenant when it came or left. */
-    tenant(): Promise<TenantReviews>;
-    /** The person's own passkeys, the oldest first. */
-    passkeys(): Promise<readonly OwnPasskey[]>;
-    /** From which accounts of chats this person decides; `null` where from none. */
-    chatLink(): Promise<ChatLink | null>;
-    /** Links the account to which a chat showed the code. Throws `link_code_invalid`, `channel_already_linked`. */
-    linkChat(code: string): Promise<ChatLink>;
-    unlinkChat(chat: Chat): Promise<void>;
-    /** Unlinks somebody else's account, as an administrator. Throws `not_found` where nobody of that name has one. */
-    unlinkChatOf(name: string, chat: Chat): Promise<ChatLinkRemoved>;
-    /** Where a decision link leads. It decides nothing. */
-    verifyLink(token: string): Promise<VerifiedDecisionLink>;
-  };
-  readonly ledger: {
-    /** The rows of one call, in the order of the chain. */
-    call(correlationId: string): Promise<readonly LedgerEntry[]>;
-    /** The same once the call has ended, or as they are after that time. */
-    ended(correlationId: string, withinMs: number): Promise<readonly LedgerEntry[]>;
-    /** Newest first. */
-    rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
-    /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
-    maskedParams(entryId: string): Promise<{ readonly masked_params: Json; readonly retention_class: string | null }>;
-    /** What policy was told of a call beside its arguments: where values of answers stand in these, and what inspection suspected. */
-    facts(correlationId: string): Promise<JsonObject>;
-    /** Proves a row under the newest checkpoint; `null` for a row of another tenant. */
-    inclusion(seq: number): Promise<InclusionProof | null>;
-    hunt(query: HuntQuery): Promise<Hunt>;
-    narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
-    activity(sinceHours: number, limit: number): Promise<AgentActivity>;
-    /** What rules said in the newest verdicts of so many hours, at most as old as `activity`. */
-    saidByRules(sinceHours: number, limit: number): Promise<readonly Pick<LedgerEntry, 'policy_decision'>[]>;
-    /** The same of one agent, by tier over time too. */
-    activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
-    drift(limit: number): Promise<FleetBehavioralDiff>;
-    silent(sinceHours: number): Promise<SilentAgents>;
-    /** What inspections of a month, as in 2026-11, are estimated to have cost, by agent, highest first. */
-    spend(month: string, limit: number): Promise<Spend>;
-    /** What was done with the rows of the person's tenant when it came or left, newest first. */
-    tenant(): Promise<readonly LifecycleReceipt[]>;
-    /** Newest first. */
-    cases(status: CaseStatus | undefined, limit: number): Promise<readonly IncidentCase[]>;
-    /** A case and the newest rows about it; `null` where there is none for this person. */
-    case(id: string): Promise<CaseWithEvidence | null>;
-    /** The same form sent again, under its id, opens no second one; so with a note. */
-    openCase(title: string, subjects: CaseSubjects, requestId?: string): Promise<IncidentCase>;
-    /** These throw `case_not_found` also for a case of another tenant. */
-    noteInCase(id: string, note: string, requestId?: string): Promise<void>;
-    classifyCase(id: string, severity: string): Promise<void>;
-    setCaseStatus(id: string, status: string): Promise<void>;
-    attachToCase(id: string, subjects: CaseSubjects): Promise<void>;
-    /** Copies of the whole chain in the cold tier, newest first; why there is no place for them, where the settings name none. */
-    exports(): Promise<readonly ExportRecord[] | { readonly noPlace: string }>;
-    /** Copies the oldest rows that are old enough and not copied yet. */
-    exportNow(): Promise<ExportPass>;
-    /** The tenant's rows of a window as a signed archive. One at a time for a tenant. */
-    regulatory(query: RegulatoryQuery): Promise<Download>;
-    compliance(window: ExactWindow): Promise<ComplianceRegister>;
-    /** Not older than five minutes, unless the ledger is slow to say. */
-    chain(): Promise<ChainHealth | 'walking'>;
-    /** The same where the last walk found that it does not hold; at once, and without a walk. */
-    broken(): ChainHealth | null;
-  };
+  readonly hil: ReviewsService;
+  readonly ledger: LedgerService;
   readonly brain: {
     /** What judges now, and how the providers of its models stand for the person's tenant. */
     snapshot(): Promise<ModelSnapshot>;
@@ -303,19 +333,33 @@ export interface ServiceHealth {
   readonly tookMs: number;
 }
 
-/** What a page asked for; or which service is away, for the page to say beside what it can show. */
+/** What a page asked for; or which service is away, for the page to say beside what it can show: the service as in a sentence, and why. */
 export type Settled<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly service: string; readonly why: string; readonly isEdited?: boolean };
 
-/** Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. */
-export async function settled<Value>(service: string, asked: Promise<Value>): Promise<Settled<Value>> {
+/**
+ * Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. Where one of several was
+ * asked, it is the one of which the error tells.
+ */
+export async function settled<Value>(
+  of: ServiceName | readonly ServiceName[],
+  asked: Promise<Value>,
+): Promise<Settled<Value>> {
   try {
     return { ok: true, value: await asked };
   } catch (error) {
-    if (error instanceof GateError && error.code === 'policy_tampered')
-      return { ok: false, service, why: error.message, isEdited: true };
-    if (error instanceof GateError && error.status < 500) throw error;
-    return { ok: false, service, why: errorText(error) };
+    const isEdited = error instanceof GateError && error.code === 'policy_tampered';
+    if (error instanceof GateError && error.status < 500 && !isEdited) throw error;
+    const why = errorText(error);
+    const all = [of].flat().map((name) => SERVICE_WORDS[name]);
+    const told = all.find((words) => why.startsWith(`${words} `));
+    return {
+      ok: false,
+      service: told ?? all.join(' or '),
+      // The page has named it by then.
+      why: told === undefined ? why : `it ${why.slice(told.length + 1)}`,
+      ...(isEdited && { isEdited }),
+    };
   }
 }

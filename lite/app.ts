@@ -219,9 +219,9 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     ledger: ledgerReads.forConsole,
     address: options,
     readiness: {
-      'human review': () => reviews.ready(),
+      hil: () => reviews.ready(),
       ledger: () => ledger.ready(),
-      'policy engine': () => options.policies.ready(),
+      policy: () => options.policies.ready(),
     },
   });
   return app;

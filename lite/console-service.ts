@@ -7,7 +7,7 @@ import { operatorTokenMode, type TokenHolder } from '../api/console/sign-in/oper
 import type { AddressRules } from '../api/pages/allowed-address.js';
 import type { SignInLinks } from '../api/pages/sign-in-links.js';
 import { overInProcess } from '../api/plugins/over-in-process.js';
-import type { ReadinessChecks } from '../api/plugins/health.js';
+import type { ServiceChecks } from '../api/console/services-over-http.js';
 import { createService, type ServiceApp } from '../api/plugins/service.js';
 import { policyRoutes } from '../api/policy/routes/policies.js';
 import { PARTS } from '../console/visit.js';
@@ -29,7 +29,7 @@ export interface ConsoleServiceOptions extends ReviewServiceOptions {
   readonly ledger: () => Promise<ServiceApp>;
   /** How the listener is known. */
   readonly address: AddressRules;
-  readonly readiness: ReadinessChecks;
+  readonly readiness: ServiceChecks;
   readonly now: () => number;
 }
 
@@ -100,9 +100,11 @@ export async function openLiteConsole({
     passkeyRequired: 'none',
     metrics: consoleMetrics(registry),
     neighbours: {
-      hil: over(Promise.resolve(reviews.app)),
-      ledger: over(ledger()),
-      policy: over(Promise.resolve(rules.app)),
+      over: {
+        hil: over(Promise.resolve(reviews.app)),
+        ledger: over(ledger()),
+        policy: over(Promise.resolve(rules.app)),
+      },
       readiness,
       hasEngine: false,
     },

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { ACTIONS, mayPost, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role, ROLES } from '../../console/roles.js';
+import { serviceHead, type ServiceName } from '../../console/services.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError, roleTooLow } from '../../domain/errors.js';
 import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
@@ -13,6 +14,7 @@ import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
+import type { ReadinessChecks } from '../plugins/health.js';
 import { connectionIsOf } from '../plugins/held-connections.js';
 import { takesForm, takesOfBrowser } from '../plugins/openapi.js';
 import { type TlsMaterial, withCa } from '../../domain/identity/live-tls.js';
@@ -41,7 +43,7 @@ import { regulatoryBundles } from './regulatory.js';
 import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
-import { type NeighboursOver, servicesFor } from './services-over-http.js';
+import { type NeighboursOver, type ServiceChecks, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
 
@@ -95,12 +97,14 @@ const REPORT_FRESH_MS = 30_000;
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, without = [], standing = [], clock = Date.now } = options;
-  const { hil, ledger, limits } = neighbours;
+  const { over, limits = ASK_LIMITS } = neighbours;
+  const { hil, ledger } = over;
   const has = (part: Part): boolean => !without.includes(part);
   const pages = PAGES.filter(({ of }) => of === undefined || has(of));
   const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));
   const reached = {
     ...neighbours,
+    limits,
     chain: chainHealth(ledger, clock, limits),
     regulatory: regulatoryBundles(ledger, limits),
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
@@ -119,7 +123,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     standing,
     entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
-    drainMs: (limits ?? ASK_LIMITS).drainMs,
+    drainMs: limits.drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
     clock,
   });
@@ -132,7 +136,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     bodyLimit: ANYBODYS_BODY,
     mostConnections: MOST_CONNECTIONS,
     trustedProxies: options.trustedProxies ?? [],
-    readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
+    readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...byHead(neighbours.readiness) },
     answers,
     resolveCaller: () => null,
     ...(options.tls && { tls: listenerTls(options.tls) }),
@@ -170,6 +174,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     signIn,
     decideToken,
     hil,
+    limits,
     people,
     own,
     chain: reached.chain,
@@ -290,11 +295,15 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertRole,
     visitOf,
     send,
-    watching: { stands: standsFor, drainMs: (limits ?? ASK_LIMITS).drainMs },
+    watching: { stands: standsFor, drainMs: limits.drainMs },
     large,
   });
   return service;
 }
+
+/** As whoever looks at the probes reads them, under the same names as on the pages. */
+const byHead = (checks: ServiceChecks): ReadinessChecks =>
+  Object.fromEntries(Object.entries(checks).map(([name, check]) => [serviceHead(name as ServiceName), check]));
 
 const listenerTls = ({ operatorCa, live, ...shown }: NonNullable<ConsoleOptions['tls']>) =>
   operatorCa === undefined

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ASK_LIMITS } from './ask-limits.js';
 import { chainHealth } from './chain-health.js';
 
 describe('how the chain stands', () => {
@@ -14,7 +15,7 @@ describe('how the chain stands', () => {
         return Promise.resolve({ status: isWalk ? 200 : 404, text: () => Promise.resolve(JSON.stringify(body)) });
       },
     };
-    const { health } = chainHealth(Promise.resolve(over as never), () => 0);
+    const { health } = chainHealth(Promise.resolve(over as never), () => 0, ASK_LIMITS);
     expect(await health()).toMatchObject({ length: 0 });
     rows = 3;
     expect(await health()).toMatchObject({ length: 3 });

@@ -3,9 +3,8 @@ import { verifyResult } from '../../contracts/ledger.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { namedWitnesses } from '../../domain/ledger/tlog/note.js';
 import { within } from '../../domain/within.js';
-import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { type Neighbour, neighbourOf } from './neighbour.js';
+import type { AskLimits } from './ask-limits.js';
+import { type Neighbour, neighbourOf, type NeighbourOver } from './neighbour.js';
 
 const FRESH_MS = 300_000;
 /** How long a page waits for a walk: that of a long chain takes many seconds, and the page shows everything else within one. */
@@ -22,9 +21,9 @@ export interface ChainWatch {
  * result stands, with its time; without one it is `walking`. Throws `console_neighbour_away`.
  */
 export function chainHealth(
-  over: Promise<Over>,
+  over: NeighbourOver,
   clock: () => number,
-  limits: Pick<AskLimits, 'readMs' | 'walkMs'> = ASK_LIMITS,
+  limits: Pick<AskLimits, 'readMs' | 'walkMs'>,
 ): ChainWatch {
   // The chain is everybody's.
   const ledger = neighbourOf('ledger', over, { tenant: null, limits });

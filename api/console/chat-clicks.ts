@@ -3,13 +3,12 @@ import { GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { neighbourOf } from './neighbour.js';
+import type { AskLimits } from './ask-limits.js';
+import { neighbourOf, type NeighbourOver } from './neighbour.js';
 
 export interface ChatClicksOptions {
-  readonly hil: Promise<Over>;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'decideMs'> | undefined;
+  readonly hil: NeighbourOver;
+  readonly limits: Pick<AskLimits, 'readMs' | 'decideMs'>;
   readonly clock: () => number;
 }
 
@@ -29,7 +28,7 @@ const CHATS = {
  * Clicks in chats, passed on to the review service byte for byte and answered as it answers (docs/architecture/notifications.md#clicks). Nobody
  * is signed in and nothing is believed here: the chat's signature, which the review service checks, is all that counts.
  */
-export function relayChatClicks(app: ServiceApp, { hil, limits = ASK_LIMITS, clock }: ChatClicksOptions): void {
+export function relayChatClicks(app: ServiceApp, { hil, limits, clock }: ChatClicksOptions): void {
   const reviews = neighbourOf('hil', hil, { tenant: null, limits });
   const clicks = slidingBudget(CLICKS.count, CLICKS.windowMs);
   const throttle = (request: FastifyRequest): void => {

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { openSessionStore, type SessionStore } from '../../adapters/console/session-store.js';
 import { readVouching } from '../../domain/review/vouching.js';
 import type { Over } from '../plugins/declaration.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { doorOf, type DoorOptions } from './door.js';
 
 const NOW = Date.parse('2026-11-02T10:00:00.000Z');
@@ -46,6 +47,7 @@ describe('when the console starts', () => {
       signIn: { name: 'operator-mtls' },
       decideToken: 'decide-token-0123456789abcdefghijklm',
       hil: of,
+      limits: ASK_LIMITS,
       people: { entitledBy: ({ mode }: { mode: string }) => Promise.resolve(standing.includes(mode) ? {} : null) },
       own: {},
       logger: pino({ level: 'silent' }),

@@ -4,10 +4,11 @@ import type { OpenSession, SessionStore } from '../../adapters/console/session-s
 import { errorText, GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
-import type { Over } from '../plugins/declaration.js';
+import type { AskLimits } from './ask-limits.js';
 import type { ChainWatch } from './chain-health.js';
 import type { Send } from './documents.js';
 import type { ConsoleMetrics } from './metrics.js';
+import type { NeighbourOver } from './neighbour.js';
 import type { OwnRequests } from './own-requests.js';
 import type { People } from './people.js';
 import { tellStanding } from './services-over-http.js';
@@ -22,7 +23,8 @@ export interface DoorOptions {
   readonly signIn: SignInMode;
   /** What proves to the review service that the console vouches for somebody. */
   readonly decideToken: string | undefined;
-  readonly hil: Promise<Over>;
+  readonly hil: NeighbourOver;
+  readonly limits: Pick<AskLimits, 'readMs'>;
   readonly people: People;
   readonly own: OwnRequests;
   readonly chain: ChainWatch;
@@ -46,7 +48,7 @@ export function doorOf(options: DoorOptions): HouseDoor {
   const tell = async (proof: ReviewProof, tenant: string): Promise<void> => {
     if (proof['x-gate-decision-principal'] === undefined) return;
     try {
-      await tellStanding(options.hil, proof, tenant);
+      await tellStanding(options.hil, { tenant, proof, limits: options.limits });
     } catch (error) {
       options.logger.warn({ reason: errorText(error) }, 'the review service was not told what somebody may do now');
     }

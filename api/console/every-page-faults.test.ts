@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PAGES } from '../../console/routes.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import {
   type ConsoleFixture,
@@ -12,19 +13,16 @@ import { ledgerService, overLedger, type TestLedgerService } from '../../test/su
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS } from './ask-limits.js';
+import { NEIGHBOUR_NAMES, type NeighbourName } from './neighbour.js';
 
 /**
  * Every page of `console/routes.ts`, beside each service that it asks: what it asks is seen while nothing is wrong, so that neither a page nor a
  * question that is added can be forgotten here. What pages show all the same is told in faults.test.ts.
  */
 
-const SERVICES = ['hil', 'ledger', 'policy', 'brain'] as const;
-const SAYS: Readonly<Record<(typeof SERVICES)[number], RegExp>> = {
-  hil: /the review service (?:is away|cannot be reached)|tag deny">away/i,
-  ledger: /the ledger (?:is away|cannot be reached)|tag deny">away/i,
-  policy: /the policy engine (?:is away|cannot be reached)|tag deny">away/i,
-  brain: /Brain (?:is away|cannot be reached)/,
-};
+/** How a page says that a service is away: in a sentence, or in a row. */
+const says = (service: NeighbourName) =>
+  new RegExp(`${SERVICE_WORDS[service]} (?:is away|cannot be reached)|tag deny">away`, 'i');
 /** Pages that are about one thing of a service alone. */
 const OF_IT_ALONE = ['/hil/:id/modify hil', '/hil/:id/note hil', '/decide/redeem hil'];
 /**
@@ -119,7 +117,7 @@ const addressOf = (path: string): string =>
     .replace(/^\/decide\/redeem$/, '/decide/redeem?token=x');
 
 describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
-  it.each(SERVICES)('is told on every page that asks it, and none waits for it: %s', async (service) => {
+  it.each(NEIGHBOUR_NAMES)('is told on every page that asks it, and none waits for it: %s', async (service) => {
     const asking = PAGES.filter(({ path }) => asked.get(path)?.has(service));
     expect(asking.length).toBeGreaterThan(0);
     // What was kept of an answer is not asked for again.
@@ -130,7 +128,7 @@ describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
       const found = await Promise.all(
         asking.map(async ({ path }) => {
           const { status, text } = await browser.get(addressOf(path));
-          return [path, status, SAYS[service].test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
+          return [path, status, says(service).test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
         }),
       );
       expect(found).toEqual(

@@ -11,6 +11,7 @@ import { testRow } from '../../test/support/ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { answerLedger, type LedgerAnswersOptions } from './ledger-answers.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
@@ -139,6 +140,7 @@ describe('exports whose readers left while their session was looked up', () => {
         bearerOf: () => null,
         services: () => ({ ledger: { rows } }),
         ledger: new Promise(() => undefined),
+        limits: ASK_LIMITS,
         clock: () => now,
       } as unknown as LedgerAnswersOptions,
     );

@@ -7,10 +7,9 @@ import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
-import { ASK_LIMITS } from './ask-limits.js';
+import type { NeighbourOver } from './neighbour.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
 import { whoIs } from './people.js';
@@ -26,8 +25,8 @@ export interface LedgerAnswersOptions {
   /** Whose operator's token the request has. */
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
-  readonly ledger: Promise<Over>;
-  readonly limits?: RelayOptions['limits'];
+  readonly ledger: NeighbourOver;
+  readonly limits: RelayOptions['limits'];
   readonly clock: () => number;
 }
 
@@ -46,7 +45,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     EXPORTS_EACH,
     `${EXPORTS_EACH} exports of yours are being written already: ask again when one is done.`,
   );
-  const watching = { stands: options.stands, drainMs: (options.limits ?? ASK_LIMITS).drainMs };
+  const watching = { stands: options.stands, drainMs: options.limits.drainMs };
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');

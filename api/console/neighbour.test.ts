@@ -1,22 +1,28 @@
 import diagnostics from 'node:diagnostics_channel';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { hashSync } from 'bcryptjs';
 import type { FastifyInstance } from 'fastify';
 import { Agent, buildConnector } from 'undici';
 import { connectorThatTells } from '../../activities/clients/unsent.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import type { GateError } from '../../domain/errors.js';
-import { CONSOLE_HOST, CONSOLE_ORIGIN, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import {
+  CONSOLE_HOST,
+  CONSOLE_ORIGIN,
+  type ConsoleFixture,
+  type Neighbour,
+  openConsole,
+} from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import { MAY_BE_DECIDED, neighbourOf } from './neighbour.js';
+import { basicAdminMode } from './sign-in/basic-admin.js';
 import { passkeyMode } from './sign-in/passkey.js';
 
 /** Nobody waits long here. */
 const SOON = Object.fromEntries(Object.keys(ASK_LIMITS).map((name) => [name, 40])) as unknown as AskLimits;
 const ID = '00000000-0000-4000-8000-0000000000aa';
-const WORDS = { hil: 'review service', ledger: 'ledger', policy: 'policy engine', brain: 'brain', sandbox: 'sandbox' };
-
-type Neighbour = keyof typeof WORDS;
 /** Which neighbours were waited for. */
 const waited = new Set<Neighbour>();
 /** A service that is never there, and says who waits for it. */
@@ -115,7 +121,7 @@ async function faultsOf(of: Awaited<ReturnType<typeof consoleOf>>, session: () =
     if (waitedFor.length === 0) continue;
     asked.push(`${route.method} ${route.url}`);
     const said = text.toLowerCase();
-    const isNamed = waitedFor.some((name) => said.includes(WORDS[name]));
+    const isNamed = waitedFor.some((name) => said.includes(SERVICE_WORDS[name].toLowerCase()));
     // What was typed may be wrong as well; the page tells of the service all the same.
     const isTold = status < 500 || (status === 503 && said.includes('console_neighbour_away'));
     if (!isNamed || !isTold) faults.push(`${route.method} ${route.url}: ${status} ${text.slice(-400)}`);
@@ -187,6 +193,24 @@ describe('a review service that never comes up, where people sign in with its pa
   });
 });
 
+describe('a review service that takes what it is told and says nothing', () => {
+  it('keeps nobody who signs in longer than the console’s own limit', async () => {
+    const admin = { user: 'root', passwordHash: hashSync('staple', 4), tenant: 'acme', decideToken: 'x'.repeat(32) };
+    const fixture = await openConsole(undefined, { limits: SOON, signIn: () => basicAdminMode(admin) });
+    const waits = jest.spyOn(AbortSignal, 'timeout');
+    try {
+      fixture.hanging.add('hil');
+      const { status } = await fixture.stranger().post('/auth/basic-login', { name: 'root', password: 'staple' });
+      expect(status).toBe(303);
+      expect(fixture.reached).toContain('POST /people/standing');
+      expect(waits.mock.calls.filter(([ms]) => ms > SOON.readMs)).toEqual([]);
+    } finally {
+      waits.mockRestore();
+      await fixture.close();
+    }
+  });
+});
+
 describe('a question to a neighbour', () => {
   /** What a service is asked with. */
   const questions: { url: string; headers: Readonly<Record<string, string>> }[] = [];
@@ -198,7 +222,7 @@ describe('a question to a neighbour', () => {
         return answer().then((text) => ({ status: 200, text: () => Promise.resolve(text) }));
       },
     } as never);
-  const acme = { tenant: 'acme' };
+  const acme = { tenant: 'acme', limits: ASK_LIMITS };
   const ok = () => Promise.resolve('{}');
 
   it('says whose rows are meant, whatever its query says', async () => {
@@ -270,7 +294,7 @@ describe('what was asked of a service of which no answer came', () => {
       return Promise.resolve({ url: 'http://127.0.0.1:1', fetch } as unknown as Over);
     };
     const told = async (connect: ReturnType<typeof connectorThatTells>) => {
-      const hil = neighbourOf('hil', over(connect), { tenant: 'acme' });
+      const hil = neighbourOf('hil', over(connect), { tenant: 'acme', limits: ASK_LIMITS });
       const question = { method: 'POST', path: '/decide/1', doubt: MAY_BE_DECIDED } as const;
       const asked = [() => hil.ask(null, question), () => hil.pass(question, 1_000)];
       return Promise.all(

@@ -1,21 +1,27 @@
 import type { z } from 'zod';
 import { createServiceClient, type Question, refusedBy } from '../../activities/clients/service-client.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
+import { SERVICE_WORDS } from '../../console/services.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import { addressAt } from './address-at.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
-/** The services that the console asks, as people call them, and whether they are told in the query whose rows are meant. */
+/** The services that the console asks: whether each is told in the query whose rows are meant, and is shown what proves the person. */
 const NEIGHBOURS = {
-  hil: { name: 'the review service', isToldInQuery: false },
-  ledger: { name: 'the ledger', isToldInQuery: true },
-  policy: { name: 'the policy engine', isToldInQuery: true },
-  brain: { name: 'Brain', isToldInQuery: true },
+  hil: { isToldInQuery: false, isShownProof: true },
+  ledger: { isToldInQuery: true, isShownProof: false },
+  policy: { isToldInQuery: true, isShownProof: false },
+  brain: { isToldInQuery: true, isShownProof: false },
 } as const;
 export type NeighbourName = keyof typeof NEIGHBOURS;
+export const NEIGHBOUR_NAMES = Object.keys(NEIGHBOURS) as readonly NeighbourName[];
+
+/** Where a service is. One that is nowhere is away, as where no page is about it. */
+export type NeighbourOver = Promise<Over> | undefined;
+export type NeighboursAt = Readonly<Partial<Record<NeighbourName, Promise<Over>>>>;
 
 /** In whose name a service is asked. */
 export interface AskedFor {
@@ -24,7 +30,7 @@ export interface AskedFor {
   /** What proves the person; for the review service alone. */
   readonly proof?: ReviewProof;
   /** `readMs` is how long a service that is being started is waited for. */
-  readonly limits?: Pick<AskLimits, 'readMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs'>;
 }
 
 export interface NeighbourQuestion {
@@ -70,10 +76,11 @@ export interface Neighbour {
 /** The one way in which the console asks another service: where it is, how long that is waited for, and for whom. */
 export function neighbourOf(
   service: NeighbourName,
-  over: Promise<Over> | undefined,
-  { tenant, proof = {}, limits = ASK_LIMITS }: AskedFor,
+  over: NeighbourOver,
+  { tenant, proof = {}, limits }: AskedFor,
 ): Neighbour {
-  const { name, isToldInQuery } = NEIGHBOURS[service];
+  const name = SERVICE_WORDS[service];
+  const { isToldInQuery, isShownProof } = NEIGHBOURS[service];
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>
@@ -93,7 +100,7 @@ export function neighbourOf(
     return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
   };
   const headersOf = ({ headers, body }: NeighbourQuestion): Record<string, string> => ({
-    ...proof,
+    ...(isShownProof && proof),
     ...(tenant !== null && { 'x-gate-tenant-scope': tenant }),
     ...(typeof body === 'object' && { 'content-type': 'application/json' }),
     ...headers,
@@ -158,6 +165,26 @@ export function neighbourOf(
       return refusedBy({ status, text }) ?? away(`${name} answered ${status}: ${text.slice(0, 200)}`);
     },
   };
+}
+
+/** All of them, for one person. */
+export const neighboursFor = (over: NeighboursAt, asked: AskedFor): Readonly<Record<NeighbourName, Neighbour>> =>
+  Object.fromEntries(NEIGHBOUR_NAMES.map((name) => [name, neighbourOf(name, over[name], asked)])) as Record<
+    NeighbourName,
+    Neighbour
+  >;
+
+/** A question that changes nothing. */
+export const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;
+
+/** What was asked for; `null` where there is none of it for this person. */
+export async function unlessUnknown<Value>(asked: Promise<Value>): Promise<Value | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof GateError && ['not_found', 'case_not_found'].includes(error.code)) return null;
+    throw error;
+  }
 }
 
 /** The parts of an answer that comes bit by bit. Throws where nothing comes for `quietMs`. */

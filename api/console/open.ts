@@ -6,19 +6,16 @@ import type { ConsoleConfig } from '../../config/console.js';
 import { isForOthers, type SignInConfig, signInMode } from '../../config/console-sign-in.js';
 import { StartError } from '../../config/start-error.js';
 import { isLoopback } from '../../domain/outbound/loopback.js';
-import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
-import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
-import { POLICY_ENGINE } from '../policy/service.js';
-import { PROXY } from '../proxy/service.js';
-import { SANDBOX } from '../sandbox/service.js';
 import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { readAssets } from './assets.js';
 import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
+import { ASKED, NEEDED_BESIDE, SEEN } from './service.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
 export async function open({ config: { own, signIn }, ...parts }: Opening<ConsoleSettings>): Promise<Opened<null>> {
@@ -53,6 +50,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
       samlMemory,
       trusted: metrics.operatorTrust,
       hil: parts.over(HIL),
+      limits: ASK_LIMITS,
       logger: parts.logger,
     }),
   );
@@ -81,24 +79,25 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
           metrics,
           about: aboutConsole({ own, signIn }),
           neighbours: {
-            hil: parts.over(HIL),
-            ledger: parts.over(LEDGER),
-            policy: parts.over(POLICY_ENGINE),
-            brain: parts.over(BRAIN),
-            readiness: {
-              'human review': parts.readinessOf(HIL),
-              ledger: parts.readinessOf(LEDGER),
-              brain: parts.readinessOf(BRAIN),
-              'policy engine': parts.readinessOf(POLICY_ENGINE),
-              sandbox: parts.readinessOf(SANDBOX),
-            },
-            seen: { proxy: parts.readinessOf(PROXY) },
+            over: ofEach(ASKED, parts.over),
+            readiness: ofEach({ ...ASKED, ...NEEDED_BESIDE }, parts.readinessOf),
+            seen: ofEach(SEEN, parts.readinessOf),
+            limits: ASK_LIMITS,
           },
         }),
         own,
       ),
   };
 }
+
+const ofEach = <Name extends string, Service, Value>(
+  services: Readonly<Record<Name, Service>>,
+  value: (service: Service) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries(Object.entries<Service>(services).map(([name, service]) => [name, value(service)])) as Record<
+    Name,
+    Value
+  >;
 
 /** What cannot be used where a way to sign in does not open. */
 const NEEDED: Readonly<Record<ReturnType<typeof signInMode>, string>> = {

@@ -17,11 +17,10 @@ import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { passesOn } from '../plugins/openapi.js';
-import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import type { AskLimits } from './ask-limits.js';
 import type { LargeRoute } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
-import { neighbourOf } from './neighbour.js';
+import { neighbourOf, type NeighbourOver } from './neighbour.js';
 
 export interface PasskeyRelayOptions {
   readonly entered: EnteredOf;
@@ -29,8 +28,8 @@ export interface PasskeyRelayOptions {
   readonly assertOwn: (request: FastifyRequest, entered: Entered) => void;
   /** Throws for somebody of a lower role. */
   readonly assertRole: (person: Person, needed: Role) => void;
-  readonly hil: Promise<Over>;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'> | undefined;
+  readonly hil: NeighbourOver;
+  readonly limits: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
   /** How a question about a decision is read, which holds the changed arguments. */
   readonly large: LargeRoute;
 }
@@ -55,7 +54,7 @@ const KEPT_MS = 8 * 3_600_000;
  */
 export function relayPasskeys(
   app: ServiceApp,
-  { entered, assertOwn, assertRole, hil, large, limits = ASK_LIMITS }: PasskeyRelayOptions,
+  { entered, assertOwn, assertRole, hil, large, limits }: PasskeyRelayOptions,
 ): void {
   const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: KEPT_MS });
 

@@ -29,7 +29,6 @@ function labOf(parts: readonly (string | Uint8Array)[], { status = 200, isSilent
     } as never,
   });
   const { lab } = policiesOver(neighbourOf('policy', engine, { tenant: 'acme', limits: LIMITS }), {
-    unlessUnknown: never,
     by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
     health: never,
     limits: LIMITS,
@@ -88,14 +87,13 @@ describe('suggestions', () => {
     const asked: unknown[] = [];
     const never = () => Promise.reject(new Error('not asked here'));
     const engine: Neighbour = {
-      ...neighbourOf('policy', undefined, { tenant: 'acme' }),
+      ...neighbourOf('policy', undefined, { tenant: 'acme', limits: ASK_LIMITS }),
       ask: (_type, question, timeoutMs) => {
         asked.push([question, timeoutMs]);
         return Promise.resolve({ suggestions: [] } as never);
       },
     };
     const { suggestions } = policiesOver(engine, {
-      unlessUnknown: never,
       by: (reason) => ({ reason, actor_sub: 'a', actor_idp: 'b' }),
       health: never,
       limits: ASK_LIMITS,

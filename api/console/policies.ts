@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { linesIn } from '../../activities/clients/event-stream.js';
-import type { PolicyService, SeenVersion, ServiceHealth } from '../../console/services.js';
+import { type PolicyService, type SeenVersion, SERVICE_WORDS, type ServiceHealth } from '../../console/services.js';
 import { policyFile, policyList, policyStanding } from '../../contracts/policy.js';
 import {
   mutatedPolicy,
@@ -16,10 +16,9 @@ import { minedSuggestions, mineLine } from '../../contracts/policy-mining.js';
 import { labLine } from '../../contracts/policy-studies.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { AskLimits } from './ask-limits.js';
-import { type Neighbour, type NeighbourQuestion, unlessQuiet } from './neighbour.js';
+import { get, type Neighbour, unlessQuiet, unlessUnknown } from './neighbour.js';
 
 interface Asking {
-  readonly unlessUnknown: <Value>(asked: Promise<Value>) => Promise<Value | null>;
   /** Who changes something, and why. */
   readonly by: (reason: string) => PolicyReason;
   readonly health: () => Promise<ServiceHealth>;
@@ -28,7 +27,7 @@ interface Asking {
 }
 
 const pathOf = (name: string, what = ''): string => `/policies/${encodeURIComponent(name)}${what}`;
-const MAY_BE_CHANGED = 'It may have made the change: look at the versions before you send it again.';
+const POLICY_MAY_BE_CHANGED = 'It may have made the change: look at the versions before you send it again.';
 /** What else stands beside the files' names: an edition without these has no page of its own for them. */
 const NO_FILES: ReadonlySet<string> = new Set(['standing', 'suggestions', 'templates']);
 const templateAt = (name: string, what = ''): string => `/policies/templates/${encodeURIComponent(name)}${what}`;
@@ -39,12 +38,10 @@ const expected = ({ version, digest }: SeenVersion) => ({
 });
 
 /** The policy engine as one person may ask it: about the policies of his tenant, and changed in his name. */
-export function policiesOver(engine: Neighbour, { unlessUnknown, by, health, limits }: Asking): PolicyService {
+export function policiesOver(engine: Neighbour, { by, health, limits }: Asking): PolicyService {
   const { ask } = engine;
-  const get = (path: string, query?: NeighbourQuestion['query']) =>
-    ({ method: 'GET', path, ...(query && { query }) }) as const;
   const change = (method: 'POST' | 'PUT' | 'DELETE', path: string, body: object) =>
-    ask(mutatedPolicy, { method, path, body, doubt: MAY_BE_CHANGED }, limits.changeMs);
+    ask(mutatedPolicy, { method, path, body, doubt: POLICY_MAY_BE_CHANGED }, limits.changeMs);
   const toldBy = <Line>(path: string, type: z.ZodType<Line>, asked: object, until: AbortSignal): AsyncGenerator<Line> =>
     studied({ engine, path, type, asked, until }, limits);
   const list: PolicyService['list'] = () => ask(policyList, get('/policies'));
@@ -137,7 +134,7 @@ async function* studied<Line>(
   } catch (error) {
     throw error instanceof GateError
       ? error
-      : new GateError('console_neighbour_away', `the policy engine does not answer: ${errorText(error)}`, {
+      : new GateError('console_neighbour_away', `${SERVICE_WORDS.policy} does not answer: ${errorText(error)}`, {
           cause: error,
         });
   } finally {

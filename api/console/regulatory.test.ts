@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { FastifyReply } from 'fastify';
 import type { Over } from '../plugins/declaration.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { type RegulatoryBundles, regulatoryBundles } from './regulatory.js';
 import { watchedFile } from './watched.js';
 
@@ -28,7 +29,7 @@ beforeEach(() => {
     return { status, body, text: () => Promise.resolve(text) };
   };
   const fetch = Object.assign(() => Promise.reject(new Error('only streams')), { stream });
-  bundles = regulatoryBundles(Promise.resolve({ url: 'https://ledger.invalid', fetch }));
+  bundles = regulatoryBundles(Promise.resolve({ url: 'https://ledger.invalid', fetch }), ASK_LIMITS);
 });
 /** A file as the console sends it, and its connection. */
 const sent = (body: AsyncIterable<Uint8Array>, hasLeft = false) => {

@@ -1,9 +1,8 @@
 import type { RegulatoryQuery } from '../../console/services.js';
 import type { Download } from '../../console/download.js';
 import { GateError } from '../../domain/errors.js';
-import type { Over } from '../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { neighbourOf, type NeighbourQuestion } from './neighbour.js';
+import type { AskLimits } from './ask-limits.js';
+import { neighbourOf, type NeighbourOver, type NeighbourQuestion } from './neighbour.js';
 import { untilRead } from './watched.js';
 
 export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Promise<Download>;
@@ -13,8 +12,8 @@ export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Prom
  * tenant has one at a time: throws `rate_limited` for another one, `console_neighbour_away`, or what the ledger refused.
  */
 export function regulatoryBundles(
-  over: Promise<Over>,
-  limits: Pick<AskLimits, 'readMs' | 'archiveMs'> = ASK_LIMITS,
+  over: NeighbourOver,
+  limits: Pick<AskLimits, 'readMs' | 'archiveMs'>,
 ): RegulatoryBundles {
   const busy = new Set<string>();
   return async (tenant, query) => {

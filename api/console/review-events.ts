@@ -7,12 +7,11 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Over } from '../plugins/declaration.js';
 import { whenLeft } from '../plugins/when-left.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
-import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { type Neighbour, neighbourOf, unlessQuiet } from './neighbour.js';
+import type { AskLimits } from './ask-limits.js';
+import { type Neighbour, neighbourOf, type NeighbourOver, unlessQuiet } from './neighbour.js';
 import { UNREAD, watched } from './watched.js';
 
 /** Who asks, by whatever session names him. */
@@ -22,7 +21,7 @@ export interface RelayOptions {
   readonly entered: (request: FastifyRequest) => Promise<Asking | null>;
   /** Whether the session still stands. To look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'>;
   /** Whose stream it is, asked as this person, and how it is asked for. */
   readonly from: (who: Asking) => {
     readonly service: Neighbour;
@@ -50,7 +49,7 @@ export const relayReviewEvents = (
     stands,
     hil,
     limits,
-  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
+  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: NeighbourOver },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
@@ -63,7 +62,7 @@ export const relayReviewEvents = (
 
 /** The review service's stream for a person, whom it has to know. */
 export const reviewEvents =
-  (hil: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  (hil: NeighbourOver, limits: RelayOptions['limits']): RelayOptions['from'] =>
   ({ person: { tenant }, proof }) => ({
     service: neighbourOf('hil', hil, { tenant, proof, limits }),
     path: '/pending/stream',
@@ -71,7 +70,7 @@ export const reviewEvents =
 
 /** The ledger's, where whoever follows is only counted. */
 export const ledgerEvents =
-  (ledger: Promise<Over>, limits: RelayOptions['limits']): RelayOptions['from'] =>
+  (ledger: NeighbourOver, limits: RelayOptions['limits']): RelayOptions['from'] =>
   ({ person }) => ({
     service: neighbourOf('ledger', ledger, { tenant: person.tenant, limits }),
     path: '/stream/audit',
@@ -106,7 +105,7 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits = ASK_LIMITS }: RelayOptions,
+  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();

@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { Role } from '../../console/roles.js';
 import type { Services } from '../../console/services.js';
 import { openHil } from '../../test/support/hil.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { keptAnswers } from './kept.js';
+import { NEIGHBOUR_NAMES } from './neighbour.js';
 import { type Reached, servicesFor } from './services-over-http.js';
 
 /** A row as the review service answers it. */
@@ -33,16 +35,14 @@ function servicesOf(role: Role, tenant: string | null, say: (path: string) => un
   };
   const atOnce: Reached['counting'] = (_whose, work) => work();
   const reached: Partial<Reached> = {
-    hil: over('hil'),
-    ledger: over('ledger'),
-    policy: over('policy'),
-    brain: over('brain'),
+    over: Object.fromEntries(NEIGHBOUR_NAMES.map((name) => [name, over(name)])),
     readiness: {},
     counting: atOnce,
     copying: atOnce,
     kept: keptAnswers(0, () => 0),
     clock: () => 0,
     chain: { health: () => Promise.resolve('walking'), broken: () => null },
+    limits: ASK_LIMITS,
   };
   const services = servicesFor({ subject: 'operator:a', tenant, mode: 'a', role }, { proof: 'p' }, reached as Reached);
   return { asked, services };
@@ -79,13 +79,8 @@ describe('every question to a service', () => {
     const { asked, services } = servicesOf('admin', 'acme', () => ({}));
     // What the answer is does not count; the tenant is never given.
     const argument = (at: number): unknown => (at === 0 ? 'a' : { from: 'a', to: 'b', toString: () => '1' });
-    for (const [name, of] of [
-      ['hil', services.hil],
-      ['ledger', services.ledger],
-      ['brain', services.brain],
-      ['policy', services.policy],
-    ] as const)
-      for (const [way, ask] of Object.entries(of) as [string, (...given: unknown[]) => unknown][]) {
+    for (const name of NEIGHBOUR_NAMES)
+      for (const [way, ask] of Object.entries(services[name]) as [string, (...given: unknown[]) => unknown][]) {
         // `regulatory`, `lab` and `mine` are streams and have tests of their own; `behind` looks for what is everybody's.
         if (['regulatory', 'lab', 'mine', 'behind', 'chain', 'broken', 'health', 'saidByRules'].includes(way)) continue;
         const before = asked.length;

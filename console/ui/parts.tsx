@@ -63,10 +63,12 @@ export const Id = ({ id, short = false }: { readonly id: string; readonly short?
   </code>
 );
 
+export const capitalized = (words: string): string => `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`;
+
 /** Says which service is away, where what it knows would stand. */
 export const Away = ({ service, why }: { readonly service: string; readonly why: string }) => (
   <p class="notice bad" role="alert">
-    {service} is away: <Foreign text={why} />. What it knows is not shown; the rest of the page is.
+    {capitalized(service)} is away: <Foreign text={why} />. What it knows is not shown; the rest of the page is.
   </p>
 );
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { readAssets } from '../../api/console/assets.js';
+import { ASK_LIMITS } from '../../api/console/ask-limits.js';
 import { passkeyMode } from '../../api/console/sign-in/passkey.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { seriousInBothThemes } from '../support/accessibility.js';
@@ -61,7 +62,7 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
     address = `http://localhost:${port}`;
     fixture = await openConsole(await readAssets(), {
       consoleUrl: address,
-      signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock }),
+      signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock, limits: ASK_LIMITS }),
       hilOptions: { bootstrapToken: FIRST },
     });
     await fixture.service.app.listen({ host: '127.0.0.1', port });

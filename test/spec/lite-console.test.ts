@@ -178,7 +178,7 @@ describe('the console of lite', () => {
     const browser = await signIn();
     expect((await browser.get('/policies')).text).toContain('budget.rego');
     const { text } = await browser.get('/health-of-services');
-    for (const name of ['human review', 'ledger', 'policy engine']) expect(text).toContain(`>${name}</th>`);
+    for (const name of ['review service', 'ledger', 'policy engine']) expect(text).toContain(`>${name}</th>`);
     expect(text).toMatch(/The ledger had no row when it was walked/);
   });
 

@@ -8,6 +8,7 @@ import { openSessionStore, type SessionStore, type SignedIn } from '../../adapte
 import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
 import { ASK_LIMITS, type AskLimits } from '../../api/console/ask-limits.js';
+import type { NeighbourName } from '../../api/console/neighbour.js';
 import type { HilOptions } from '../../api/hil/app.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
@@ -193,25 +194,27 @@ export async function openConsole(
       sessionSeconds: idleMs / 1_000,
       metrics: consoleMetrics(registry),
       neighbours: {
-        hil: hilOver,
-        ledger: answering('ledger', async ({ pathname, search }, { method }) => {
-          const answer = await fixture.ledger(pathname, search, method);
-          return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
-        }),
-        policy: answering('policy', ({ pathname }, { method }) => {
-          const { policies } = fixture;
-          const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
-          return Promise.resolve({ status, body: JSON.stringify(body) });
-        }),
-        brain: answering('brain', ({ pathname }, { body }) => {
-          const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
-          return Promise.resolve({ status, body: JSON.stringify(said) });
-        }),
+        over: {
+          hil: hilOver,
+          ledger: answering('ledger', async ({ pathname, search }, { method }) => {
+            const answer = await fixture.ledger(pathname, search, method);
+            return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
+          }),
+          policy: answering('policy', ({ pathname }, { method }) => {
+            const { policies } = fixture;
+            const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
+            return Promise.resolve({ status, body: JSON.stringify(body) });
+          }),
+          brain: answering('brain', ({ pathname }, { body }) => {
+            const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
+            return Promise.resolve({ status, body: JSON.stringify(said) });
+          }),
+        },
         readiness: {
-          'human review': readyUnless('hil'),
+          hil: readyUnless('hil'),
           ledger: readyUnless('ledger'),
           brain: readyUnless('brain'),
-          'policy engine': readyUnless('policy'),
+          policy: readyUnless('policy'),
           sandbox: readyUnless('sandbox'),
         },
         limits,
@@ -325,7 +328,7 @@ export class WholeAnswer {
   ) {}
 }
 
-export type Neighbour = 'hil' | 'ledger' | 'policy' | 'brain' | 'sandbox';
+export type Neighbour = NeighbourName | 'sandbox';
 
 interface Asked {
   readonly method: string;

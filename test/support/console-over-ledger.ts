@@ -162,34 +162,36 @@ export function consoleOverLedger(
     metrics: consoleMetrics(new Registry()),
     clock,
     neighbours: {
-      ledger: over(async (path, { method = 'GET', headers, body }) => {
-        state.asked.push(path);
-        if (state.ledgerIsAway) throw new Error('nobody there');
-        const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
-        if (state.losesAnswers && method !== 'GET') throw new Error('nothing came');
-        return { status, text: bytes.toString('utf8') };
-      }),
-      hil: over((path) => {
-        const none = path.startsWith('/pending?')
-          ? { status: 200, body: [] }
-          : { status: 404, body: { error: 'not_found', reason: 'none' } };
-        const { status, body } = state.review ?? none;
-        return Promise.resolve({ status, text: JSON.stringify(body) });
-      }),
-      policy: policyEngine
-        ? Promise.resolve(policyEngine)
-        : over((_path, { body }) =>
-            Promise.resolve(
-              state.policy === null
-                ? { status: 503, text: '' }
-                : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+      over: {
+        ledger: over(async (path, { method = 'GET', headers, body }) => {
+          state.asked.push(path);
+          if (state.ledgerIsAway) throw new Error('nobody there');
+          const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
+          if (state.losesAnswers && method !== 'GET') throw new Error('nothing came');
+          return { status, text: bytes.toString('utf8') };
+        }),
+        hil: over((path) => {
+          const none = path.startsWith('/pending?')
+            ? { status: 200, body: [] }
+            : { status: 404, body: { error: 'not_found', reason: 'none' } };
+          const { status, body } = state.review ?? none;
+          return Promise.resolve({ status, text: JSON.stringify(body) });
+        }),
+        policy: policyEngine
+          ? Promise.resolve(policyEngine)
+          : over((_path, { body }) =>
+              Promise.resolve(
+                state.policy === null
+                  ? { status: 503, text: '' }
+                  : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+              ),
             ),
-          ),
-      brain: over((path) => {
-        state.asked.push(path);
-        if (state.brain === null) return Promise.reject(new Error('nobody there'));
-        return Promise.resolve({ status: 200, text: JSON.stringify(state.brain(path)) });
-      }),
+        brain: over((path) => {
+          state.asked.push(path);
+          if (state.brain === null) return Promise.reject(new Error('nobody there'));
+          return Promise.resolve({ status: 200, text: JSON.stringify(state.brain(path)) });
+        }),
+      },
       readiness: {},
     },
   });

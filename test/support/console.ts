@@ -96,7 +96,10 @@ export async function openConsole(options: {
     passkeyRequired: 'none',
     about: ABOUT,
     metrics,
-    neighbours: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others'), readiness: {} },
+    neighbours: {
+      over: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others') },
+      readiness: {},
+    },
     clock,
   });
   return {

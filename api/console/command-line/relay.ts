@@ -5,10 +5,9 @@ import type { Person } from '../../../console/visit.js';
 import { GateError } from '../../../domain/errors.js';
 import { maskedAnswer } from '../../../domain/review/masked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { Over } from '../../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
+import type { AskLimits } from '../ask-limits.js';
 import { largeOf } from '../body-limits.js';
-import { MAY_BE_DECIDED, neighbourOf, type NeighbourQuestion } from '../neighbour.js';
+import { MAY_BE_DECIDED, neighbourOf, type NeighbourOver, type NeighbourQuestion } from '../neighbour.js';
 import { COMMAND_LINE } from './address.js';
 import { relay, reviewEvents, reviewsSeenBy } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
@@ -26,9 +25,9 @@ export interface CommandLineOptions {
   readonly holder: (request: FastifyRequest) => Promise<Holder | null>;
   /** Throws `role_too_low`. */
   readonly assertRole: (person: Person, needed: Role) => void;
-  readonly hil: Promise<Over>;
-  readonly ledger: Promise<Over>;
-  readonly limits?: AskLimits | undefined;
+  readonly hil: NeighbourOver;
+  readonly ledger: NeighbourOver;
+  readonly limits: AskLimits;
 }
 
 /** Written into the decisions that are made here. */
@@ -40,7 +39,7 @@ const CHANNEL = 'command-line';
  */
 export function relayCommandLine(
   app: ServiceApp,
-  { holder, assertRole, hil, ledger, limits = ASK_LIMITS }: CommandLineOptions,
+  { holder, assertRole, hil, ledger, limits }: CommandLineOptions,
 ): void {
   const inside = async (request: FastifyRequest): Promise<Holder> => {
     const who = await holder(request);

@@ -3,6 +3,7 @@ import type { SamlMemory } from '../../../adapters/console/saml-memory.js';
 import type { ConsoleConfig } from '../../../config/console.js';
 import { type SignInConfig, signInMode } from '../../../config/console-sign-in.js';
 import type { Over } from '../../plugins/declaration.js';
+import type { AskLimits } from '../ask-limits.js';
 import { basicAdminMode } from './basic-admin.js';
 import type { SignInMode } from './mode.js';
 import { openOperatorMtlsMode } from './operator-mtls.js';
@@ -19,6 +20,7 @@ export interface Choosing {
   readonly trusted: (isReady: boolean) => void;
   /** The review service, which keeps passkeys. */
   readonly hil: Promise<Over>;
+  readonly limits: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
   readonly logger: Logger;
   readonly clock?: () => number;
 }
@@ -30,6 +32,7 @@ export async function chooseSignIn({
   samlMemory,
   trusted,
   hil,
+  limits,
   logger,
   clock = Date.now,
 }: Choosing): Promise<SignInMode> {
@@ -43,7 +46,8 @@ export async function chooseSignIn({
       tenant: given(signIn.adminTenant),
       decideToken: given(decideToken),
     });
-  if (mode === 'webauthn') return passkeyMode({ tenant: given(signIn.passkeyTenant), hil, key: own.sessionKey, clock });
+  if (mode === 'webauthn')
+    return passkeyMode({ tenant: given(signIn.passkeyTenant), hil, key: own.sessionKey, clock, limits });
   if (mode === 'operator-mtls')
     return openOperatorMtlsMode({
       file: given(signIn.operatorsFile),

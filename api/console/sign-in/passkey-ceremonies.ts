@@ -1,6 +1,7 @@
+import { SERVICE_WORDS } from '../../../console/services.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Over } from '../../plugins/declaration.js';
-import { ASK_LIMITS, type AskLimits } from '../ask-limits.js';
+import type { AskLimits } from '../ask-limits.js';
 import { neighbourOf } from '../neighbour.js';
 
 /** How the review service names the session of a passkey, and a ceremony under way. */
@@ -19,11 +20,11 @@ export interface CeremonyAnswer {
 export function passkeyCeremonies({
   hil,
   tenant,
-  limits = ASK_LIMITS,
+  limits,
 }: {
   readonly hil: Promise<Over>;
   readonly tenant: string;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'> | undefined;
+  readonly limits: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
 }) {
   const reviews = neighbourOf('hil', hil, { tenant, limits });
   const ask = async (
@@ -44,7 +45,7 @@ export function passkeyCeremonies({
       const said = JSON.parse(text) as CeremonyAnswer['body'];
       return { status, body: said, ceremony: set(HIL_CEREMONY), session: set(HIL_SESSION) };
     } catch (cause) {
-      throw new GateError('console_neighbour_away', 'the review service, which knows the passkeys, does not answer', {
+      throw new GateError('console_neighbour_away', `${SERVICE_WORDS.hil}, which knows the passkeys, does not answer`, {
         cause,
       });
     }

@@ -10,6 +10,7 @@ import {
   openConsole,
 } from '../../../test/support/console-over-hil.js';
 import { OPERATOR } from '../../../test/support/hil.js';
+import { ASK_LIMITS } from '../ask-limits.js';
 import { passkeyMode } from './passkey.js';
 
 const FIRST = 'first-token-0123456789abcdefghijklmn';
@@ -24,7 +25,7 @@ beforeEach(async () => {
   logged = [];
   fixture = await openConsole(undefined, {
     consoleUrl: CONSOLE_ORIGIN,
-    signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock }),
+    signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock, limits: ASK_LIMITS }),
     hilOptions: {
       bootstrapToken: FIRST,
       logger: pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),

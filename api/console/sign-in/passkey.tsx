@@ -65,7 +65,7 @@ export function passkeyMode({
   readonly hil: Promise<Over>;
   readonly key: Uint8Array;
   readonly clock: () => number;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
+  readonly limits: Pick<AskLimits, 'readMs' | 'ceremonyMs'>;
 }): SignInMode {
   const ceremonies = passkeyCeremonies({ hil, tenant, limits });
   // Whoever reads the console's store gets no session of the review service.

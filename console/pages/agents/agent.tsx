@@ -33,7 +33,7 @@ export const AGENT_PAGE: Page = {
   async show({ params, query, services: { ledger }, nowMs }) {
     const agent = agentIn({ params, query });
     const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
-    const activity = await settled('The ledger', ledger.activityOf(agent, hoursOf(window)));
+    const activity = await settled('ledger', ledger.activityOf(agent, hoursOf(window)));
     return {
       title: 'An agent over time',
       notice: misread,

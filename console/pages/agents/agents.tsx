@@ -27,9 +27,9 @@ export const AGENTS_PAGE: Page = {
     const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
     const all = query['show'] === 'all';
     const [activity, silent, drift] = await Promise.all([
-      settled('The ledger', ledger.activity(hoursOf(window), all ? AGENTS : FIRST_AGENTS)),
-      settled('The ledger', ledger.silent(SILENT_HOURS)),
-      settled('The ledger', ledger.drift(AGENTS)),
+      settled('ledger', ledger.activity(hoursOf(window), all ? AGENTS : FIRST_AGENTS)),
+      settled('ledger', ledger.silent(SILENT_HOURS)),
+      settled('ledger', ledger.drift(AGENTS)),
     ]);
     return {
       title: 'Agents',

@@ -26,16 +26,16 @@ export const AUDIT: Page = {
   role: 'viewer',
   nav: { label: 'Audit', key: 'a' },
   async show({ query: address, services, nowMs, csrf }) {
-    const kept = settled('The console’s store', services.searches.list());
+    const kept = settled('store', services.searches.list());
     const said = asked(address);
-    const chain = settled('The ledger', services.ledger.chain());
+    const chain = settled('ledger', services.ledger.chain());
     let refused: GateError | null = null;
     let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
     let query: Pick<RowsQuery, 'before' | 'from' | 'to'> = {};
     try {
       const wanted = rowsAsked(address, nowMs);
       query = wanted;
-      rows = await settled('The ledger', searched(services.ledger, { ...wanted, limit: ROWS }));
+      rows = await settled('ledger', searched(services.ledger, { ...wanted, limit: ROWS }));
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       refused = error;

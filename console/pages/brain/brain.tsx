@@ -16,8 +16,8 @@ export const BRAIN: Page = {
   async show({ services, nowMs, person }) {
     const month = new Date(nowMs).toISOString().slice(0, 7);
     const [snapshot, spend] = await Promise.all([
-      settled('Brain', services.brain.snapshot()),
-      settled('The ledger', services.ledger.spend(month, MOST_AGENTS + 1)),
+      settled('brain', services.brain.snapshot()),
+      settled('ledger', services.ledger.spend(month, MOST_AGENTS + 1)),
     ]);
     return {
       title: 'Brain',

@@ -139,7 +139,7 @@ describe('a call that is judged again', () => {
   it('is told as not to be known while the policy engine is away, beside the rest', async () => {
     await judged();
     here.page.policy = null;
-    expect(await again()).toMatch(/The ledger or the policy engine is away.*What happened/);
+    expect(await again()).toMatch(/The policy engine is away: it answered 503.*What happened/);
   });
 
   it('has its input given to the console alone', async () => {

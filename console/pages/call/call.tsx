@@ -26,7 +26,7 @@ export const FIND_CALL: Page = {
   role: 'viewer',
   async show(visit) {
     const id = (visit.query['id'] ?? '').trim().toLowerCase();
-    const review = isUuid(id) ? await settled('The review service', visit.services.hil.row(id)) : null;
+    const review = isUuid(id) ? await settled('hil', visit.services.hil.row(id)) : null;
     return callShown(visit, review?.ok && review.value ? review.value.correlation_id : id);
   },
 };
@@ -34,10 +34,7 @@ export const FIND_CALL: Page = {
 async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: Visit, id: string): Promise<Shown> {
   const isId = isUuid(id);
   const [rows, review] = isId
-    ? await Promise.all([
-        settled('The ledger', services.ledger.call(id)),
-        settled('The review service', services.hil.byCorrelation(id)),
-      ])
+    ? await Promise.all([settled('ledger', services.ledger.call(id)), settled('hil', services.hil.byCorrelation(id))])
     : ([
         { ok: true, value: [] },
         { ok: true, value: null },
@@ -50,8 +47,8 @@ async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: 
   // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
   const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
   const [request, facts, policies] = await Promise.all([
-    asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
-    judged ? settled('The ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
+    asked ? settled('ledger', services.ledger.maskedParams(asked.id)) : null,
+    judged ? settled('ledger', services.ledger.facts(id)) : ({ ok: true, value: null } as const),
     // Without the policy engine the words stand there without a way to their rules.
     spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
   ]);
@@ -59,7 +56,7 @@ async function callShown({ query, services, nowMs, csrf, about, has, mayPost }: 
   const isEmpty = rows.ok && all.length === 0;
   const again =
     query['judged'] === 'again' && all.length > 0
-      ? await settled('The ledger or the policy engine', services.judgedAgain(id))
+      ? await settled(['ledger', 'policy'], services.judgedAgain(id))
       : null;
   return {
     title: `Call ${id.slice(0, 8)}`,

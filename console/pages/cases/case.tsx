@@ -89,7 +89,7 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
   const { services, mayPost, csrf, nowMs } = visit;
   const id = idOf(visit);
   const found: Settled<CaseWithEvidence | null> =
-    id === null ? { ok: true, value: null } : await settled('The ledger', services.ledger.case(id));
+    id === null ? { ok: true, value: null } : await settled('ledger', services.ledger.case(id));
   if (found.ok && found.value === null)
     return {
       title: 'No such case',
@@ -104,10 +104,7 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
   const agents = found.ok ? (found.value?.case.agent_ids ?? []) : [];
   const mayAct = mayPost('/cases/:id/note');
   const [waiting, unseen] = await Promise.all([
-    settled(
-      'The review service',
-      Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING))),
-    ),
+    settled('hil', Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING)))),
     neverSeen(visit, agents, found.ok ? (found.value?.evidence ?? []) : []),
   ]);
   return {
@@ -150,10 +147,7 @@ async function neverSeen(
 ): Promise<readonly string[]> {
   const seen = new Set(evidence.map(({ agent_id }) => agent_id));
   const asked = agents.filter((agent) => !seen.has(agent)).slice(0, AGENTS_ASKED);
-  const found = await settled(
-    'The ledger',
-    Promise.all(asked.map((agent) => services.ledger.rows({ agent, limit: 1 }))),
-  );
+  const found = await settled('ledger', Promise.all(asked.map((agent) => services.ledger.rows({ agent, limit: 1 }))));
   return found.ok ? asked.filter((_, at) => found.value[at]?.length === 0) : [];
 }
 

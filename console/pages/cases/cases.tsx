@@ -86,7 +86,7 @@ export const SET_CASE_STATUS = changing('status', 'close a case, or open it agai
 async function casesShown({ services, mayPost, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
   const asked = caseStatus.safeParse(query['status']);
   const status = asked.success ? asked.data : undefined;
-  const found = await settled('The ledger', services.ledger.cases(status, LISTED));
+  const found = await settled('ledger', services.ledger.cases(status, LISTED));
   return {
     title: 'Cases',
     body: (

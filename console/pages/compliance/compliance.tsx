@@ -21,7 +21,7 @@ export const COMPLIANCE: Page = {
       if (asked.from !== '' || asked.to !== '') {
         const window = exactWindow(asked.from, asked.to);
         if (window === null) throw new GateError('invalid_window', 'name both ends: from and to');
-        register = await settled('The ledger', services.ledger.compliance(window));
+        register = await settled('ledger', services.ledger.compliance(window));
       }
     } catch (error) {
       if (!(error instanceof GateError)) throw error;

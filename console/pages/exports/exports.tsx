@@ -59,7 +59,7 @@ function windowIn(form: Form): { readonly from: string; readonly to: string } {
 }
 
 async function exportsShown({ services, mayPost, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
-  const done = await settled('The ledger', services.ledger.exports());
+  const done = await settled('ledger', services.ledger.exports());
   const mayExport = mayPost('/exports/run');
   const came = cameTold(query['came'], done);
   return {

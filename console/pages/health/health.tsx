@@ -12,7 +12,7 @@ export const HEALTH: Page = {
   role: 'viewer',
   nav: { label: 'Health', key: 'e' },
   async show({ services, nowMs }) {
-    const [health, chain] = await Promise.all([services.health(), settled('The ledger', services.ledger.chain())]);
+    const [health, chain] = await Promise.all([services.health(), settled('ledger', services.ledger.chain())]);
     return {
       title: 'Health',
       body: (

@@ -27,7 +27,7 @@ export const HUNT: Page = {
     try {
       const window = windowAsked(said.window || said.from || said.to ? said : { window: '24h' }, nowMs);
       found = await settled(
-        'The ledger',
+        'ledger',
         services.ledger.hunt({ method: methods, signal, authorized, ...window, limit: AGENTS }),
       );
     } catch (error) {

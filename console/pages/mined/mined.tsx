@@ -103,7 +103,7 @@ async function suggestionsShown(
   { form, isMining = false }: { readonly form?: Form; readonly isMining?: boolean },
 ): Promise<Shown> {
   // What was found before is not of interest beside what is looked for now, which it is compared with anyway.
-  const found = isMining ? null : await settled('The policy engine', visit.services.policy.suggestions());
+  const found = isMining ? null : await settled('policy', visit.services.policy.suggestions());
   const stands = found === null ? null : await engineStands(visit);
   const typed = windowTyped(form, USUAL);
   const id = visit.params['id'];

@@ -14,7 +14,7 @@ export const NARRATIVE: Page = {
   async show({ params, query, services, nowMs }) {
     const agent = agentIn({ params, query });
     const { window, misread } = windowOf(query['window'], narrativeWindow.options, '7d');
-    const told = await settled('The ledger', services.ledger.narrative(agent, window));
+    const told = await settled('ledger', services.ledger.narrative(agent, window));
     const rowsOf = (from: number) => addressOf('/audit', { agent, before: from + 1 });
     return {
       title: 'An agent, told',

@@ -22,8 +22,8 @@ export async function between(
 ): Promise<Between | null> {
   if (on === now) return null;
   const [compared, versions] = await Promise.all([
-    on === null ? ({ ok: true, value: null } as const) : settled('The policy engine', policy.diff(name, on, now)),
-    settled('The policy engine', policy.versions(name)),
+    on === null ? ({ ok: true, value: null } as const) : settled('policy', policy.diff(name, on, now)),
+    settled('policy', policy.versions(name)),
   ]);
   const newest = versions.ok ? versions.value?.[0] : undefined;
   // It stays edited, however often it is asked for: what came after it is then to be read as it is.

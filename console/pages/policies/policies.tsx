@@ -23,9 +23,9 @@ export const POLICIES: Page = {
   async show({ services, has, mayPost, nowMs }) {
     const isKept = has('policy-changes');
     const [list, engine, verdicts] = await Promise.all([
-      settled('The policy engine', services.policy.list()),
+      settled('policy', services.policy.list()),
       isKept ? services.policy.health() : null,
-      settled('The ledger', services.ledger.saidByRules(DAY_HOURS, VERDICTS)),
+      settled('ledger', services.ledger.saidByRules(DAY_HOURS, VERDICTS)),
     ]);
     return {
       title: 'Policies',

@@ -43,7 +43,7 @@ function doneOf(
 /** Whether its copy of what holds for everybody was deleted: an address alone says that of any policy. */
 async function hasHadCopy({ services, query, person }: Visit, { name, tenant }: KeptFile): Promise<boolean> {
   if (query['came'] !== DELETED || tenant === person.tenant) return false;
-  const had = await settled('The policy engine', services.policy.hadCopy(name));
+  const had = await settled('policy', services.policy.hadCopy(name));
   return had.ok && had.value;
 }
 
@@ -51,13 +51,13 @@ async function hasHadCopy({ services, query, person }: Visit, { name, tenant }: 
 export async function policyShown(visit: Visit, form?: Form, isLate = false): Promise<Shown> {
   const { params, services, query, has, person } = visit;
   const name = params['name'] ?? '';
-  const file = await settled('The policy engine', services.policy.kept(name));
+  const file = await settled('policy', services.policy.kept(name));
   const isKept = has('policy-changes') && file.ok && file.value !== null && !file.value.protected;
-  const versions = isKept ? await settled('The policy engine', services.policy.versions(name)) : null;
+  const versions = isKept ? await settled('policy', services.policy.versions(name)) : null;
   const isCopy = isKept && file.value?.tenant !== null && file.value?.deleted_at === null;
   const behind =
     isCopy && visit.mayPost('/policies/:name/edit')
-      ? await settled('The policy engine', services.policy.behind(name))
+      ? await settled('policy', services.policy.behind(name))
       : ({ ok: true, value: null } as const);
   const done =
     isKept && file.value && versions?.ok

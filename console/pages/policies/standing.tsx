@@ -5,7 +5,7 @@ import type { Visit } from '../../visit.js';
 
 /** How the engine stands to what is stored, of which a page is about to say that it is in force. Null where it does not say. */
 export async function engineStands({ services }: Visit): Promise<PolicyStanding | null> {
-  const standing = await settled('The policy engine', services.policy.standing());
+  const standing = await settled('policy', services.policy.standing());
   return standing.ok ? standing.value : null;
 }
 

@@ -35,8 +35,8 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
   const name = params['name'] ?? '';
   const number = versionIn(params['version']);
   const [found, now] = await Promise.all([
-    settled('The policy engine', services.policy.version(name, number)),
-    settled('The policy engine', services.policy.kept(name)),
+    settled('policy', services.policy.version(name, number)),
+    settled('policy', services.policy.kept(name)),
   ]);
   const current = now.ok ? now.value : null;
   const on = Number(form?.get('version'));
@@ -150,8 +150,8 @@ export const DIFF: Page = {
     const name = params['name'] ?? '';
     const [from, to] = [versionIn(query['from'] ?? '1'), versionIn(query['to'] ?? '1')];
     const [found, versions] = await Promise.all([
-      settled('The policy engine', services.policy.diff(name, from, to)),
-      settled('The policy engine', services.policy.versions(name)),
+      settled('policy', services.policy.diff(name, from, to)),
+      settled('policy', services.policy.versions(name)),
     ]);
     const known = versions.ok ? (versions.value ?? []) : [];
     return {

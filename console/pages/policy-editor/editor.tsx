@@ -112,7 +112,7 @@ async function checkOf({ services }: Visit, draft: Draft): Promise<Check> {
 }
 
 async function checkSettled(visit: Visit, draft: Draft): Promise<Check> {
-  const asked = await settled('The policy engine', checkOf(visit, draft));
+  const asked = await settled('policy', checkOf(visit, draft));
   return asked.ok ? asked.value : asked;
 }
 
@@ -121,7 +121,7 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
   const { services, params } = visit;
   const name = params['name'];
   const file: Settled<KeptFile | null> =
-    name === undefined ? { ok: true, value: null } : await settled('The policy engine', services.policy.kept(name));
+    name === undefined ? { ok: true, value: null } : await settled('policy', services.policy.kept(name));
   const stored = file.ok ? file.value : null;
   const typed = form && draftIn(visit, form);
   const draft = typed ?? (stored ? draftOf(stored) : newDraft());

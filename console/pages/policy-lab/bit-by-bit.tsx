@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { errorText, GateError } from '../../../domain/errors.js';
+import { SERVICE_WORDS } from '../../services.js';
 import { Foreign } from '../../ui/parts.js';
 
 type Line<Progress, Result> =
@@ -23,7 +24,7 @@ export async function* bitByBit<Progress, Result>(
       if ('result' in line) return yield told.result(line.result);
       yield <p class="progress">{told.progress(line.progress)}</p>;
     }
-    yield <Nothing why="the policy engine ended before its result" code="console_neighbour_away" />;
+    yield <Nothing why={`${SERVICE_WORDS.policy} ended before its result`} code="console_neighbour_away" />;
   } catch (error) {
     yield <Nothing why={errorText(error)} code={error instanceof GateError ? error.code : 'console_neighbour_away'} />;
   }

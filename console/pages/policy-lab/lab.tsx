@@ -45,7 +45,7 @@ export const RUN_LAB: Action = {
 async function labPage(visit: Visit, form?: Form): Promise<Shown> {
   const { services, params } = visit;
   const name = params['name'] ?? '';
-  const file = await settled('The policy engine', services.policy.file(name));
+  const file = await settled('policy', services.policy.file(name));
   return {
     title: `Try ${name}`,
     ...(file.ok && file.value === null && { status: 404 }),

@@ -8,6 +8,7 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { SERVICE_WORDS } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
@@ -445,7 +446,8 @@ function Refused({
         <Foreign text={error.message} />
       ) : (
         <>
-          not sent: {error.status >= 500 ? 'the review service went away before it' : <Foreign text={error.message} />}
+          not sent:{' '}
+          {error.status >= 500 ? `${SERVICE_WORDS.hil} went away before it` : <Foreign text={error.message} />}
         </>
       )}{' '}
       (<code>{error.code}</code>)

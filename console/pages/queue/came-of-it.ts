@@ -13,7 +13,7 @@ export interface CameOfIt {
 
 /** What came of a call that was approved, from the ledger, because anybody can write an address. Without the ledger it says nothing. */
 export async function cameOfIt({ services }: Visit, { correlation_id: id }: PendingRequest): Promise<CameOfIt> {
-  const rows = await settled('The ledger', services.ledger.ended(id, PATIENCE_MS));
+  const rows = await settled('ledger', services.ledger.ended(id, PATIENCE_MS));
   if (!rows.ok) return { kind: 'good', words: '' };
   const ended = endOf(rows.value);
   if (ended !== null) {
@@ -36,7 +36,7 @@ export interface SaidOfIt {
 
 /** Said before a decision is given; `null` for what is not known. */
 export async function saidOf({ services }: Visit, { correlation_id: id }: PendingRequest): Promise<SaidOfIt> {
-  const rows = await settled('The ledger', services.ledger.call(id));
+  const rows = await settled('ledger', services.ledger.call(id));
   if (!rows.ok) return { effect: null, inspected: null };
   const executes = isExecutedHere(rows.value);
   const inspection = rows.value.findLast(({ event_kind: kind }) => kind === 'brain.inspection');

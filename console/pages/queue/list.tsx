@@ -5,13 +5,11 @@ import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
-import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
+import { capitalized, Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { ListFields } from './decision-fields.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
 import { Severity } from './review.js';
-
-export const capitalized = (word: string): string => `${word[0]?.toUpperCase() ?? ''}${word.slice(1)}`;
 
 /** The whole id that is looked for; `null` for anything else. */
 export function soughtId({ q = '' }: QueueQuery): string | null {
@@ -90,8 +88,8 @@ function NotReviewed({ id, of }: { readonly id: string; readonly of: Settled<rea
   if (!of.ok)
     return (
       <Empty>
-        No call that waits or waited has this id. {of.service}, which has the others, is away: <Foreign text={of.why} />
-        .
+        No call that waits or waited has this id. {capitalized(of.service)}, which has the others, is away:{' '}
+        <Foreign text={of.why} />.
       </Empty>
     );
   if (of.value.length === 0) return <Empty>No call has this id, or it is past its retention.</Empty>;

@@ -6,7 +6,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
-import { Away, Empty, Foreign, Said } from '../../ui/parts.js';
+import { Away, capitalized, Empty, Foreign, Said } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
   type Form,
@@ -18,7 +18,7 @@ import {
   type Visit,
 } from '../../visit.js';
 import { type CameOfIt, cameOfIt, saidOf } from './came-of-it.js';
-import { capitalized, List, placeIn, soughtId } from './list.js';
+import { List, placeIn, soughtId } from './list.js';
 import { listAddress, queueQuery } from './list-address.js';
 import { Review } from './review.js';
 
@@ -57,14 +57,14 @@ export async function queueShown(
   // Not every call waited for a person.
   const inLedger =
     sought !== null && listed?.ok && listed.value.items.length === 0
-      ? await settled('The ledger', visit.services.ledger.call(sought))
+      ? await settled('ledger', visit.services.ledger.call(sought))
       : null;
   const first = isListAlone ? null : (id ?? (listed?.ok ? (listed.value.items[0]?.id ?? null) : null));
-  const row = first === null ? null : await settled('The review service', rowOf(visit, first));
+  const row = first === null ? null : await settled('hil', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
   const [lately, said, signed, came] = await Promise.all([
-    found && settled('The review service', visit.services.hil.lately(found.agent_id)),
+    found && settled('hil', visit.services.hil.lately(found.agent_id)),
     found?.status === 'pending' ? saidOf(visit, found) : null,
     found ? signingVisit(visit).then(async (signer) => [signer, await isKeyless(signer, found)] as const) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
@@ -151,12 +151,12 @@ async function listOf(
   isListAlone: boolean,
 ): Promise<{ query: QueueQuery; listed: Settled<QueuePage>; misread: string | null }> {
   try {
-    return { query, listed: await settled('The review service', asked(visit, query)), misread: null };
+    return { query, listed: await settled('hil', asked(visit, query)), misread: null };
   } catch (error) {
     if (!(error instanceof GateError && error.code === 'invalid_cursor') || isListAlone) throw error;
     const first = { ...query, cursor: undefined };
     const misread = `This list has no such place as this address names. It is shown from its beginning (${error.code}).`;
-    return { query: first, listed: await settled('The review service', asked(visit, first)), misread };
+    return { query: first, listed: await settled('hil', asked(visit, first)), misread };
   }
 }
 

@@ -120,11 +120,11 @@ describe('the settings', () => {
       const health = await (await fixture.browser()).get('/health-of-services');
       expect([health.status, health.text]).toEqual([
         200,
-        expect.stringContaining(`human review</th><td><span class="tag ${words}`),
+        expect.stringContaining(`review service</th><td><span class="tag ${words}`),
       ]);
       const settings = await (await fixture.browser()).get('/settings');
       expect([settings.status, settings.text]).toEqual([200, expect.stringContaining('GATE_CONSOLE_AUTH')]);
-      expect(settings.text).not.toContain('human review');
+      expect(settings.text).not.toContain('review service</th>');
     }
   });
 });

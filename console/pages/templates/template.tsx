@@ -187,10 +187,10 @@ interface Asked {
 async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> {
   const { params, mayPost } = visit;
   const name = params['name'] ?? '';
-  const template = await settled('The policy engine', templateOf(visit, name));
+  const template = await settled('policy', templateOf(visit, name));
   const set =
     template.ok && template.value !== null
-      ? await settled('The policy engine', setOf(visit, template.value))
+      ? await settled('policy', setOf(visit, template.value))
       : ({ ok: true, value: DEFAULTS } as const);
   const stands = await engineStands(visit);
   const overtaken =

@@ -14,10 +14,7 @@ export const TEMPLATES: Page = {
   role: 'viewer',
   async show(visit) {
     const { services, query } = visit;
-    const [found, stands] = await Promise.all([
-      settled('The policy engine', services.policy.templates()),
-      engineStands(visit),
-    ]);
+    const [found, stands] = await Promise.all([settled('policy', services.policy.templates()), engineStands(visit)]);
     const domain = query['domain'] || undefined;
     const words = (query['q'] ?? '').trim();
     return {

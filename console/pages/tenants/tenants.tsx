@@ -12,8 +12,8 @@ export const TENANTS: Page = {
   nav: { label: 'Tenant', key: 't' },
   async show({ services, person, nowMs }) {
     const [reviews, rows] = await Promise.all([
-      settled('The review service', services.hil.tenant()),
-      settled('The ledger', services.ledger.tenant()),
+      settled('hil', services.hil.tenant()),
+      settled('ledger', services.ledger.tenant()),
     ]);
     return {
       title: 'Tenant',

@@ -22,7 +22,7 @@ async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
     visit.sessions.open(),
     hasOwn ? ownPasskeysOf(visit) : null,
     hasOwn ? visit.signing() : null,
-    decides ? settled('The review service', visit.services.hil.chatLink()) : null,
+    decides ? settled('hil', visit.services.hil.chatLink()) : null,
   ]);
   return {
     title: 'You',
@@ -89,7 +89,7 @@ async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
 
 /** `null` for who has none because he may not approve. */
 const ownPasskeysOf = async ({ services }: Visit): Promise<Settled<readonly OwnPasskey[]> | null> =>
-  settled('The review service', services.hil.passkeys()).catch(() => null);
+  settled('hil', services.hil.passkeys()).catch(() => null);
 
 /** Which passkeys the person has. Their ids say nothing to anybody; the ends of them tell one from another. */
 export function Registered({ of, nowMs }: { readonly of: readonly OwnPasskey[]; readonly nowMs: number }) {
