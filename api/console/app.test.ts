@@ -13,6 +13,18 @@ import {
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
 import { hostileEntry, hostileLedger, hostilePolicies } from '../../test/support/hostile-services.js';
+import {
+  buttonsIn,
+  fieldIn,
+  fieldsIn,
+  linkOf,
+  linksIn,
+  partsIn,
+  rowsOf,
+  textOf,
+  valuesIn,
+  wordsIn,
+} from '../../test/support/html.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
@@ -50,7 +62,6 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
   ...over,
 });
 const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
-const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
   path
@@ -289,9 +300,8 @@ describe('signing in', () => {
   it('opens the page that somebody wanted, and none of another host', async () => {
     const page = await fixture.stranger().get('/hil/x?status=denied');
     expect(page.headers['location']).toBe('/login?return_to=%2Fhil%2Fx%3Fstatus%3Ddenied');
-    expect((await fixture.stranger().get(String(page.headers['location']))).text).toContain(
-      'name="return_to" value="/hil/x?status=denied"',
-    );
+    const signIn = await fixture.stranger().get(String(page.headers['location']));
+    expect(fieldIn(signIn.text, 'return_to')).toBe('/hil/x?status=denied');
     for (const [wanted, to] of [
       ['/hil/x', '/hil/x'],
       ['//evil.example', '/'],
@@ -549,13 +559,13 @@ describe('the reason of a decision', () => {
   it('is typed once, beside both buttons, and Enter in its field denies', async () => {
     const row = await fixture.hil.park(1);
     const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
-    const form = /<form method="post" action="([^"]*\/deny)".*?<\/form>/s.exec(text)?.[0] ?? '';
-    expect(form).toContain('name="reason"');
-    const buttons = [...form.matchAll(/<button class="(\w+)" type="submit"(?: formaction="([^"]*)")?/g)];
-    expect(buttons.map(([, kind, to]) => [kind, to])).toEqual([
+    const [form = ''] = partsIn(text, 'form', { method: 'post', action: /\/deny$/ });
+    expect(fieldsIn(form)).toHaveProperty('reason');
+    expect(buttonsIn(form).map(({ attributes }) => [attributes['class'], attributes['formaction']])).toEqual([
       ['destroy', undefined],
       ['act', `/hil/${row.id}/approve`],
     ]);
+    expect(partsIn(form, 'button', { type: 'submit' })).toHaveLength(2);
   });
 
   it.each([
@@ -594,8 +604,10 @@ describe('the reason of a decision', () => {
 
 describe('what somebody typed', () => {
   const TYPED = 'because of <b>this</b>';
-  const SHOWN = 'because of &lt;b>this&lt;/b>';
-  const input = (text: string) => /<input[^<]* id="reason"[^<]*>/.exec(text)?.[0];
+  const inField = (text: string) => partsIn(text, 'input', { id: 'reason' })[0]?.attributes['value'];
+  const toCopy = (text: string) => partsIn(text, 'pre', { 'aria-label': 'Reason' }).map(textOf);
+  const signInOf = (text: string) => linksIn(text).filter(({ words }) => words === 'Sign in');
+  const DENIED = 'It is denied already';
   let row: PendingRequest;
   let browser: TestBrowser;
   beforeEach(async () => {
@@ -607,8 +619,9 @@ describe('what somebody typed', () => {
     const fields = fieldsOf(row, { digest: '0'.repeat(64), reason: TYPED, list: 'q=payments' });
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
-    expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, tool, words or an id" value="payments"');
+    expect(inField(text)).toBe(TYPED);
+    const [search] = partsIn(text, 'input', { placeholder: 'Agent, tool, words or an id' });
+    expect(search?.attributes['value']).toBe('payments');
   });
 
   it('can be copied where somebody else was faster', async () => {
@@ -618,7 +631,7 @@ describe('what somebody typed', () => {
       fieldsOf(row, { reason: TYPED, request: REQUEST.replace('aa', 'bb') }),
     );
     expect(text).toContain('already_decided');
-    expect(text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+    expect(toCopy(text)).toEqual([TYPED]);
   });
 
   it.each<[string, () => void, Record<string, string>]>([
@@ -631,7 +644,7 @@ describe('what somebody typed', () => {
     for (const form of ['deny', 'modify', 'modify/preview']) {
       const fields = fieldsOf(row, { csrf, reason: TYPED, 'value.0': '7 and more', ...over });
       const { text } = await browser.post(`/hil/${row.id}/${form}`, fields);
-      expect(text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+      expect(toCopy(text)).toEqual([TYPED]);
       // Only a change of the arguments has a field for it.
       if (form !== 'deny') expect(text).toContain('7 and more');
     }
@@ -655,10 +668,10 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fieldsOf(row, { csrf, reason: TYPED }), {
       referer,
     });
-    expect([status, text]).toEqual([401, expect.stringContaining(SHOWN)]);
+    expect([status, toCopy(text)]).toEqual([401, [TYPED]]);
     const wanted = to.replace('ID', row.id);
     const link = wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
-    expect(text).toContain(`<a href="${link}">Sign in</a>`);
+    expect(signInOf(text)).toEqual([{ words: 'Sign in', href: link }]);
   });
 
   it.each([
@@ -680,25 +693,25 @@ describe('what somebody typed', () => {
     const wanted = to.replace('CASE', 'case' in carried ? carried.case : '');
     expect(status).toBe(401);
     const link = `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
-    expect(text).toContain(`<a href="${link}">Sign in</a>`);
+    expect(signInOf(text)).toEqual([{ words: 'Sign in', href: link }]);
   });
 
   it('goes through all of a change: a value that is none, and what policy refuses', async () => {
     const wrong = await browser.post(`/hil/${row.id}/modify`, fieldsOf(row, { reason: TYPED, 'value.0': 'ten' }));
-    expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
+    expect(partsIn(wrong.text, 'input', { type: 'hidden', name: 'reason', value: TYPED })).toHaveLength(1);
     const look = await browser.post(`/hil/${row.id}/modify/preview`, fieldsOf(row, { reason: TYPED, 'value.0': '10' }));
-    expect(input(look.text)).toContain(SHOWN);
+    expect(inField(look.text)).toBe(TYPED);
   });
 
   it('is beside the status of a call that is decided already, which is not offered to be changed', async () => {
     await browser.post(`/hil/${row.id}/deny`, fieldsOf(row));
     const { text } = await browser.get(`/hil/${row.id}/modify`);
-    expect(text).toContain('It is <span class="tag denied">denied</span> already');
-    expect(text).not.toContain('name="value.0"');
+    expect(wordsIn(text)).toContain(DENIED);
+    expect(valuesIn(text, 'value.0')).toEqual([]);
     for (const form of ['modify/preview', 'modify/more']) {
       const late = await browser.post(`/hil/${row.id}/${form}`, fieldsOf(row, { 'value.0': '10', reason: TYPED }));
-      expect(late.text).toContain('It is <span class="tag denied">denied</span> already');
-      expect(late.text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+      expect(wordsIn(late.text)).toContain(DENIED);
+      expect(toCopy(late.text)).toEqual([TYPED]);
       expect(late.text).not.toContain('Approve with this change');
     }
   });
@@ -709,9 +722,9 @@ describe('what somebody typed', () => {
     });
     const third = await fixture.hil.park(3);
     const { text } = await browser.post('/hil/bulk', { id: [row.id, other.id], decision: 'approve' });
-    const ticked = [...text.matchAll(/<input[^>]*type="checkbox"[^>]*>/g)].map(([box]) => box);
-    expect(ticked).toHaveLength(3);
-    for (const box of ticked) expect(/\bchecked\b/.test(box)).toBe(!box.includes(third.id));
+    const boxes = partsIn(text, 'input', { type: 'checkbox' }).map(({ attributes }) => attributes);
+    expect(boxes).toHaveLength(3);
+    for (const box of boxes) expect('checked' in box).toBe(box['value'] !== third.id);
   });
 });
 
@@ -835,14 +848,14 @@ function assertInert(page: string): void {
 
 /** What the page of several decisions says of one call, without its markup. */
 const wordsOfRow = (page: string, id: string): string =>
-  (new RegExp(`<tr[^>]*data-came="${id}"[^>]*>(.*?)</tr>`, 's').exec(page)?.[1] ?? '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+  rowsOf(page, 'What became of each')
+    .filter((row) => linksIn(row).some(({ href }) => href.split('?', 1)[0] === `/hil/${id}`))
+    .map(wordsIn)
+    .join('');
 
 describe('several calls at once', () => {
   const parked = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => fixture.hil.park(n + 1)));
-  const rowFields = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
+  const rowFields = (text: string) => valuesIn(text, 'row');
 
   it('are listed with their arguments before anything is decided, and are each decided by themselves', async () => {
     const rows = await parked(3);
@@ -857,9 +870,9 @@ describe('several calls at once', () => {
     const came = await browser.post('/hil/bulk/approve', { row: rowFields(look.text) });
     expect(came.text).toContain('2 of 3 took your decision.');
     const faster = wordsOfRow(came.text, second?.id ?? '');
-    expect(faster).toMatch(/^[0-9a-f]{8} wire_transfer payments-agent denied by operator:dev .*UTC\) \./);
+    expect(faster).toMatch(/^[0-9a-f]{8} wire_transfer payments-agent denied by operator:dev .*UTC\)\./);
     expect(faster).toContain(
-      'It was decided or ended before. The first decision stands, and this one changed nothing. ( already_decided )',
+      'It was decided or ended before. The first decision stands, and this one changed nothing. (already_decided)',
     );
     expect(await Promise.all(rows.map(statusOf))).toEqual(['approved', 'denied', 'approved']);
     expect((await browser.post('/hil/bulk/approve', { row: rowFields(look.text) })).text).toContain(
@@ -880,7 +893,7 @@ describe('several calls at once', () => {
     const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), csrf });
     expect(came.text).toContain('1 of 2 took your decision.');
     expect(wordsOfRow(came.text, rows[1]?.id ?? '')).toContain(
-      'not sent: you are not signed in any more ( unauthenticated )',
+      'not sent: you are not signed in any more (unauthenticated)',
     );
     expect(came.text).not.toContain('went away');
   });
@@ -892,7 +905,7 @@ describe('several calls at once', () => {
     const rows = await parked(2);
     const browser = await fixture.browser();
     const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision });
-    expect(look.text).toMatch(/<input id="reason" name="reason"/);
+    expect(partsIn(look.text, 'input', { id: 'reason', name: 'reason' })).toHaveLength(1);
     await browser.post(`/hil/bulk/${decision}`, { row: rowFields(look.text), reason: ' invoice 4711 ' });
     for (const { id } of rows)
       expect(await fixture.hil.reviews.get(id)).toMatchObject({
@@ -941,7 +954,7 @@ describe('several calls at once', () => {
     fixture.away.add('hil');
     fixture.reached.length = 0;
     const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
-    expect(came.text).toContain('value="not today"');
+    expect(valuesIn(came.text, 'reason')).toContain('not today');
     expect(came.text).toContain(
       '0 of 3 are known to have taken your decision; of 1 it is not known, and 2 were not sent.',
     );
@@ -979,7 +992,7 @@ describe('a call', () => {
     await fixture.hil.settle(otherTool);
     const row = await fixture.hil.park(4);
     const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
-    expect(text).toContain(`href="/hil/${before.id}">denied</a>`);
+    expect(linksIn(text)).toContainEqual({ words: 'denied', href: `/hil/${before.id}` });
     expect(text).toContain('operator:ada');
     expect(text).not.toContain(foreign.id);
     expect(text).not.toContain(otherTool.id);
@@ -992,8 +1005,8 @@ describe('a call', () => {
     await fixture.hil.settle(first, { status: 'denied' });
     const row = await fixture.hil.park(4);
     const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
-    const told = [...text.matchAll(/href="\/hil\/([^"]+)">denied<\/a>/g)].map(([, id]) => id);
-    expect(told).toEqual([first.id, second.id]);
+    const told = linksIn(text).filter(({ words }) => words === 'denied');
+    expect(told.map(({ href }) => href)).toEqual([`/hil/${first.id}`, `/hil/${second.id}`]);
   });
 
   it('does not count a decided call among the others of its agent', async () => {
@@ -1017,12 +1030,9 @@ describe('the time left of a call', () => {
     const browser = await fixture.browser();
     const left = async () => {
       const { text } = await browser.get(`/hil/${row.id}`);
-      const { max, value, due } =
-        /<meter min="0" max="(?<max>\d+)" value="(?<value>[\d.]+)" aria-label="Time left" data-due="(?<due>\d+)">/.exec(
-          text,
-        )?.groups ?? {};
-      expect([max, due]).toEqual([String(row.ttl_seconds), String(ends)]);
-      return Number(value);
+      const [meter] = partsIn(text, 'meter', { 'aria-label': 'Time left' });
+      expect(meter?.attributes).toMatchObject({ min: '0', max: String(row.ttl_seconds), 'data-due': String(ends) });
+      return Number(meter?.attributes['value']);
     };
     for (const seconds of [row.ttl_seconds, 61, 1.5, 0, -30]) {
       fixture.hil.now = ends - seconds * 1_000;
@@ -1031,13 +1041,19 @@ describe('the time left of a call', () => {
   });
 });
 
+/** How a page's notice looks, and its words. */
+function noticeOf(text: string): string[] | undefined {
+  const [notice] = partsIn(text, 'p', { class: /^notice \w+$/ });
+  return notice && [notice.attributes['class']?.slice('notice '.length) ?? '', wordsIn(notice)];
+}
+
 describe('what an approval does', () => {
   const told = async (
     rows: readonly (readonly [kind: string, decision: object, reasoning?: string])[],
     status?: 'denied',
   ) => {
     const row = await fixture.hil.park(1);
-    const shown = (text: string, label: RegExp) => label.exec(text.replaceAll(/<[^>]+>/g, ''))?.[0];
+    const shown = (text: string, label: RegExp) => label.exec(wordsIn(text))?.[0];
     fixture.ledger = (asked) =>
       asked.startsWith('/audit/correlation/')
         ? rows.map(([kind, decision, reasoning = '']) => ({
@@ -1054,7 +1070,7 @@ describe('what an approval does', () => {
     return {
       before: shown(before, /Once it is approved[^.]*\./),
       after: shown(after, /(?<=by \S+ ?\.).*?(?=What came of it)/)?.trim(),
-      kind: /class="notice (\w+)"/.exec(after)?.[1],
+      kind: noticeOf(after)?.[0],
     };
   };
   const EXECUTED = ['proxy.verdict', { contract: 'gate.server-execution/v1' }] as const;
@@ -1062,9 +1078,9 @@ describe('what an approval does', () => {
 
   it.each([
     ['completed', 'good', 'Gate executed it, once.'],
-    ['failed', 'bad', 'Gate executed it, once, and the tool answered with an error: the &lt;b>tool.'],
-    ['uncertain', 'bad', 'Nobody knows whether it ran: the &lt;b>tool. It is not sent again; look at the tool itself.'],
-    ['not_run', 'bad', 'It was not executed: the &lt;b>tool.'],
+    ['failed', 'bad', 'Gate executed it, once, and the tool answered with an error: the <b>tool.'],
+    ['uncertain', 'bad', 'Nobody knows whether it ran: the <b>tool. It is not sent again; look at the tool itself.'],
+    ['not_run', 'bad', 'It was not executed: the <b>tool.'],
   ])('is said before and after it: %s', async (stage, kind, after) => {
     expect(await told([EXECUTED, outcome(stage)])).toEqual({
       before: 'Once it is approved, Gate executes it, once.',
@@ -1074,8 +1090,8 @@ describe('what an approval does', () => {
   });
 
   it.each([
-    [{ available: true }, 'Inspection: Privileged Action: &lt;b>nothing speaks against it'],
-    [{ available: false }, 'Inspection: none, the call was judged without it: Privileged Action: &lt;b>nothing'],
+    [{ available: true }, 'Inspection: Privileged Action: <b>nothing speaks against it'],
+    [{ available: false }, 'Inspection: none, the call was judged without it: Privileged Action: <b>nothing'],
   ])('stands beside what inspection found: %j', async (decision, words) => {
     const row = await fixture.hil.park(1);
     fixture.ledger = () => [
@@ -1087,7 +1103,7 @@ describe('what an approval does', () => {
       },
     ];
     const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
-    expect(text.replaceAll(/<[^>]*>/g, '')).toContain(words);
+    expect(wordsIn(text)).toContain(words);
     fixture.ledger = () => [];
     expect((await (await fixture.browser()).get(`/hil/${row.id}`)).text).not.toContain('Inspection:');
   });
@@ -1113,12 +1129,6 @@ describe('what an approval does', () => {
 });
 
 describe('the notice after a denial', () => {
-  const noticeOf = (text: string) =>
-    /<p class="notice (\w+)"[^>]*>(.*?)<\/p>/s
-      .exec(text)
-      ?.map((part) => part.replace(/<[^>]*>/g, ''))
-      .slice(1);
-
   it('is good to who denied, and begins as a sentence', async () => {
     const row = await fixture.hil.park(1);
     const browser = await fixture.browser();
@@ -1161,13 +1171,13 @@ describe('the list', () => {
       [one, 'Review: the first\\nof them'],
       [two, 'Review: the second'],
     ] as const) {
-      const item = new RegExp(`role="listitem" data-row="${row.id}">(.*?)</div>`, 's').exec(text)?.[1] ?? '';
-      const [box = '', shown = ''] = item.split('</label>');
-      const link = shown.replace(/<[^>]*>/g, '');
+      const [item = ''] = partsIn(text, 'div', { role: 'listitem', 'data-row': row.id });
       const short = row.id.slice(0, 8);
-      expect(box).toContain(`aria-label="Choose wire_transfer for payments-agent, ${short}: ${words}"`);
-      expect(link).toContain(words);
-      expect(link).toContain(`payments-agent ${short}`);
+      const boxes = partsIn(item, 'input', { type: 'checkbox' }).map(({ attributes }) => attributes['aria-label']);
+      expect(boxes).toEqual([`Choose wire_transfer for payments-agent, ${short}: ${words}`]);
+      const [link] = linksIn(item);
+      expect(link?.words).toContain(words);
+      expect(link?.words).toContain(`payments-agent ${short}`);
     }
   });
 
@@ -1176,7 +1186,8 @@ describe('the list', () => {
     await fixture.hil.park(2, { sandbox_report: reportOf('move 6 to `other`') });
     const { text } = await (await fixture.browser()).get('/hil?q=TO%20%60vendor');
     expect(listOf(text)).toEqual([one.id]);
-    expect(text).toMatch(/<span class="dim why" title="move 5 to `vendor`[^"]*: money movement">/);
+    const [why] = partsIn(text, 'span', { class: 'dim why' });
+    expect(why?.attributes['title']).toMatch(/^move 5 to `vendor`.*: money movement$/);
   });
 
   it.each(['id', 'correlation_id'] as const)('finds a call by its whole %s, whatever became of it', async (field) => {
@@ -1188,10 +1199,10 @@ describe('the list', () => {
     await fixture.hil.settle(row, { status: 'denied' });
     const { text } = await found();
     expect(listOf(text)).toEqual([row.id]);
-    expect(text).toContain('<span class="tag denied">denied</span>');
+    expect(partsIn(text, 'span', { class: 'tag denied' }).map(wordsIn)).toContain('denied');
     // Nobody decides it a second time, and how many wait is told all the same.
-    expect(text).not.toContain('type="checkbox"');
-    expect(text).toContain('<span class="count">1</span>');
+    expect(partsIn(text, 'input', { type: 'checkbox' })).toEqual([]);
+    expect(partsIn(text, 'span', { class: 'count' }).map(wordsIn)).toContain('1');
   });
 
   it('finds a call by the beginning of its id, as the list shows it', async () => {
@@ -1226,6 +1237,7 @@ describe('the list', () => {
 });
 
 describe('a list of many calls', () => {
+  const nextOf = (text: string) => linksIn(text).find(({ rel }) => rel === 'next')?.href;
   it('comes in pages of a hundred by link, each row once', async () => {
     for (let n = 1; n <= 230; n += 1) await fixture.hil.park(n);
     const browser = await fixture.browser();
@@ -1236,7 +1248,7 @@ describe('a list of many calls', () => {
       const { text } = await browser.get(next);
       pages += 1;
       seen.push(...[...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id ?? ''));
-      next = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+      next = nextOf(text);
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 230, 230]);
   });
@@ -1244,12 +1256,12 @@ describe('a list of many calls', () => {
   it('stays at its page after a decision, so that the next call is one key away', async () => {
     for (let n = 1; n <= 103; n += 1) await fixture.hil.park(n);
     const browser = await fixture.browser();
-    const second = unescaped(/<a href="([^"]+)" rel="next"/.exec((await browser.get('/hil')).text)?.[1]);
+    const second = nextOf((await browser.get('/hil')).text) ?? '';
     const [first = '', ...after] = listOf((await browser.get(second)).text);
     expect(after).toHaveLength(2);
     const row = await fixture.hil.reviews.get(first);
     const page = await browser.get(`/hil/${first}?${second.split('?')[1]}`);
-    const list = unescaped(/name="list" value="([^"]+)"/.exec(page.text)?.[1]);
+    const list = fieldIn(page.text, 'list');
     const { headers } = await browser.post(`/hil/${first}/deny`, fieldsOf(row as PendingRequest, { list }));
     const { text } = await browser.get(String(headers['location']));
     expect(listOf(text)).toEqual(after);
@@ -1276,22 +1288,23 @@ describe('a list of many calls', () => {
     const browser = await fixture.browser();
     const list = 'q=payments&cursor=c';
     const listIn = (text: string) =>
-      [...text.matchAll(/action="\/hil\/[^"]+\/modify[^"]*".*?name="list" value="([^"]*)"/gs)].map(([, value]) =>
-        unescaped(value),
-      );
+      partsIn(text, 'form', { action: /^\/hil\/.+\/modify/ }).map((form) => fieldIn(form, 'list'));
     const { text } = await browser.get(`/hil/${row.id}?q=payments`);
-    expect(text).toContain(`href="/hil/${row.id}/modify?q=payments"`);
+    expect(linksIn(text).map(({ href }) => href)).toContain(`/hil/${row.id}/modify?q=payments`);
     const form = (await browser.get(`/hil/${row.id}/modify?${list}`)).text;
     expect(listIn(form)).toEqual([list]);
-    expect(unescaped(form)).toContain(`<a href="/hil/${row.id}?${list}">Back to the call</a>`);
+    expect(linkOf(form, 'Back to the call')).toBe(`/hil/${row.id}?${list}`);
     const fields = fieldsOf(row, { list, 'value.0': '7' });
     const preview = (await browser.post(`/hil/${row.id}/modify/preview`, fields)).text;
     expect(listIn(preview)).toEqual([list]);
-    expect(preview).toContain(`<button type="submit" formaction="/hil/${row.id}/modify/more">Change more</button>`);
+    expect(buttonsIn(preview)).toContainEqual({
+      words: 'Change more',
+      attributes: { type: 'submit', formaction: `/hil/${row.id}/modify/more` },
+    });
     const more = (await browser.post(`/hil/${row.id}/modify/more`, { ...fields, reason: 'half' })).text;
     expect(listIn(more)).toEqual([list]);
-    expect(more).toMatch(/name="value.0" value="7"/);
-    expect(more).toContain('<input type="hidden" name="reason" value="half"');
+    expect(valuesIn(more, 'value.0')).toEqual(['7']);
+    expect(partsIn(more, 'input', { type: 'hidden', name: 'reason', value: 'half' })).toHaveLength(1);
     const wrong = await browser.post(`/hil/${row.id}/modify`, { ...fields, 'value.0': 'seven' });
     expect(listIn(wrong.text)).toEqual([list]);
     expect((await browser.post(`/hil/${row.id}/modify`, fields)).headers['location']).toBe(
