@@ -35,7 +35,9 @@ while (checked < histories && performance.now() < untilMs) {
   const { ended, ways, faults, valid, kill } = await play();
   for (const { status } of ended) seen[status] = (seen[status] ?? 0) + 1;
   checked += ended.length;
-  process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}, ${JSON.stringify(Object.fromEntries(ways))}, killed: ${kill.join(' and ')}\n`);
+  process.stdout.write(
+    `${checked} histories, ${JSON.stringify(seen)}, ${JSON.stringify(Object.fromEntries(ways))}, killed: ${kill.join(' and ')}\n`,
+  );
   if (faults.length > 0 || !valid) {
     process.stdout.write(`${JSON.stringify({ ledger_valid: valid, faults }, null, 2)}\n`);
     process.exitCode = 1;
