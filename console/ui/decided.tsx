@@ -20,7 +20,7 @@ export const DecidedBy = ({ row, nowMs }: { readonly row: Row; readonly nowMs: n
   </>
 );
 
-/** What became of a call, and the same. */
+/** What became of a call, by whom, when and why. */
 export const Decided = ({
   row,
   nowMs,
