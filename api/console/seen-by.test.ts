@@ -3,6 +3,7 @@ import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { reviewsSeenBy } from './review-events.js';
 import { type ConsoleFixture, CONSOLE_HOST, openConsole } from '../../test/support/console-over-hil.js';
 import { eventually } from '../../test/support/waiting.js';
+import { wordsIn } from '../../test/support/html.js';
 
 /** Account numbers and the number of a card. */
 const PAYS = ['DE89 3704 0044 0532 0130 00', 'GB82WEST12345698765432', '4111 1111 1111 1111'];
@@ -96,7 +97,7 @@ describe('what was made of the arguments of a call under review', () => {
   it('is told whole to a viewer where nothing is masked', async () => {
     const { id } = await park(1, { payee: 'vendor', amount: 7 });
     for (const text of await told(id, 'viewer'))
-      expect(text.replaceAll(/<[^>]*>|`/g, '')).toContain('move 7 to vendor');
+      expect(wordsIn(text).replaceAll('`', '')).toContain('move 7 to vendor');
   });
 
   it('says to a viewer where a call differs from the one before, and no value', async () => {

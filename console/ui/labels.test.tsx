@@ -4,6 +4,7 @@ import type { ChainHealth } from '../services.js';
 import { Chain } from './chain.js';
 import { ForeignBlock, Table } from './parts.js';
 import { Diff, Source } from './source.js';
+import { textOf, wordsIn } from '../../test/support/html.js';
 
 describe('the name of a part of a page', () => {
   const HOSTILE = 'agent\n\u202e\u0007x';
@@ -29,9 +30,9 @@ describe('a text of very many lines', () => {
     ['of a change', <Diff of={lines.join('\n')} label="Change" />],
   ])('is shown to its end, the same as its beginning, in few parts: %s', (_, part) => {
     const html = render(part);
-    expect(html.replaceAll(/<[^>]*>/g, '').trim()).toBe(
+    expect(textOf(html).trim()).toBe(
       lines
-        .map((line) => line.replace('\u202e', '\\u{202e}').replace('<', '&lt;'))
+        .map((line) => line.replace('\u202e', '\\u{202e}'))
         .join('\n')
         .trim(),
     );
@@ -69,8 +70,6 @@ describe('what is said of the chain', () => {
 
   describe('with a checkpoint', () => {
     const checkpoint = { origin: 'gate.test/ledger', size: 2, root: 'cm9vdCBoYXNo' };
-    const words = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
-
     it('names it, and each witness with when it signed, whatever a witness is called', () => {
       const name = '<img src=x onerror=alert(1)>\u202e"';
       const html = told(3, {
@@ -81,16 +80,18 @@ describe('what is said of the chain', () => {
         ],
       });
       expect(html).not.toMatch(/<img|\u202e/);
-      expect(words(html)).toContain(
+      expect(wordsIn(html)).toContain(
         '; newest checkpoint of gate.test/ledger over 2 rows, root cm9vdCBo' +
-          ', signed by the witness &lt;img src=x onerror=alert(1)>\\u{202e}&quot; 2 min ago (2026-11-02 09:58:00 UTC)' +
+          ', signed by the witness <img src=x onerror=alert(1)>\\u{202e}" 2 min ago (2026-11-02 09:58:00 UTC)' +
           ', signed by the witness witness.test 1 h ago (2026-11-02 09:00:00 UTC).',
       );
       expect(html).toContain('data-copy="cm9vdCBoYXNo"');
     });
 
     it('says where no witness signed it, and where the ledger signs none', () => {
-      expect(words(told(3, { ...checkpoint, witnesses: [] }))).toContain('root cm9vdCBo, which no witness has signed.');
+      expect(wordsIn(told(3, { ...checkpoint, witnesses: [] }))).toContain(
+        'root cm9vdCBo, which no witness has signed.',
+      );
       expect(told(3)).toContain('; the ledger signs no checkpoints (GATE_LEDGER_CHECKPOINT_KEY_FILE).');
     });
   });

@@ -9,6 +9,7 @@ import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { newSigningKey, type SamlProvider, startSamlProvider } from '../support/saml-provider.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { fieldIn } from '../support/html.js';
 
 const ADA = 'spiffe://gate.local/operator/ada';
 const HOUR = 3_600_000;
@@ -63,8 +64,7 @@ async function approvedBy(stack: TestStack, browser: Browser): Promise<unknown> 
   expect(call.status).toBe(202);
   const { id } = await stack.operator.rowOf(call.correlationId);
   const { text } = await browser.get(`/hil/${id}`);
-  const field = (name: string): string => new RegExp(`name="${name}" value="([^"]+)"`).exec(text)?.[1] ?? '';
-  const form = { csrf: field('csrf'), digest: field('digest'), request: field('request') };
+  const form = { csrf: fieldIn(text, 'csrf'), digest: fieldIn(text, 'digest'), request: fieldIn(text, 'request') };
   expect(await browser.post(`/hil/${id}/approve`, form)).toMatchObject({ status: 303 });
   await stack.kinds(call.correlationId, 'hil.approved');
   const { decided_by } = await stack.operator.rowOf(call.correlationId);

@@ -3,6 +3,7 @@ import { consoleOf } from '../../cli/stack-target.js';
 import type { DevelopmentFile } from '../../stack/development-file.js';
 import { createHttp, type Reply } from '../support/agent.js';
 import type { Operation } from './history.js';
+import { fieldIn, fieldsIn, linksIn, partsIn, rowsOf, wordsIn } from '../support/html.js';
 
 /** A call as a form of the console names it. */
 export interface Ticked {
@@ -46,8 +47,8 @@ export async function atConsole(development: DevelopmentFile, ca: string, token:
       body: new URLSearchParams(form.map(([name, value]) => [name, value])).toString(),
       ...(signal && { signal }),
     });
-  const csrf = fieldsOf((await page('/hil')).text).get('csrf');
-  if (csrf === undefined) throw new Error(`not signed in at ${origin}: ${signedIn.status}`);
+  const csrf = fieldIn((await page('/hil')).text, 'csrf');
+  if (csrf === '') throw new Error(`not signed in at ${origin}: ${signedIn.status}`);
 
   return {
     async decideMany(decision, calls) {
@@ -57,14 +58,14 @@ export async function atConsole(development: DevelopmentFile, ca: string, token:
     },
     async redeem(link, id) {
       const shown = await page(`/decide/redeem?token=${encodeURIComponent(link)}`).catch(() => null);
-      const form =
-        shown?.status === 200 ? new RegExp(`<form[^>]*/hil/${id}/deny.*?</form>`, 's').exec(shown.text) : null;
-      if (form === null) return null;
-      const fields = fieldsOf(form[0]);
+      const [form] =
+        shown?.status === 200 ? partsIn(shown.text, 'form', { action: new RegExp(`/hil/${id}/deny`) }) : [];
+      if (form === undefined) return null;
+      const fields = fieldsIn(form);
       return {
-        request: fields.get('request') ?? '',
+        request: fields['request'] ?? '',
         async press(decision, required, signal) {
-          const reply = await press(`/hil/${id}/${decision}`, [...fields], signal).catch(() => null);
+          const reply = await press(`/hil/${id}/${decision}`, Object.entries(fields), signal).catch(() => null);
           return reply && pressed(reply, decision, required);
         },
       };
@@ -72,14 +73,6 @@ export async function atConsole(development: DevelopmentFile, ca: string, token:
     close: () => http.close(),
   };
 }
-
-const fieldsOf = (html: string): ReadonlyMap<string, string> =>
-  new Map(
-    [...html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
-      name,
-      value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
-    ]),
-  );
 
 /** A refusal ends with its code; what Gate could not do now is as if nobody had answered. */
 function refusedWith(code: string): Operation['output'] | null {
@@ -89,18 +82,21 @@ function refusedWith(code: string): Operation['output'] | null {
 
 /** What the page says of one of several. */
 function cameOf(html: string, id: string): Operation['output'] | null {
-  const row = new RegExp(`data-came="${id}">.*?</tr>`, 's').exec(html)?.[0];
+  const row = rowsOf(html, 'What became of each').find((one) =>
+    linksIn(one).some(({ href }) => href.split('?', 1)[0] === `/hil/${id}`),
+  );
   if (row === undefined) return null;
-  const code = /\(<code>(\w+)<\/code>\)/.exec(row)?.[1];
+  const code = /\((\w+)\)$/.exec(wordsIn(row))?.[1];
   if (code !== undefined) return refusedWith(code);
-  const status = /class="tag (\w+)"/.exec(row)?.[1];
-  return { known: true, status: status ?? 'pending' };
+  const [tag] = partsIn(row, 'span', { class: /^tag \w+$/ });
+  return { known: true, status: tag?.attributes['class']?.slice('tag '.length) ?? 'pending' };
 }
 
 /** The console leads back to the call where its decision was taken, and says why where it was not. */
 function pressed({ status, text }: Reply, decision: string, required: number): Operation['output'] | null {
   if (status === 303)
     return { known: true, status: decision === 'deny' ? 'denied' : required === 1 ? 'approved' : 'counted' };
-  const code = /class="notice bad"[^>]*>[^<]*\((\w+)\)/.exec(text)?.[1];
+  const [notice = ''] = partsIn(text, 'p', { class: 'notice bad' });
+  const code = /\((\w+)\)/.exec(wordsIn(notice))?.[1];
   return code === undefined ? null : refusedWith(code);
 }

@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { machineClock } from '../../lite/clock.js';
 import { CONSOLE_ROUTES } from '../../lite/console.js';
-import { browserAt, fieldIn, type LiteBrowser, signedInAt } from '../support/lite-browser.js';
+import { fieldIn } from '../support/html.js';
+import { browserAt, type LiteBrowser, signedInAt } from '../support/lite-browser.js';
 import { echoTools, type EchoTools, editFile, liteFolder, type LiteFixture, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { signedInAt } from '../support/lite-browser.js';
 import { echoTools, type EchoTools, type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+import { linksIn } from '../support/html.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
 
@@ -44,7 +45,7 @@ describe('an agent that parks more than anybody can look at', () => {
     const rowsOf = (text: string) => [...text.matchAll(/data-row="([0-9a-f-]+)"/g)].map(([, id]) => id);
     const first = (await browser.get('/')).text;
     expect(first).toMatch(/Waiting <span class="count">101</);
-    const next = /href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const next = linksIn(first).find(({ rel }) => rel === 'next')?.href ?? '';
     const second = (await browser.get(next)).text;
     expect([rowsOf(first), rowsOf(second)]).toEqual([ids.slice(0, 100), ids.slice(100)]);
     expect(second).not.toContain('rel="next"');

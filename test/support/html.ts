@@ -78,14 +78,21 @@ function unescaped(text: string): string {
 const everyPart = (part: Part): Part[] =>
   part.inside.flatMap((one) => (typeof one === 'string' ? [] : [one, ...everyPart(one)]));
 
+const is = (text: string, wanted: string | RegExp): boolean =>
+  typeof wanted === 'string' ? text === wanted : wanted.test(text);
+
 /** The elements of a kind, in the order of the page, which have these attributes among others. */
-export const partsIn = (html: Html, tag: string, having: Readonly<Record<string, string | RegExp>> = {}): Part[] =>
+export const partsIn = (
+  html: Html,
+  tag: string | RegExp,
+  having: Readonly<Record<string, string | RegExp>> = {},
+): Part[] =>
   everyPart(partOf(html)).filter(
     (part) =>
-      part.tag === tag &&
+      is(part.tag, tag) &&
       Object.entries(having).every(([name, wanted]) => {
         const value = part.attributes[name];
-        return value !== undefined && (typeof wanted === 'string' ? value === wanted : wanted.test(value));
+        return value !== undefined && is(value, wanted);
       }),
   );
 
@@ -168,3 +175,10 @@ export const rowsOf = (html: Html, label: string): Part[] =>
     .filter(({ attributes }) => attributes['aria-label'] === label)
     .flatMap((named) => partsIn(named, 'tr'))
     .filter((row) => partsIn(row, 'td').length > 0);
+
+/** The tags in the row that this heads, each as it looks and in words. */
+export const tagsBeside = (html: Html, head: string): [look: string, words: string][] =>
+  partsIn(html, 'tr')
+    .filter((row) => partsIn(row, 'th').some((one) => wordsIn(one) === head))
+    .flatMap((row) => partsIn(row, 'span', { class: /^tag / }))
+    .map((tag) => [tag.attributes['class'] ?? '', wordsIn(tag)]);

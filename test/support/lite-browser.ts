@@ -1,3 +1,5 @@
+import { fieldIn } from './html.js';
+
 /** Somebody's browser at lite: keeps its cookie, and sends forms as browsers do. */
 export interface LiteBrowser {
   readonly cookie: () => string;
@@ -31,7 +33,7 @@ export function browserAt(url: string): LiteBrowser {
     cookie: () => cookie,
     get: (path, headers) => went(path, { headers: { ...own(), ...headers } }),
     async post(path, fields = {}, headers = {}) {
-      const csrf = fields['csrf'] ?? csrfIn((await browser.get('/me')).text);
+      const csrf = fields['csrf'] ?? fieldIn((await browser.get('/me')).text, 'csrf');
       return went(path, {
         method: 'POST',
         headers: {
@@ -46,12 +48,6 @@ export function browserAt(url: string): LiteBrowser {
   };
   return browser;
 }
-
-const csrfIn = (page: string): string => fieldIn(page, 'csrf');
-
-/** The value of a hidden field of a page; empty where it has none. */
-export const fieldIn = (page: string, name: string): string =>
-  new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
 /** A browser that signed in by the link of this lite. */
 export async function signedInAt({

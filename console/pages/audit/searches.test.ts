@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../test/support/console-over-hil.js';
+import { buttonsIn, fieldIn, linksIn, partsIn, valuesIn } from '../../../test/support/html.js';
 
 let fixture: ConsoleFixture;
 let browser: TestBrowser;
@@ -11,9 +12,12 @@ afterEach(() => fixture.close());
 const keep = (name: string, query: string, by = browser) => by.post('/audit/searches', { name, query });
 const kept = async (by = browser, path = '/audit') => {
   const { text } = await by.get(path);
-  return [
-    ...text.matchAll(/<a href="([^"]+)"><bdi class="foreign">([^<]*)<\/bdi><\/a><button type="submit">Forget/g),
-  ].map(([, href, name]) => [name, href?.replaceAll('&amp;', '&')]);
+  // Each in a form of its own, by whose button it is forgotten.
+  return partsIn(text, 'form', { action: '/audit/searches/forget' }).map((form) => {
+    const [link] = linksIn(form);
+    expect(buttonsIn(form).map(({ words }) => words)).toEqual([`Forget ${link?.words}`]);
+    return [link?.words, link?.href];
+  });
 };
 
 describe('the searches that somebody keeps', () => {
@@ -31,7 +35,7 @@ describe('the searches that somebody keeps', () => {
 
   it('are offered where something was asked, with what stands in the address', async () => {
     expect((await browser.get('/audit')).text).not.toContain('Keep this search');
-    expect((await browser.get('/audit?agent=a%26b')).text).toContain('name="query" value="agent=a%26b"');
+    expect(fieldIn((await browser.get('/audit?agent=a%26b')).text, 'query')).toBe('agent=a%26b');
   });
 
   it('are replaced by one of the same name, and forgotten', async () => {
@@ -92,7 +96,7 @@ describe('the searches that somebody keeps', () => {
     const { text } = await browser.get('/audit');
     expect(text).toContain('&lt;b>x&lt;/b>\\u{202e}');
     expect(text).not.toMatch(/<b>|\u202e/);
-    const [, field = ''] = /name="name" value="([^"]+)"/.exec(text) ?? [];
+    const field = valuesIn(text, 'name').find((value) => value !== '') ?? '';
     await browser.post('/audit/searches/forget', { name: field, query: '' });
     expect(await kept()).toEqual([]);
   });
@@ -104,7 +108,7 @@ describe('the searches that somebody keeps', () => {
     ] as const) {
       const refused = await browser.post(path, { name, query: 'agent=pay-bot' });
       expect([path, refused.status, refused.text]).toEqual([path, 400, expect.stringContaining('invalid_request')]);
-      expect(refused.text).toContain('value="pay-bot"');
+      expect(valuesIn(refused.text, 'agent')).toContain('pay-bot');
     }
     expect(await kept()).toEqual([]);
   });
@@ -112,7 +116,7 @@ describe('the searches that somebody keeps', () => {
   it('are refused without a name, with a long one, and beyond fifty; what was asked stays', async () => {
     for (const name of [' ', 'x'.repeat(81)]) {
       const refused = await keep(name, 'agent=pay-bot');
-      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('value="pay-bot"')]);
+      expect([refused.status, valuesIn(refused.text, 'agent')]).toEqual([400, expect.arrayContaining(['pay-bot'])]);
     }
     for (let n = 0; n < 50; n += 1) await keep(`n ${n}`, 'agent=a');
     expect(await keep('one more', 'agent=a')).toMatchObject({

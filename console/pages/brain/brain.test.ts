@@ -3,6 +3,7 @@ import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support
 import { testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { RULES_ALONE, WITH_MODELS } from '../../../test/support/model-snapshot.js';
+import { wordsIn } from '../../../test/support/html.js';
 
 const NOW = Date.parse('2026-11-28T12:00:00.000Z');
 let gate: TestLedgerService;
@@ -22,8 +23,7 @@ afterEach(async () => {
   await gate.close();
 });
 const text = async (as: 'acme' | 'globex' = 'acme') => (await page.get('/brain', { as })).text;
-const told = async (as: 'acme' | 'globex' = 'acme') =>
-  (await text(as)).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const told = async (as: 'acme' | 'globex' = 'acme') => wordsIn(await text(as));
 
 describe('the page of Brain', () => {
   it.each(['viewer', 'approver', 'admin'] as const)('is for whoever is signed in: %s', async (role) => {

@@ -4,6 +4,7 @@ import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
 import { ABOUT } from '../../../test/support/about-console.js';
 import { consoleHere, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { committed, testRow } from '../../../test/support/ledger.js';
+import { linksIn, wordsIn } from '../../../test/support/html.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const BUNDLE = { schema_version: 1, version: 'v1', hash_sha256: `sha256:${'1'.repeat(64)}`, policy_count: 3 };
@@ -38,16 +39,13 @@ const judged = (input: object = INPUT, over: Partial<NewLedgerRow> = {}) =>
     }),
   ]);
 const again = async (as: 'acme' | 'globex' = 'acme') =>
-  (await here.page.get(`/audit/correlation/${CALL}?judged=again`, { as })).text
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ');
+  wordsIn((await here.page.get(`/audit/correlation/${CALL}?judged=again`, { as })).text);
 
 describe('a call that is judged again', () => {
   it('is offered, and asked only then', async () => {
     await judged();
-    expect((await here.page.get(`/audit/correlation/${CALL}`)).text).toContain(
-      `href="/audit/correlation/${CALL}?judged=again#judged-again"`,
-    );
+    const links = linksIn((await here.page.get(`/audit/correlation/${CALL}`)).text);
+    expect(links.map(({ href }) => href)).toContain(`/audit/correlation/${CALL}?judged=again#judged-again`);
     expect(asked).toEqual([]);
   });
 

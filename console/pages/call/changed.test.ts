@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { consoleHere } from '../../../test/support/console-over-ledger.js';
 import { committed, testRow } from '../../../test/support/ledger.js';
+import { partsIn, wordsIn } from '../../../test/support/html.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 
@@ -61,9 +62,8 @@ async function told(params: object, rows: readonly Partial<NewLedgerRow>[], meth
   );
   const html = (await here.page.get(`/audit/correlation/${CALL}`)).text;
   const table = /<section aria-labelledby="request">.*?<\/section>/s.exec(html)?.[0] ?? '';
-  return { html, table, cells: [...table.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell]) => wordsOf(cell)) };
+  return { html, table, cells: partsIn(table, /^t[hd]$/).map(wordsIn) };
 }
-const wordsOf = (html = '') => html.replaceAll(/<[^>]*>/g, '').trim();
 const PAY = { name: 'pay', arguments: { amount: 1, to: 'eve', password: 'hunter2-hunter2' } };
 
 describe('the page of a call whose arguments an approver changed', () => {
@@ -72,7 +72,9 @@ describe('the page of a call whose arguments an approver changed', () => {
     expect(cells).toEqual(['Argument', 'As the agent sent it', 'As it ran', 'amount', '1', '33']);
     expect(table).toContain('Not as its agent sent it:');
     expect(table.indexOf('As it ran')).toBeLessThan(table.indexOf('<pre'));
-    expect(/<p class="headline">.*?<\/p>/s.exec(html)?.[0]).toContain('arguments changed');
+    expect(partsIn(html, 'p', { class: 'headline' }).map(wordsIn)).toEqual([
+      expect.stringContaining('arguments changed'),
+    ]);
   });
 
   it.each([
@@ -87,7 +89,7 @@ describe('the page of a call whose arguments an approver changed', () => {
       changed(put(['password'], 'hunter3-hunter3'), put(['to'], '<img src=x>')),
       RAN,
     ]);
-    expect(cells.slice(3)).toEqual(['password', '[MASKED]', 'hunter3-hunter3', 'to', 'eve', '&lt;img src=x>']);
+    expect(cells.slice(3)).toEqual(['password', '[MASKED]', 'hunter3-hunter3', 'to', 'eve', '<img src=x>']);
     expect(table).not.toContain('hunter2');
   });
 
@@ -109,7 +111,7 @@ describe('the page of a call whose arguments an approver changed', () => {
 
   it('says in its review that the approval was one with changes', async () => {
     here.page.review = { status: 200, body: REVIEW };
-    expect(wordsOf((await told(PAY, [changed(put(['amount'], 33)), APPROVED, RAN])).html)).toContain(
+    expect(wordsIn((await told(PAY, [changed(put(['amount'], 33)), APPROVED, RAN])).html)).toContain(
       'approved with changed arguments by operator:dev',
     );
   });

@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { consoleHere } from '../../../test/support/console-over-ledger.js';
 import { committed, testRow } from '../../../test/support/ledger.js';
+import { linksIn, partsIn, textOf, wordsIn } from '../../../test/support/html.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
 const FROM = '66666666-6666-4666-8666-666666666666';
-const MARK = /<mark id="([^"]*)"><span class="vh">([^<]*)<\/span>([^<]*)<span class="vh">([^<]*)<\/span><\/mark>/g;
 
 const here = consoleHere();
 const flow = (argument: string, more: object = {}) => ({
@@ -35,11 +35,15 @@ async function called(params: object, told: object = {}, more: Partial<NewLedger
     ].map((row) => testRow(row)),
   );
 }
-const text = async (as: 'acme' | 'globex' = 'acme') =>
-  (await here.page.get(`/audit/correlation/${CALL}`, { as })).text.replaceAll('&quot;', '"');
+const text = async (as: 'acme' | 'globex' = 'acme') => (await here.page.get(`/audit/correlation/${CALL}`, { as })).text;
 const marks = (html: string) =>
-  [...html.matchAll(MARK)].map(([, id, before, shown, after]) => [id, before, shown, after]);
-const wordsOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+  partsIn(html, 'mark').map(({ attributes, inside }) => [
+    attributes['id'],
+    // What is read out around it is not seen.
+    ...inside.map((part) =>
+      typeof part === 'string' ? part : part.attributes['class'] === 'vh' ? textOf(part) : null,
+    ),
+  ]);
 
 describe('the evidence of a signal on the page of a call', () => {
   it('is marked where a value of an answer stands, and told in words that lead there', async () => {
@@ -47,11 +51,11 @@ describe('the evidence of a signal on the page of a call', () => {
     here.page.role = 'viewer';
     const html = await text();
     expect(marks(html)).toEqual([['evidence-1', '[evidence of 1: ', '"eve-corp"', ' end of evidence]']]);
-    expect(wordsOf(html)).toContain(
+    expect(wordsIn(html)).toContain(
       'a value was read from the answer of call 66666666 (read_mail), not told by the user: marked in the request',
     );
-    expect(html).toContain('<a href="#evidence-1">marked in the request</a>');
-    expect(html).toContain(`<a href="/audit/correlation/${FROM}">`);
+    expect(linksIn(html)).toContainEqual({ words: 'marked in the request', href: '#evidence-1' });
+    expect(linksIn(html).map(({ href }) => href)).toContain(`/audit/correlation/${FROM}`);
   });
 
   it.each([
@@ -72,7 +76,7 @@ describe('the evidence of a signal on the page of a call', () => {
     );
     const html = await text();
     expect(marks(html)).toEqual([['evidence-1', '[evidence of 1, 2: ', '"eve-corp"', ' end of evidence]']]);
-    expect(wordsOf(html)).toContain('not told by the user: not marked in the text that is shown here');
+    expect(wordsIn(html)).toContain('not told by the user: not marked in the text that is shown here');
     expect(html.match(/not told by the user/g)).toHaveLength(3);
   });
 
@@ -110,8 +114,8 @@ describe('the evidence of a signal on the page of a call', () => {
       ['evidence-3', 'run-shel'],
     ]);
     expect(html).toContain('evil-js-2 <mark id="evidence-1">');
-    expect(wordsOf(html)).toContain('the package reqeusts looks like requests: marked in the request');
-    expect(wordsOf(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
+    expect(wordsIn(html)).toContain('the package reqeusts looks like requests: marked in the request');
+    expect(wordsIn(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
   });
 
   it('is inert, and changes no letter of the text', async () => {
@@ -120,11 +124,9 @@ describe('the evidence of a signal on the page of a call', () => {
     const html = await text();
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('\u202e');
-    expect(marks(html).map(([, , shown]) => shown)).toEqual(['"p\\u{430}y"', expect.stringContaining('&lt;/mark>')]);
-    const pre = /<pre class="foreign" tabindex="0" aria-label="The request, secrets masked">(.*?)<\/pre>/s.exec(
-      html,
-    )?.[1];
-    expect(pre?.match(/<\/?(?:mark|span|\w+)/g)).toHaveLength(2 * 6);
+    expect(marks(html).map(([, , shown]) => shown)).toEqual(['"p\\u{430}y"', expect.stringContaining('</mark>')]);
+    const [pre] = partsIn(html, 'pre', { class: 'foreign', 'aria-label': 'The request, secrets masked' });
+    expect(pre && partsIn(pre, /./)).toHaveLength(6);
   });
 
   it('has a hostile package, tool or call told as text', async () => {
@@ -142,7 +144,7 @@ describe('the evidence of a signal on the page of a call', () => {
     );
     const html = await text();
     for (const tag of ['<script>', '<img', '<svg', '<b>']) expect(html).not.toContain(tag);
-    expect(wordsOf(html)).toContain('Suspected, which a person has to judge: &lt;b>, drop_table.');
+    expect(wordsIn(html)).toContain('Suspected, which a person has to judge: <b>, drop_table.');
   });
 
   it('of many is marked of the first of each kind, and how many are not is said', async () => {
@@ -155,8 +157,8 @@ describe('the evidence of a signal on the page of a call', () => {
     );
     const html = await text();
     expect(marks(html)).toHaveLength(20);
-    expect(wordsOf(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
-    expect(wordsOf(html)).toContain('And 11 more of its values, which are not marked and not named here.');
+    expect(wordsIn(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
+    expect(wordsIn(html)).toContain('And 11 more of its values, which are not marked and not named here.');
   });
 
   it('that cannot be read is told as that, and what rows alone say is marked', async () => {
@@ -166,13 +168,13 @@ describe('the evidence of a signal on the page of a call', () => {
       [],
       { lookalikes: [{ called: 'run-shel', nearest: 'run-shell' }] },
     );
-    expect(wordsOf(await text())).toContain('Suspected, which a person has to judge: override.');
+    expect(wordsIn(await text())).toContain('Suspected, which a person has to judge: override.');
     await here.gate.place.unlock();
     await here.gate.place.sql(
       "update entry_payloads set sealed = ? where entry_seq = (select seq from ledger_entries where event_kind = 'policy.evaluated') returning 1",
       [Buffer.from('written past Gate')],
     );
-    const words = wordsOf(await text());
+    const words = wordsIn(await text());
     expect(words).not.toContain('Suspected');
     expect(words).toMatch(/Verdict.*(?:is away|past Gate).*Result.*brought in are not marked:.*cannot be read/);
     expect(words).toContain('the tool run-shel looks like run-shell: marked in the request');
@@ -188,6 +190,6 @@ describe('the evidence of a signal on the page of a call', () => {
     const html = await text();
     expect(marks(html)).toEqual([]);
     expect(html).not.toContain('What speaks of its text');
-    expect(wordsOf(html)).toContain('"to": "eve-corp"');
+    expect(wordsIn(html)).toContain('"to": "eve-corp"');
   });
 });

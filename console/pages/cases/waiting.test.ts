@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
+import { linksIn, valuesIn, wordsIn } from '../../../test/support/html.js';
 
 const ID = '30000000-0000-4000-8000-000000000003';
 const caseOf = (agents: readonly string[]) => ({
@@ -25,7 +26,7 @@ beforeEach(async () => {
   fixture.ledger = (path) => (path === `/cases/${ID}` ? caseOf(agents) : []);
 });
 afterEach(() => fixture.close());
-const ticked = (text: string) => [...text.matchAll(/name="id" value="([^"]+)"/g)].map(([, id]) => id ?? '');
+const ticked = (text: string) => valuesIn(text, 'id');
 
 describe('what waits of the agents of a case', () => {
   it('is listed oldest first, and denied from the page that shows each with its arguments', async () => {
@@ -39,7 +40,7 @@ describe('what waits of the agents of a case', () => {
     const look = await browser.post('/hil/bulk', { id: ids, decision: 'deny' });
     expect(look.text).toContain('Deny 2 calls?');
     expect((await fixture.hil.reviews.get(rows[0]?.id ?? ''))?.status).toBe('pending');
-    const shown = [...look.text.matchAll(/name="row" value="([^"]+)"/g)].map(([, row]) => row ?? '');
+    const shown = valuesIn(look.text, 'row');
     await browser.post('/hil/bulk/deny', { row: shown, reason: `case ${ID}` });
     for (const { id } of rows)
       expect(await fixture.hil.reviews.get(id)).toMatchObject({ status: 'denied', decision_reason: `case ${ID}` });
@@ -50,7 +51,7 @@ describe('what waits of the agents of a case', () => {
   it('is shown to a viewer without a form', async () => {
     const row = await fixture.hil.park(1);
     const { text } = await (await fixture.browser({ role: 'viewer' })).get(`/cases/${ID}`);
-    expect(text).toContain(`href="/hil/${row.id}"`);
+    expect(linksIn(text).map(({ href }) => href)).toContain(`/hil/${row.id}`);
     expect(ticked(text)).toEqual([]);
   });
 
@@ -65,7 +66,7 @@ describe('what waits of the agents of a case', () => {
     fixture.reached.length = 0;
     const { text } = await (await fixture.browser()).get(`/cases/${ID}`);
     expect(ticked(text)).toHaveLength(50);
-    expect(text.replaceAll(/<[^>]*>/g, '')).toContain('there may be more after them');
+    expect(wordsIn(text)).toContain('there may be more after them');
     expect(fixture.reached.filter((asked) => asked === 'GET /pending')).toHaveLength(20);
   });
 });

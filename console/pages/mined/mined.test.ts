@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Over } from '../../../api/plugins/declaration.js';
 import type { MinedSuggestion, MineLine } from '../../../contracts/policy-mining.js';
 import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { valuesIn, wordsIn } from '../../../test/support/html.js';
 
 const HOSTILE = '<script>alert(1)</script>\u202e';
 const ID = '00000000-0000-4000-8000-0000000000ab';
@@ -82,7 +83,6 @@ beforeEach(() => {
   page = consoleOverLedger(noLedger, () => Date.parse('2026-11-26T12:00:00Z'), undefined, undefined, engine);
 });
 afterEach(() => page.close());
-const words = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 const shown = async () => (await page.get('/policies/suggestions')).text;
 
 describe('a suggestion', () => {
@@ -93,7 +93,7 @@ describe('a suggestion', () => {
       { path: '/policies/standing?tenant=acme', body: null },
     ]);
     expect(text).not.toMatch(/<script>alert|\u202e/);
-    const said = words(text);
+    const said = wordsIn(text);
     expect(said).toMatch(/Approvals that would pass 212 of 214 Denials that would pass 0 of 9/);
     expect(said).toContain('12 days, 3 people, 2 agents');
     expect(said).toMatch(/\/count 1 to 9, whole \/id like ORD-\[0-9\]\{5\}/);
@@ -102,7 +102,7 @@ describe('a suggestion', () => {
   });
 
   it('has a model’s words, named as such, below what counts', async () => {
-    expect(words(await shown())).not.toContain('words of a model');
+    expect(wordsIn(await shown())).not.toContain('words of a model');
     kept = [
       suggestion({
         explained: {
@@ -114,8 +114,8 @@ describe('a suggestion', () => {
     ];
     const text = await shown();
     expect(text).not.toMatch(/<script>alert|\u202e/);
-    expect(words(text)).toMatch(
-      /Denials that would pass 0 of 9 .*Many were approved\. In the words of a model, fast:m-1 \./,
+    expect(wordsIn(text)).toMatch(
+      /Denials that would pass 0 of 9 .*Many were approved\. In the words of a model, fast:m-1\./,
     );
   });
 
@@ -147,10 +147,10 @@ describe('a suggestion', () => {
   it('that is withdrawn while its rule is in force says so, and what to do before the rule is switched off', async () => {
     const over = { state: 'withdrawn', state_why: 'a call inside it was denied' } as const;
     kept = [suggestion(over)];
-    expect(words(await shown())).not.toContain('still in force');
+    expect(wordsIn(await shown())).not.toContain('still in force');
     kept = [suggestion({ ...over, in_force: true })];
     const text = await shown();
-    expect(words(text)).toMatch(
+    expect(wordsIn(text)).toMatch(
       /withdrawn its rule is still in force .*First have the tool looked at again: gate tools/,
     );
     expect(text).toMatch(/switch the rule off on <a href="\/policies\/mined_create_issue\.rego">/);
@@ -182,10 +182,10 @@ describe('a suggestion', () => {
     accepting = { status: 409, body: { error: 'suggestion_withdrawn', reason: 'a call inside it was denied' } };
     const late = await page.post(`/policies/suggestions/${ID}/install`, { reason: 'ticket 9' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('suggestion_withdrawn')]);
-    expect(late.text).toContain('value="ticket 9"');
+    expect(valuesIn(late.text, 'reason')).toContain('ticket 9');
     kept = [suggestion({ state: 'withdrawn', state_why: 'a call inside it was denied' })];
     const later = await page.post(`/policies/suggestions/${ID}/install`, { reason: 'ticket 9' });
-    expect(words(later.text)).toContain('The reason that you typed: ticket 9');
+    expect(wordsIn(later.text)).toContain('The reason that you typed: ticket 9');
   });
 
   it('is for an administrator, because it shows what people approved', async () => {
@@ -224,15 +224,15 @@ describe('mining', () => {
       },
     ]);
     expect(text).not.toMatch(/<script>alert|\u202e/);
-    const said = words(text);
+    const said = wordsIn(text);
     expect(said).toMatch(/10 decisions so far.*1 suggestion of 214 approvals and 9 denials; 1 were approved with/);
-    expect(said).toMatch(/2 0 too few decisions, days, people or agents : of one day/);
+    expect(said).toMatch(/2 0 too few decisions, days, people or agents: of one day/);
   });
 
   it('says why there is no result', async () => {
     mined = [{ error: { code: 'policy_lab_busy', reason: 'one runs already' } }];
-    expect(words((await page.post('/policies/suggestions/mine')).text)).toMatch(
-      /There is no result: one runs already \( policy_lab_busy \)/,
+    expect(wordsIn((await page.post('/policies/suggestions/mine')).text)).toMatch(
+      /There is no result: one runs already \(policy_lab_busy\)/,
     );
     expect(asked[0]?.body).toMatchObject({ since: '2026-10-27T12:00:00.000Z' });
   });

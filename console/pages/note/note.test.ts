@@ -11,6 +11,7 @@ import {
 import { testRow } from '../../../test/support/ledger.js';
 import { ledgerService } from '../../../test/support/ledger-service.js';
 import { RULES_ALONE } from '../../../test/support/model-snapshot.js';
+import { fieldIn, linksIn, valuesIn } from '../../../test/support/html.js';
 
 const HOSTILE = '<script>alert(1)</script>\u202e';
 const WRITES: ModelSnapshot = {
@@ -77,7 +78,7 @@ describe('a note about a call', () => {
       const { status, text } = await browser.post(`/hil/${row.id}/note`, { note });
       expect(status).toBe(400);
       expect(text).toContain('a note has 1 to 240 characters. Nothing was saved');
-      expect(text).toContain(note === '' ? 'value' : `value="${note}"`);
+      expect(valuesIn(text, 'note')).toEqual([note]);
       expect(await noted()).toBeNull();
     },
   );
@@ -85,13 +86,13 @@ describe('a note about a call', () => {
   it('takes the place of no note that somebody saved meanwhile: it is shown, and what was typed stays', async () => {
     await decided();
     const second = await fixture.browser();
-    const field = (text: string) => /name="shown" value(?:="([^"]*)")?/.exec(text)?.[1] ?? '';
+    const field = (text: string) => fieldIn(text, 'shown');
     const shown = field((await second.get(`/hil/${row.id}/note`)).text);
     expect((await browser.post(`/hil/${row.id}/note`, { note: 'Refunded in full.', shown: '' })).status).toBe(303);
     const late = await second.post(`/hil/${row.id}/note`, { note: 'Paid by hand.', shown });
     expect(late.status).toBe(409);
-    for (const told of ['note_conflict', 'Refunded in full.', 'value="Paid by hand."'])
-      expect(late.text).toContain(told);
+    for (const told of ['note_conflict', 'Refunded in full.']) expect(late.text).toContain(told);
+    expect(fieldIn(late.text, 'note')).toBe('Paid by hand.');
     expect(await noted()).toBe('Refunded in full.');
     const again = await second.post(`/hil/${row.id}/note`, { note: 'Paid by hand.', shown: field(late.text) });
     expect([again.status, await noted()]).toEqual([303, 'Paid by hand.']);
@@ -109,7 +110,7 @@ describe('a note about a call', () => {
       incident_summary: 'One\nother\rthird',
       incident_by: 'operator:ada',
     }));
-    const shown = /name="shown" value="([^"]*)"/.exec((await browser.get(`/hil/${row.id}/note`)).text)?.[1] ?? '';
+    const shown = fieldIn((await browser.get(`/hil/${row.id}/note`)).text, 'shown');
     const { status } = await browser.post(`/hil/${row.id}/note`, { note: 'In one line.', shown });
     expect([status, await noted()]).toEqual([303, 'In one line.']);
   });
@@ -141,7 +142,7 @@ describe('a note about a call', () => {
       [browser, true],
       [viewer, false],
     ] as const)
-      expect((await who.get(address)).text.includes(`href="/hil/${row.id}/note"`)).toBe(offered);
+      expect(linksIn((await who.get(address)).text).some(({ href }) => href === `/hil/${row.id}/note`)).toBe(offered);
     await ledger.close();
   });
 });
@@ -155,7 +156,7 @@ describe('a model’s suggestion of one', () => {
     expect((await browser.get(`/hil/${row.id}/note`)).text).toContain(SUGGEST);
     const { status, text } = await browser.post(`/hil/${row.id}/note/suggest`, { note: '' });
     expect(status).toBe(200);
-    expect(text).toContain('value="A transfer was denied."');
+    expect(fieldIn(text, 'note')).toBe('A transfer was denied.');
     expect(text).toMatch(/A model wrote this, <bdi class="foreign">fast:m-1<\/bdi>/);
     expect(await noted()).toBeNull();
     expect(asked).toEqual([
@@ -172,7 +173,7 @@ describe('a model’s suggestion of one', () => {
     await decided();
     brainSays(200, said);
     const { text } = await browser.post(`/hil/${row.id}/note/suggest`, { note: 'My own words' });
-    expect(text).toContain('value="A transfer was denied."');
+    expect(fieldIn(text, 'note')).toBe('A transfer was denied.');
     expect(text).toMatch(/You had typed: <bdi class="foreign">My own words/);
   });
 

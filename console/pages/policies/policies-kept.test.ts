@@ -6,6 +6,7 @@ import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support
 import { editedSqlite } from '../../../test/support/edited-store.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { policyEngine, type TestPolicyEngine } from '../../../test/support/policy-engine.js';
+import { fieldIn, linksIn, partsIn, valuesIn, wordsIn } from '../../../test/support/html.js';
 
 const HOSTILE = '</textarea><script>alert(1)</script>';
 const rego = (rule: string) => `package gate.authz\n\nimport rego.v1\n\n${rule}\n`;
@@ -45,9 +46,8 @@ beforeEach(() => {
   page.role = 'admin';
 });
 
-const words = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 const text = async (path: string, as: 'acme' | 'globex' = 'acme') => (await page.get(path, { as })).text;
-const told = async (path: string) => words(await text(path));
+const told = async (path: string) => wordsIn(await text(path));
 let count = 0;
 /** A policy of acme that is there, of a name of its own. */
 const made = async (body: string, more = {}) => {
@@ -61,12 +61,12 @@ const versionsOf = async (name: string, tenant = 'acme') =>
 
 describe('where nobody has written a policy yet', () => {
   it('offers to write one to who may, and tells others who does', async () => {
-    expect(await told('/policies')).toContain('Install a template , or write one .');
+    expect(await told('/policies')).toContain('Install a template, or write one.');
     for (const role of ['viewer', 'approver'] as const) {
       page.role = role;
       const shown = await text('/policies');
-      expect(words(shown)).toContain('An administrator installs templates and writes them.');
-      expect(shown).not.toContain('href="/policies/new"');
+      expect(wordsIn(shown)).toContain('An administrator installs templates and writes them.');
+      expect(linksIn(shown).map(({ href }) => href)).not.toContain('/policies/new');
     }
   });
 });
@@ -110,13 +110,13 @@ describe('a policy on its pages', () => {
 
     // Somebody who looked at version 3 does not roll back what came meanwhile, and sees it before he can.
     const blind = await page.post(`/policies/${name}/versions/3/rollback`, { version: '3', reason: 'blind' });
-    expect([blind.status, words(blind.text)]).toEqual([
+    expect([blind.status, wordsIn(blind.text)]).toEqual([
       409,
       expect.stringMatching(
         /version_conflict.*Version 4 came after the one that you began with, 3 .*operator:dev.*two was wrong/,
       ),
     ]);
-    expect(blind.text).toContain('name="version" value="4"');
+    expect(valuesIn(blind.text, 'version')).toContain('4');
     expect(await versionsOf(name)).toHaveLength(4);
 
     await page.post(`/policies/${name}/deactivate`, { version: '4', reason: 'over' });
@@ -146,14 +146,14 @@ describe('a policy on its pages', () => {
     );
     const name = await made(rego('deny contains "Violation: a" if input.tool_type == data.gate.absent_list[_]'));
     const on = await page.post(`/policies/${name}/activate`, { version: '1', reason: 'tried' });
-    expect([on.status, words(on.text)]).toEqual([200, warns]);
-    expect(words(on.text)).toContain('Done: version 2, put in force, in force.');
+    expect([on.status, wordsIn(on.text)]).toEqual([200, warns]);
+    expect(wordsIn(on.text)).toContain('Done: version 2, put in force, in force.');
     // What the browser sends again does nothing again.
     expect((await page.post(`/policies/${name}/activate`, { version: '1', reason: 'tried' })).status).toBe(409);
     const list = { policy_name: 'absent_list.json', body: '["x_x"]', reason: 'here', active: 'yes' };
     expect((await page.post('/policies/new', list)).headers['location']).toBe('/policies/absent_list.json?came=1');
     const off = await page.post('/policies/absent_list.json/delete', { version: '1', reason: 'gone' });
-    expect([off.status, words(off.text)]).toEqual([200, warns]);
+    expect([off.status, wordsIn(off.text)]).toEqual([200, warns]);
     await page.post(`/policies/${name}/delete`, { version: '2', reason: 'over' });
   });
 
@@ -194,7 +194,7 @@ describe('a policy on its pages', () => {
     // What a policy says of itself is told as that.
     expect(await told('/policies/two_minds.rego')).toContain('What its header says Does review');
     const checked = await page.post('/policies/new/check', { policy_name: 'other.rego', body });
-    expect(checked.text.replaceAll(/<[^>]*>/g, '')).toContain(words);
+    expect(wordsIn(checked.text)).toContain(words);
   }, 60_000);
 
   it('is changed as the text that was looked at, not as another one that has its version by now', async () => {
@@ -208,8 +208,8 @@ describe('a policy on its pages', () => {
     await update('acme', 2, 'own');
     const [own] = await versionsOf(name);
     const looked = { version: '3', digest: own?.body_sha256 ?? '', reason: 'over' };
-    const hidden = `name="digest" value="${own?.body_sha256}"`;
-    for (const path of ['', '/edit']) expect(await text(`/policies/${name}${path}`)).toContain(hidden);
+    for (const path of ['', '/edit'])
+      expect(valuesIn(await text(`/policies/${name}${path}`), 'digest')).toContain(own?.body_sha256);
     // The copy goes, and version 3 is that for everybody.
     await library.remove('acme', name, { expected_current_version: 3, ...by });
     await update('', 2, 'three');
@@ -220,11 +220,11 @@ describe('a policy on its pages', () => {
     ] as const) {
       const refused = await page.post(`/policies/${name}/${path}`, { ...looked, ...more });
       expect([path, refused.status]).toEqual([path, 409]);
-      expect(words(refused.text)).toContain('is another text');
+      expect(wordsIn(refused.text)).toContain('is another text');
     }
     // What was typed is for the text that was looked at, however often it is sent.
     const typed = await page.post(`/policies/${name}/edit`, { ...looked, body: denies('no_such', 'typed') });
-    expect(typed.text).toContain(hidden);
+    expect(valuesIn(typed.text, 'digest')).toContain(own?.body_sha256);
     expect(await versionsOf(name)).toHaveLength(2);
   }, 60_000);
 
@@ -239,9 +239,9 @@ describe('a policy on its pages', () => {
     await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'not ours' });
     await shared('two', 1);
     const shown = await text(`/policies/${name}`);
-    expect(words(shown)).toContain('Deleted, this copy gives way: version 2 for everybody is in force again');
-    expect(words(shown)).toMatch(/-deny contains .*Violation: one.*\+deny contains .*Violation: two/);
-    const backIn = (html: string) => /name="back"(?: value="([0-9a-f]*)")?/.exec(html)?.[1] ?? null;
+    expect(wordsIn(shown)).toContain('Deleted, this copy gives way: version 2 for everybody is in force again');
+    expect(wordsIn(shown)).toMatch(/-deny contains .*Violation: one.*\+deny contains .*Violation: two/);
+    const backIn = (html: string) => fieldIn(html, 'back') || null;
     const back = backIn(shown);
     const [two] = await versionsOf(name, '');
     expect(back).toBe(two?.body_sha256);
@@ -251,7 +251,7 @@ describe('a policy on its pages', () => {
     // Neither what was shown before nor a form that shows nothing puts version 3 in force.
     for (const more of [{ back: back ?? '' }, {}]) {
       const refused = await remove(more);
-      expect([refused.status, words(refused.text)]).toEqual([
+      expect([refused.status, wordsIn(refused.text)]).toEqual([
         409,
         expect.stringMatching(/version_conflict.*version 3 for everybody is in force again.*\+deny .*three/),
       ]);
@@ -304,14 +304,15 @@ describe('a policy on its pages', () => {
     expect(await text(`/policies/${name}`)).toContain('name="act" value="deactivate"');
     await page.post(`/policies/${name}/deactivate`, { ...off, reason: 'theirs' });
     const late = await page.post(`/policies/${name}/deactivate`, off);
-    expect([late.status, words(late.text)]).toEqual([409, expect.stringContaining('It was switched off meanwhile')]);
-    expect(late.text).not.toMatch(/Put it in force|Switch it off|name="version"/);
+    expect([late.status, wordsIn(late.text)]).toEqual([409, expect.stringContaining('It was switched off meanwhile')]);
+    expect(late.text).not.toMatch(/Put it in force|Switch it off/);
+    expect(valuesIn(late.text, 'version')).toEqual([]);
     // What is still to be done is offered again, on the version of now.
     const { library } = engine.management;
     const by = { reason: 'edit', actor_sub: 'ada', actor_idp: 'cli' };
     await library.activate('acme', name, { expected_current_version: 2, ...by });
     const again = await page.post(`/policies/${name}/deactivate`, off);
-    expect(again.text).toMatch(/name="version" value="3"/);
+    expect(valuesIn(again.text, 'version')).toContain('3');
     expect(again.text).toContain('Switch it off');
   }, 60_000);
 
@@ -320,7 +321,7 @@ describe('a policy on its pages', () => {
     const body = `# Summary: as approved\n# Domain: mined\n# Tool surface: create_issue\n\n${denies('create_issue')}`;
     const name = 'mined_create_issue.rego';
     await page.post('/policies/new', { policy_name: name, body, reason: 'mined', active: 'yes' });
-    expect((await told(`/policies/${name}`)).replaceAll('&quot;', '"')).toContain(opens);
+    expect(await told(`/policies/${name}`)).toContain(opens);
     await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
     expect(await told(`/policies/${name}`)).not.toContain('Without this rule');
   });
@@ -345,7 +346,7 @@ describe('a policy on its pages', () => {
     const unsaid = await page.post(`/policies/${name}/activate`, { version: '1', reason: ' ' });
     expect([unsaid.status, unsaid.text]).toEqual([400, expect.stringContaining('say why')]);
     page.role = 'approver';
-    expect(await text(`/policies/${name}`)).not.toContain('name="reason"');
+    expect(valuesIn(await text(`/policies/${name}`), 'reason')).toEqual([]);
     expect(await text('/policies')).not.toContain('New policy');
     expect((await page.get(`/policies/${name}/edit`)).status).toBe(403);
     expect((await page.post(`/policies/${name}/activate`, { version: '1', reason: 'x' })).status).toBe(403);
@@ -373,7 +374,7 @@ describe('a policy whose text somebody edited in the store', () => {
     const paths = ['', '/edit', '/lab', '/versions', '/versions/1', '/versions/2', '/diff?from=1&to=2'];
     for (const path of paths.filter((one) => one !== '/versions')) {
       const shown = await page.get(`/policies/${name}${path}`);
-      expect([path, shown.status, words(shown.text)]).toEqual([
+      expect([path, shown.status, wordsIn(shown.text)]).toEqual([
         path,
         200,
         expect.stringMatching(/wrote to the store past Gate.*version 2 of edited_one\.json for acme/),
@@ -381,13 +382,13 @@ describe('a policy whose text somebody edited in the store', () => {
       expect(shown.text).not.toContain('max&quot;:9');
     }
     const shown = await text(`/policies/${name}`);
-    expect(words(shown)).toMatch(/save one, or go back to a version below.*2 edited in the store/);
-    expect(shown).toContain(`href="/policies/${name}/versions/1"`);
-    expect(shown).toContain(`href="/policies/${name}/edit"`);
+    expect(wordsIn(shown)).toMatch(/save one, or go back to a version below.*2 edited in the store/);
+    const addresses = linksIn(shown).map(({ href }) => href);
+    for (const to of ['versions/1', 'edit']) expect(addresses).toContain(`/policies/${name}/${to}`);
     expect(shown).not.toMatch(/\/deactivate"|\/delete"/);
     // A form of before keeps what was typed.
     const off = await page.post(`/policies/${name}/deactivate`, { version: '2', reason: 'because of it' });
-    expect([off.status, words(off.text)]).toEqual([409, expect.stringMatching(/policy_tampered.*because of it/)]);
+    expect([off.status, wordsIn(off.text)]).toEqual([409, expect.stringMatching(/policy_tampered.*because of it/)]);
     expect(await told('/policies')).toMatch(/edited_one\.json.*edited in the store/);
     // Nothing else that is in force with it is changed until it is mended.
     const other = { policy_name: 'beside.json', body: '{}', reason: 'x', active: 'yes' };
@@ -404,8 +405,8 @@ describe('a policy whose text somebody edited in the store', () => {
       const name = await document(`edited_${how.length}.json`);
       const [path, more] = changeOf(name);
       const form = await text(path.replace('/rollback', ''));
-      const digest = /name="digest" value="([0-9a-f]{64})"/.exec(form)?.[1] ?? '';
-      expect(form).toContain('name="version" value="2"');
+      const digest = fieldIn(form, 'digest');
+      expect(valuesIn(form, 'version')).toContain('2');
       const made = await page.post(path, { version: '2', digest, reason: 'mended', ...more });
       expect([made.status, made.headers['location']]).toEqual([303, `/policies/${name}?came=3`]);
       const shown = await told(`/policies/${name}?came=3`);
@@ -432,7 +433,7 @@ describe('a policy whose text somebody edited in the store', () => {
       expect(shown).not.toMatch(/takes its place/);
     }
     const saved = await page.post(`/policies/${name}/edit`, { version: '1', body: denies('no_such'), reason: 'ours' });
-    expect([saved.status, words(saved.text)]).toEqual([
+    expect([saved.status, wordsIn(saved.text)]).toEqual([
       200,
       expect.stringMatching(/Done: version 2, changed\. Warning: this is stored, and not in force in the process/),
     ]);
@@ -440,7 +441,7 @@ describe('a policy whose text somebody edited in the store', () => {
     expect(await told('/policies')).toMatch(/judges by other policies than are stored.*what is stored is not in force/);
     // So do the policy's own page and its editor, of what is stored as in force.
     const late = await told(`/policies/${name}?came=2`);
-    expect(late).toMatch(/Done: version 2, changed\. .*State stored as in force .*what is stored is not in force \./);
+    expect(late).toMatch(/Done: version 2, changed\. .*State stored as in force .*what is stored is not in force\./);
     expect(await told(`/policies/${name}/edit`)).toMatch(
       /judges by other policies than are stored.*judges calls once the engine does by what is stored/,
     );
@@ -479,7 +480,7 @@ describe('a policy whose text somebody edited in the store', () => {
     await engine.management.live.verify();
     for (const path of [`/policies/${on}`, '/policies', '/policies/templates']) {
       const shown = await told(path);
-      expect([path, shown]).toEqual([path, expect.stringContaining('takes no change: somebody edited the store .')]);
+      expect([path, shown]).toEqual([path, expect.stringContaining('takes no change: somebody edited the store.')]);
       expect([path, shown]).toEqual([path, expect.not.stringMatching(/judges by other|stored as in force/)]);
     }
     expect(await told(`/policies/${on}`)).toMatch(/State in force /);
@@ -493,11 +494,11 @@ describe('a policy whose text somebody edited in the store', () => {
     await page.post(`/policies/${name}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });
     const mine = { version: '2', body: '{"max":4}', reason: 'mine' };
     const late = await page.post(`/policies/${name}/edit`, mine);
-    expect([late.status, words(late.text)]).toEqual([
+    expect([late.status, wordsIn(late.text)]).toEqual([
       409,
-      expect.stringMatching(/Version 3 came after.*: mended.*was edited in the store, so what changed.*max&quot;:3/),
+      expect.stringMatching(/Version 3 came after.*: mended.*was edited in the store, so what changed.*max":3/),
     ]);
-    expect(late.text).toContain('name="version" value="3"');
+    expect(valuesIn(late.text, 'version')).toContain('3');
     expect((await page.post(`/policies/${name}/edit`, { ...mine, version: '3' })).status).toBe(303);
   }, 60_000);
 });
@@ -513,10 +514,10 @@ describe('the editor', () => {
     );
     expect(wrong.text).not.toContain(HOSTILE);
     expect(wrong.text).toContain('input.tool_type = = &quot;&lt;/textarea>');
-    expect(wrong.text).toContain('value="because"');
+    expect(valuesIn(wrong.text, 'reason')).toContain('because');
 
     const fine = await page.post(`/policies/${name}/edit/check`, { version: '1', body: denies('list_files', 'two') });
-    expect(words(fine.text)).toMatch(/It compiles by itself\..*What it changes.*-deny contains.*\+deny contains/);
+    expect(wordsIn(fine.text)).toMatch(/It compiles by itself\..*What it changes.*-deny contains.*\+deny contains/);
     // Of a text whose first line is empty the parser of pages takes none away.
     const empty = await page.post(`/policies/${name}/edit/check`, { version: '1', body: '\r\n# x\r\n' });
     expect(empty.text).toMatch(/<textarea[^>]*>\n\n# x\n<\/textarea>/);
@@ -529,7 +530,7 @@ describe('the editor', () => {
   }, 60_000);
 
   it('says in the place of the check that a name is missing or none, and refuses nothing that is not saved', async () => {
-    const checkSays = (html: string) => words(/<section[^>]*data-checked.*?<\/section>/s.exec(html)?.[0] ?? '');
+    const checkSays = (html: string) => wordsIn(/<section[^>]*data-checked.*?<\/section>/s.exec(html)?.[0] ?? '');
     const typed = { policy_name: ' ', body: denies('unnamed'), window: '' };
     for (const what of ['check', 'try']) {
       const unnamed = await page.post(`/policies/new/${what}`, typed);
@@ -548,8 +549,8 @@ describe('the editor', () => {
       expect.stringContaining('It cannot be checked as it was typed: '),
     ]);
     const saved = await page.post('/policies/new', { ...typed, reason: 'because' });
-    expect([saved.status, words(saved.text)]).toEqual([400, expect.stringContaining('Give it a name first')]);
-    expect(saved.text).toContain('value="because"');
+    expect([saved.status, wordsIn(saved.text)]).toEqual([400, expect.stringContaining('Give it a name first')]);
+    expect(valuesIn(saved.text, 'reason')).toContain('because');
   }, 60_000);
 
   it('refuses what does not compile with all that is in force, and says where', async () => {
@@ -570,13 +571,13 @@ describe('the editor', () => {
     const typed = { version: '1', body: denies('list_files', 'mine'), reason: 'second' };
     const late = await page.post(`/policies/${name}/edit`, typed);
     expect(late.status).toBe(409);
-    const shown = words(late.text);
+    const shown = wordsIn(late.text);
     expect(shown).toContain('version_conflict');
     expect(shown).toMatch(/Version 2 came after the one that you began with, 1 .*operator:dev.*first/);
     expect(shown).toMatch(/-deny contains .*one.*\+deny contains .*theirs/);
     expect(late.text).toContain('Violation: mine');
-    expect(late.text).toContain('name="version" value="2"');
-    expect(late.text).toContain('value="second"');
+    expect(valuesIn(late.text, 'version')).toContain('2');
+    expect(valuesIn(late.text, 'reason')).toContain('second');
     expect((await page.post(`/policies/${name}/edit`, { ...typed, version: '2' })).status).toBe(303);
     expect((await versionsOf(name)).map(({ reason }) => reason)).toEqual(['second', 'first', 'ticket 1']);
     const taken = await page.post('/policies/new', { policy_name: name, body: denies('y'), reason: 'mine' });
@@ -624,11 +625,13 @@ describe('a lab', () => {
       window: '',
     });
     expect(tried.status).toBe(200);
-    const shown = words(tried.text);
+    const shown = wordsIn(tried.text);
     expect(shown).toContain('Of 2 recorded calls 1 would be judged otherwise: 0 more mildly, 1 more strictly.');
     expect(shown).toMatch(/runs now, would be denied stricter 1 /);
     expect(shown).toMatch(/approved 0 0 1 against them/);
-    expect(tried.text).toContain('href="/audit/correlation/00000000-0000-4000-8000-000000000001"');
+    expect(linksIn(tried.text).map(({ href }) => href)).toContain(
+      '/audit/correlation/00000000-0000-4000-8000-000000000001',
+    );
     expect(tried.text).toMatch(/<svg class="chart flow" role="img"[^>]*>.*<path class="band deny"/s);
     expect(tried.text).not.toContain('<script>alert');
     expect(tried.text).toContain('class="progress"');
@@ -639,21 +642,23 @@ describe('a lab', () => {
 
   it('says what would change without a policy, and why there is no result where there is none', async () => {
     const name = await made(denies('get_weather'), { active: 'yes' });
-    const without = words((await page.post(`/policies/${name}/lab`, { which: 'without', window: '' })).text);
+    const without = wordsIn((await page.post(`/policies/${name}/lab`, { which: 'without', window: '' })).text);
     expect(without).toMatch(/denied now, would run milder 1 /);
     expect(without).toContain('Switch it off, or roll it back');
     const wrong = await page.post(`/policies/${name}/edit/try`, { version: '1', body: 'no rule', window: '' });
-    expect(words(wrong.text)).toMatch(/There is no result: .*policy_invalid/);
+    expect(wordsIn(wrong.text)).toMatch(/There is no result: .*policy_invalid/);
     const window = await page.post(`/policies/${name}/lab`, { which: 'with', window: '', from: 'yesterday' });
     // Told before anything is tried, and with what was typed.
-    expect(words(window.text)).toMatch(/From is no time: .*invalid_window/);
-    expect(window.text).toContain('value="yesterday"');
+    expect(wordsIn(window.text)).toMatch(/From is no time: .*invalid_window/);
+    expect(partsIn(window.text, 'input', { value: 'yesterday' })).toHaveLength(1);
     await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
   }, 60_000);
 });
 
 describe('a template', () => {
   const PII = '/policies/templates/pii_egress.rego';
+  const templatesIn = (html: string) =>
+    linksIn(html).flatMap(({ href }) => /^\/policies\/templates\/([a-z0-9_]+)\.rego$/.exec(href)?.[1] ?? []);
 
   it.each(['nope', 'nope.rego', '.rego'])('says of the name %s that there is no template of it', async (name) => {
     expect((await page.get(`/policies/templates/${name}`)).status).toBe(404);
@@ -661,9 +666,9 @@ describe('a template', () => {
 
   it('is found by its domain and by words', async () => {
     const all = await text('/policies/templates');
-    expect([...all.matchAll(/href="\/policies\/templates\/[a-z0-9_]+\.rego"/g)]).toHaveLength(85);
+    expect(templatesIn(all)).toHaveLength(85);
     const finance = await text('/policies/templates?domain=finance');
-    expect([...finance.matchAll(/href="\/policies\/templates\/([a-z0-9_]+)\.rego"/g)].map(([, name]) => name)).toEqual([
+    expect(templatesIn(finance)).toEqual([
       'account_freeze_lift',
       'ach_batch_high_volume',
       'money_moves',
@@ -676,11 +681,11 @@ describe('a template', () => {
 
   it('says what it would have decided before it is installed, with the parameters that were typed, and then holds', async () => {
     const shown = await text(PII);
-    expect(shown).toContain('name="parameter.internal_domains"');
+    expect(valuesIn(shown, 'parameter.internal_domains')).toHaveLength(1);
     expect(shown).not.toContain('/install"');
     const fields = { 'parameter.internal_domains': 'acme.example\r\n\r\nacme.test', window: '' };
     const tried = await page.post(`${PII}/try`, fields);
-    expect(words(tried.text)).toContain('Of 2 recorded calls 0 would be judged otherwise');
+    expect(wordsIn(tried.text)).toContain('Of 2 recorded calls 0 would be judged otherwise');
     expect(tried.text).toMatch(/<textarea[^>]*name="parameter.internal_domains"[^>]*>\nacme\.example\n\nacme\.test</);
     expect(tried.text).toContain(`formaction="${PII}/install"`);
     const installed = await page.post(`${PII}/install`, { ...fields, reason: 'GDPR' });
@@ -698,10 +703,10 @@ describe('a template', () => {
     const late = await page.post(`${PII}/set`, { 'parameter.internal_domains': 'late', version: '1', reason: 'late' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('version_conflict')]);
     expect(late.text).toContain('late</textarea>');
-    expect(words(late.text)).toMatch(
+    expect(wordsIn(late.text)).toMatch(
       /Version 2 came after the one that you began with, 1 operator:dev .*: fewer .*- .*acme\.test.*What you typed stands below/,
     );
-    expect(late.text).toContain('name="version" value="2"');
+    expect(valuesIn(late.text, 'version')).toContain('2');
     // Where what came in between cannot be shown, the next press is refused as well.
     const { store } = engine.management;
     const version = store.version.bind(store);
@@ -711,7 +716,7 @@ describe('a template', () => {
     );
     const blind = await page.post(`${PII}/set`, { 'parameter.internal_domains': 'late', version: '1', reason: 'late' });
     away.mockRestore();
-    expect([blind.status, blind.text]).toEqual([409, expect.stringContaining('name="version" value="1"')]);
+    expect([blind.status, valuesIn(blind.text, 'version')]).toEqual([409, expect.arrayContaining(['1'])]);
     expect((await page.post(`${PII}/install`, { reason: 'again' })).status).toBe(409);
   }, 60_000);
 
@@ -724,8 +729,8 @@ describe('a template', () => {
     const name = '/policies/templates/pii_egress.rego';
     const typed = { reason: 'ticket', ...fields };
     const answer = await page.post(`${name}/install`, typed, { as: 'globex' });
-    expect([answer.status, words(answer.text)]).toEqual([status, expect.stringContaining(why)]);
-    if (typed.reason !== '') expect(answer.text).toContain('value="ticket"');
+    expect([answer.status, wordsIn(answer.text)]).toEqual([status, expect.stringContaining(why)]);
+    if (typed.reason !== '') expect(valuesIn(answer.text, 'reason')).toContain('ticket');
     expect(await versionsOf('pii_egress.rego', 'globex')).toEqual([]);
   });
 
@@ -738,7 +743,7 @@ describe('a template', () => {
     const body = JSON.stringify({ most_quantity: 999_999 });
     await forGlobex('/policies/new', { policy_name: 'trade_execution.json', body, reason: 'before', active: 'yes' });
     await forGlobex('/policies/trade_execution.json/activate', { version: '1', reason: 'before' });
-    expect((await page.get(TRADE, { as: 'globex' })).text).toMatch(/name="parameter.most_quantity"[^>]*value="999999"/);
+    expect(fieldIn((await page.get(TRADE, { as: 'globex' })).text, 'parameter.most_quantity')).toBe('999999');
     const typed = { 'parameter.most_quantity': '1000', version: '2', reason: 'as shown' };
     const installed = await forGlobex(`${TRADE}/install`, typed);
     expect([installed.status, await documentOfGlobex()]).toEqual([303, {}]);
@@ -756,9 +761,9 @@ describe('a template', () => {
       ['2', 'Version 1 came after the one that you began with, 2'],
     ] as const) {
       const late = await install(on);
-      expect([on, late.status, words(late.text)]).toEqual([on, 409, expect.stringContaining(overtaken)]);
-      expect(words(late.text)).toMatch(/version_conflict.*installing it puts yours on top of version 1/);
-      expect(late.text).toMatch(/name="version" value="1"/);
+      expect([on, late.status, wordsIn(late.text)]).toEqual([on, 409, expect.stringContaining(overtaken)]);
+      expect(wordsIn(late.text)).toMatch(/version_conflict.*installing it puts yours on top of version 1/);
+      expect(valuesIn(late.text, 'version')).toContain('1');
     }
     expect((await install('1', 'a'.repeat(64))).status).toBe(409);
     await forGlobex(`/policies/${name}/delete`, { version: '1', reason: 'away' });
@@ -771,8 +776,8 @@ describe('a template', () => {
   it('of which somebody else set something meanwhile shows that before it is set', async () => {
     await forGlobex(`${TRADE}/set`, { 'parameter.most_quantity': '5', version: '3', reason: 'no more than five' });
     const late = await forGlobex(`${TRADE}/install`, { 'parameter.most_quantity': '7000', reason: 'late' });
-    expect([late.status, words(late.text)]).toEqual([409, expect.stringContaining('no more than five')]);
-    expect(words(late.text)).toMatch(/Somebody made version \d+ since .*What you typed/);
+    expect([late.status, wordsIn(late.text)]).toEqual([409, expect.stringContaining('no more than five')]);
+    expect(wordsIn(late.text)).toMatch(/Somebody made version \d+ since .*What you typed/);
   });
 
   it('whose document was switched off says that it is there, what installing does to it, and does nothing to it', async () => {
@@ -780,8 +785,8 @@ describe('a template', () => {
     await forGlobex('/policies/new', { policy_name: name, body: '{}', reason: 'before' });
     const at = '/policies/templates/client_position_disclosure.rego';
     const shown = (await page.get(at, { as: 'globex' })).text;
-    expect(words(shown)).toMatch(
-      /set before, in client_position_disclosure\.json , version 1\. That document is there and was switched off: nothing of it holds\..*Installing the template neither puts it in force nor writes over it, so it is refused/,
+    expect(wordsIn(shown)).toMatch(
+      /set before, in client_position_disclosure\.json, version 1\. That document is there and was switched off: nothing of it holds\..*Installing the template neither puts it in force nor writes over it, so it is refused/,
     );
     expect(shown).not.toContain('/install"');
     const refused = await forGlobex(`${at}/install`, { reason: 'as the template says' });
@@ -792,7 +797,7 @@ describe('a template', () => {
     const set = 'trade_execution.json';
     const now = async () => String((await versionsOf(set, 'globex'))[0]?.version);
     await forGlobex(`/policies/${set}/deactivate`, { version: await now(), reason: 'off' });
-    expect(words((await page.get(TRADE, { as: 'globex' })).text)).toMatch(
+    expect(wordsIn((await page.get(TRADE, { as: 'globex' })).text)).toMatch(
       /follows its own defaults\..*Setting parameters neither puts it in force nor writes over it/,
     );
     await forGlobex(`/policies/${set}/activate`, { version: await now(), reason: 'on' });
@@ -805,10 +810,10 @@ describe('a template', () => {
       303,
     );
     const shown = (await page.get(TRADE, { as: 'globex' })).text;
-    expect(words(shown)).toContain('trade_execution.rego was switched off, with a text of its own');
+    expect(wordsIn(shown)).toContain('trade_execution.rego was switched off, with a text of its own');
     expect(shown).not.toContain('/try"');
     const refused = await forGlobex(`${TRADE}/install`, { reason: 'as the template says' });
-    expect([refused.status, words(refused.text)]).toEqual([409, expect.stringContaining('was switched off')]);
+    expect([refused.status, wordsIn(refused.text)]).toEqual([409, expect.stringContaining('was switched off')]);
     expect((await versionsOf('trade_execution.rego', 'globex')).map(({ active }) => active)[0]).toBe(false);
   });
 
@@ -825,7 +830,7 @@ describe('a template', () => {
     ] as const) {
       const off = { version: String(version), reason: 'over' };
       expect([file, (await forGlobex(`/policies/${file}/deactivate`, off)).status]).toEqual([file, 303]);
-      expect(words((await page.get(at, { as: 'globex' })).text)).toContain('was switched off');
+      expect(wordsIn((await page.get(at, { as: 'globex' })).text)).toContain('was switched off');
       const gone = { version: String(version + 1), reason: 'over', back: '' };
       expect([file, (await forGlobex(`/policies/${file}/delete`, gone)).status]).toEqual([file, 303]);
     }
@@ -839,7 +844,7 @@ describe('a template', () => {
   it('whose document is deleted while it is tried says so, and what was typed stays', async () => {
     const name = 'order_refund_limits';
     const at = `/policies/templates/${name}.rego`;
-    const field = (html: string, of: string) => new RegExp(`name="${of}"[^>]* value="([^"]*)"`).exec(html)?.[1] ?? '';
+    const field = (html: string, of: string) => fieldIn(html, of);
     const typed = { 'parameter.deny_above': '12' };
     expect((await forGlobex(`${at}/install`, { ...typed, version: '', reason: 'twelve' })).status).toBe(303);
     const version = field((await page.get(at, { as: 'globex' })).text, 'version');
@@ -848,13 +853,13 @@ describe('a template', () => {
     await forGlobex(`/policies/${name}.json/deactivate`, { version, reason: 'off' });
     await forGlobex(`/policies/${name}.json/delete`, { version: String(Number(version) + 1), reason: 'off', back: '' });
     const tried = await forGlobex(`${at}/try`, { 'parameter.deny_above': '13', version });
-    expect(words(tried.text)).toMatch(
+    expect(wordsIn(tried.text)).toMatch(
       new RegExp(
         `${name}\\.json, of whose version ${version} this was made, was deleted meanwhile\\..*makes the document anew`,
       ),
     );
     expect(field(tried.text, 'parameter.deny_above')).toBe('13');
-    expect(words((await forGlobex(`${at}/try`, { ...typed, version: '' })).text)).not.toContain('deleted meanwhile');
+    expect(wordsIn((await forGlobex(`${at}/try`, { ...typed, version: '' })).text)).not.toContain('deleted meanwhile');
   }, 60_000);
 
   it('that is switched off for everybody, with another text, is installed beside it as a copy of the tenant', async () => {

@@ -8,10 +8,12 @@ import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../tes
 import { eventually } from '../../../test/support/waiting.js';
 import type { Shown, Visit } from '../../visit.js';
 import { BULK_DENY, readTogether } from './bulk.js';
+import { fieldIn, type Html, linksIn, partsIn, textOf, valuesIn, wordsIn } from '../../../test/support/html.js';
 
-const rowsIn = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
-const linksIn = (text: string) =>
-  [...text.matchAll(/<a href="([^"]+)">(Back[^<]*)/g)].map(([, to, words]) => [to?.replaceAll('&amp;', '&'), words]);
+const rowsIn = (text: string) => valuesIn(text, 'row');
+const waysBackIn = (text: string) =>
+  linksIn(text).flatMap(({ href, words }) => (words.startsWith('Back') ? [[href, words]] : []));
+const addressesIn = (text: Html) => linksIn(text).map(({ href }) => href);
 
 describe('the pages of several calls lead back to where these were ticked', () => {
   const CASE = '30000000-0000-4000-8000-000000000003';
@@ -25,22 +27,21 @@ describe('the pages of several calls lead back to where these were ticked', () =
   });
   afterEach(() => fixture.close());
   const ids = () => rows.map(({ id }) => id);
-  const hiddenIn = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
-  const list = (text: string) => hiddenIn(text, 'list').replaceAll('&amp;', '&');
+  const list = (text: string) => fieldIn(text, 'list');
 
   it('to the list with its filter and page, from each of them', async () => {
     const there = '/hil?q=payments&risk=unscored';
     const given = list((await browser.get(there)).text);
     const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', list: given });
-    expect(linksIn(look.text)).toEqual([[there, 'Back: nothing is denied']]);
+    expect(waysBackIn(look.text)).toEqual([[there, 'Back: nothing is denied']]);
     fixture.away.add('hil');
     const away = await browser.post('/hil/bulk/deny', { row: rowsIn(look.text), list: list(look.text) });
-    expect(linksIn(away.text)).toEqual([[there, 'Back to the list']]);
+    expect(waysBackIn(away.text)).toEqual([[there, 'Back to the list']]);
     fixture.away.clear();
     const came = await browser.post('/hil/bulk/deny', { row: rowsIn(away.text), list: list(away.text) });
     expect(came.text).toContain('2 of 2 took your decision.');
-    expect(linksIn(came.text)).toEqual([[there, 'Back to the list']]);
-    expect(came.text).toContain(`href="/hil/${rows[0]?.id}?q=payments&amp;risk=unscored"`);
+    expect(waysBackIn(came.text)).toEqual([[there, 'Back to the list']]);
+    expect(addressesIn(came.text)).toContain(`/hil/${rows[0]?.id}?q=payments&risk=unscored`);
   });
 
   it.each(['approve', 'deny'])('and the decision says that it was made for several at once: %s', async (decision) => {
@@ -55,26 +56,27 @@ describe('the pages of several calls lead back to where these were ticked', () =
   });
 
   it('to the list where none of them waits any more, and where the form was not whole', async () => {
-    const filtered = /name="q"[^>]*value="payments"/;
     for (const { id, original_payload_digest: digest } of rows)
       await browser.post(`/hil/${id}/deny`, { digest, request: '00000000-0000-4000-8000-0000000000aa' });
     const none = await browser.post('/hil/bulk', { id: ids(), decision: 'approve', list: 'q=payments' });
-    expect([none.status, none.text]).toEqual([400, expect.stringMatching(filtered)]);
+    expect([none.status, fieldIn(none.text, 'q')]).toEqual([400, 'payments']);
     const broken = await browser.post('/hil/bulk/approve', { row: 'x', list: 'q=payments' });
-    expect([broken.status, broken.text]).toEqual([400, expect.stringMatching(filtered)]);
+    expect([broken.status, fieldIn(broken.text, 'q')]).toEqual([400, 'payments']);
   });
 
   it('to the case', async () => {
     const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: CASE });
-    expect(linksIn(look.text)).toEqual([[`/cases/${CASE}`, 'Back: nothing is denied']]);
-    const came = await browser.post('/hil/bulk/deny', { row: rowsIn(look.text), case: hiddenIn(look.text, 'case') });
-    expect(linksIn(came.text)).toEqual([[`/cases/${CASE}`, 'Back to the case']]);
+    expect(waysBackIn(look.text)).toEqual([[`/cases/${CASE}`, 'Back: nothing is denied']]);
+    const came = await browser.post('/hil/bulk/deny', { row: rowsIn(look.text), case: fieldIn(look.text, 'case') });
+    expect(waysBackIn(came.text)).toEqual([[`/cases/${CASE}`, 'Back to the case']]);
   });
 
   it('and say each reason why a call waits by itself', async () => {
     const row = await fixture.hil.park(3, { review_reasons: ['money leaves', 'it is night'] });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
-    const said = [...look.text.matchAll(/<li><bdi>([^<]*)</g)].map(([, words]) => words);
+    const said = partsIn(look.text, 'li').flatMap(({ inside: [first] }) =>
+      typeof first === 'object' && first.tag === 'bdi' ? [wordsIn(first)] : [],
+    );
     expect(said).toEqual(['money leaves', 'it is night']);
   });
 
@@ -105,7 +107,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const call = { name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 25 } };
     const row = await fixture.hil.park(3, { sandbox_report: (await loadAnalyzer())('tools/call', call) });
     const look = await browser.post('/hil/bulk', { id: [row.id], decision });
-    const words = look.text.replaceAll(/<[^>]*>/g, '');
+    const words = wordsIn(look.text);
     expect(words).toContain('Predicted: risky move 25 to vendor (cannot be undone)');
     expect(words.split('Once it is approved, Gate executes it, once.')).toHaveLength(effects + 1);
   });
@@ -114,7 +116,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const call = (text: string) => ({
       request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: { text } } },
     });
-    const shownOf = (text: string) => [...text.matchAll(/<pre[^>]*>([^<]*)/g)].map(([, words]) => words?.length ?? 0);
+    const shownOf = (text: string) => partsIn(text, 'pre').map((part) => textOf(part).length);
     const idsIn = (text: string) => rowsIn(text).map((row) => row.split(' ')[0]);
 
     it('shows what is approved together as a whole: what does not fit is not approved, and is a link', async () => {
@@ -124,10 +126,10 @@ describe('the pages of several calls lead back to where these were ticked', () =
       const look = await browser.post('/hil/bulk', { id: [long.id, second.id, small.id], decision: 'approve' });
       expect(idsIn(look.text)).toEqual([long.id, small.id]);
       expect(shownOf(look.text)[0]).toBeGreaterThan(60_000);
-      expect(look.text.replaceAll(/<[^>]*>/g, '')).toContain(
+      expect(wordsIn(look.text)).toContain(
         '1 of those you ticked is not among them, as 100,000 characters of arguments are read together',
       );
-      expect(look.text).toContain(`href="/hil/${second.id}"`);
+      expect(addressesIn(look.text)).toContain(`/hil/${second.id}`);
     });
 
     it('says of those that do not fit that they may fit afterwards, and offers nothing to approve where none fits', async () => {
@@ -139,7 +141,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
       const none = await browser.post('/hil/bulk', { id: [large.id, hostile.id], decision: 'approve' });
       expect(none.text).toContain('<h1>None of them can be approved here</h1>');
       expect(none.text).toContain('are more than the 100,000 characters that are read together. Open each by itself');
-      for (const { id } of [large, hostile]) expect(none.text).toContain(`href="/hil/${id}"`);
+      for (const { id } of [large, hostile]) expect(addressesIn(none.text)).toContain(`/hil/${id}`);
       expect(none.text).not.toMatch(/0 calls|None is left|action="\/hil\/bulk/);
     });
 
@@ -176,7 +178,8 @@ describe('the pages of several calls lead back to where these were ticked', () =
       const look = await browser.post('/hil/bulk', { id: hostile.map(({ id }) => id), decision: 'deny' });
       expect(idsIn(look.text)).toEqual(hostile.map(({ id }) => id));
       expect(Math.max(...shownOf(look.text))).toBeLessThan(20_000);
-      expect(look.text).toContain(`Their beginning: <span><a href="/hil/${hostile[5]?.id}">`);
+      const beginnings = partsIn(look.text, 'p').filter((part) => wordsIn(part).startsWith('Their beginning: '));
+      expect(beginnings.flatMap(addressesIn)).toContain(`/hil/${hostile[5]?.id}`);
       const approved = await browser.post('/hil/bulk', { id: hostile.map(({ id }) => id), decision: 'approve' });
       expect(approved.text.length).toBeLessThan(1_000_000);
       expect(idsIn(approved.text).length).toBeLessThanOrEqual(1);
@@ -185,7 +188,7 @@ describe('the pages of several calls lead back to where these were ticked', () =
 
   it('and nowhere else, whatever a form says', async () => {
     const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: '../evil', list: '//evil' });
-    expect(linksIn(look.text)).toEqual([['/hil', 'Back: nothing is denied']]);
+    expect(waysBackIn(look.text)).toEqual([['/hil', 'Back: nothing is denied']]);
   });
 });
 
@@ -212,7 +215,7 @@ describe('what became of several calls', () => {
     const visit = { csrf: '', nowMs: 0, params: {}, query: {}, stands, services: { hil } } as unknown as Visit;
     return { sent, came: BULK_DENY.act(visit, FORM) as Promise<Shown> };
   }
-  const textOf = ({ body }: Shown) => render(body).replaceAll(/<[^>]*>/g, ' ');
+  const told = ({ body }: Shown) => wordsIn(render(body));
 
   it('waits for no row that is read again while others are still to be decided', async () => {
     const reads: (() => void)[] = [];
@@ -220,14 +223,14 @@ describe('what became of several calls', () => {
     await eventually('all three are sent', () => sent.length === 3);
     expect(reads).toHaveLength(3);
     for (const answer of reads) answer();
-    expect(textOf(await came).match(/already_decided/g)).toHaveLength(3);
+    expect(told(await came).match(/already_decided/g)).toHaveLength(3);
   });
 
   it.each(['unauthenticated', 'console_neighbour_away'] as const)(
     'is told also where a row cannot be read again: %s',
     async (code) => {
       const { came } = denied({ row: () => Promise.reject(new GateError(code)) });
-      expect(textOf(await came).match(/already_decided/g)).toHaveLength(3);
+      expect(told(await came).match(/already_decided/g)).toHaveLength(3);
     },
   );
 
@@ -245,7 +248,7 @@ describe('what became of several calls', () => {
 
   it('is told also where it cannot be said any more who is signed in', async () => {
     const { sent, came } = denied({ stands: () => Promise.reject(new GateError('store_unavailable')) });
-    const text = textOf(await came);
+    const text = told(await came);
     expect(sent).toEqual([ID(1)]);
     expect(text.match(/it cannot be said whether you are signed in/g)).toHaveLength(2);
   });

@@ -348,7 +348,7 @@ function cameShown(
         <h1>What became of them</h1>
         <Table label="What became of each" heads={['Call', 'Tool', 'Agent', 'Now']}>
           {came.map(({ id, row, refused }) => (
-            <tr key={id} data-came={id}>
+            <tr key={id}>
               <td>
                 <a href={listAddress(reviewAddress(id), ticked.query)}>
                   <code>{id.slice(0, 8)}</code>

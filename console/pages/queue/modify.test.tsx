@@ -8,6 +8,7 @@ import type { Form, Shown, Visit } from '../../visit.js';
 import { Arguments, valueText } from './arguments.js';
 import { changesIn, CHANGE_MORE, MODIFY_FORM, PREVIEW } from './modify.js';
 import { queueShown } from './queue.js';
+import { fieldsIn, partsIn, textOf, wordsIn } from '../../../test/support/html.js';
 
 const rowWith = (args: object) =>
   ({
@@ -64,7 +65,7 @@ describe('what was predicted', () => {
     const shown = async (report: object | null) => {
       const row = { ...rowWith({ amount: 25 }), sandbox_report: report } as unknown as PendingRequest;
       const html = render(((await PREVIEW.act(visitTo(row), FORM)) as Shown).body);
-      return html.replaceAll(/<[^>]*>/g, '');
+      return wordsIn(html);
     };
     expect(await shown(REPORT)).toContain(
       'Nobody predicted what this does. Of the call as its agent asked for it, before the change: risky: move 25 to `vendor` (cannot be undone).',
@@ -95,7 +96,7 @@ describe('what was predicted', () => {
         ledger: { broken: () => null },
       },
     } as unknown as Visit;
-    const text = render((await queueShown(visit, row.id)).body).replaceAll(/<[^>]*>/g, '');
+    const text = wordsIn(render((await queueShown(visit, row.id)).body));
     expect(text).toContain('move 25 to vendor');
     expect(text.includes('this is of the call as its agent asked for it, before the changes')).toBe(isSaid);
   });
@@ -139,7 +140,7 @@ describe('the change that is looked at', () => {
     const { body } = (await PREVIEW.act(visitTo(row), form)) as Shown;
     const html = render(body);
     expect(html.match(/class="changed"/g)).toHaveLength(1);
-    expect(html.match(/<ins>[^<]*SAFE/g)).toHaveLength(1);
+    expect(partsIn(html, 'ins').filter((part) => textOf(part).includes('SAFE'))).toHaveLength(1);
     expect(html).toContain('The ledger keeps what you change in clear');
   });
 });
@@ -159,8 +160,8 @@ it('shows lines of texts as lines, as they were read before', async () => {
   const row = rowWith({ body: 'Dear all,\n\nout.\n' });
   const { body } = (await PREVIEW.act(visitTo(row), formWith({ 'value.0': 'Dear all,\nmore.' }))) as Shown;
   const html = render(body);
-  expect(html).toContain('<td class="foreign text">&quot;Dear all,\n\nout.\n&quot;</td>');
-  expect(html).toContain('<ins>Dear all,\nmore.</ins>');
+  expect(partsIn(html, 'td', { class: 'foreign text' }).map(textOf)).toContain('"Dear all,\n\nout.\n"');
+  expect(partsIn(html, 'ins').map(textOf)).toContain('Dear all,\nmore.');
 });
 
 describe('the arguments that are read, and the change that is looked at', () => {
@@ -185,14 +186,10 @@ describe('the arguments that are read, and the change that is looked at', () => 
   };
   /** Each line of the table: its place, and what stands first beside it. */
   const linesIn = (body: VNode): string[][] =>
-    [...render(body).matchAll(/<tr[^>]*><th scope="row">(.*?)<\/th><td[^>]*>(.*?)<\/td>/g)].map((line) =>
-      line.slice(1).map((html) =>
-        html
-          .replaceAll(/<[^>]*>/g, '')
-          .replaceAll('&quot;', '"')
-          .replaceAll('&amp;', '&'),
-      ),
-    );
+    partsIn(render(body), 'tr').flatMap((row) => {
+      const [head] = partsIn(row, 'th', { scope: 'row' });
+      return head === undefined ? [] : [[head, ...partsIn(row, 'td').slice(0, 1)].map(textOf)];
+    });
 
   it('show every place of the JSON, each empty list and object too', async () => {
     await fc.assert(
@@ -214,19 +211,8 @@ describe('the arguments that are read, and the change that is looked at', () => 
 describe('values that nobody touched', () => {
   /** What a browser sends of the form: it reads every line break as LF, leaves out the first line break of a text, and sends each as CRLF. */
   const sentOf = (body: VNode): Record<string, string> => {
-    const html = render(body);
-    const unescaped = (text: string) =>
-      text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-    const fields = [
-      ...html.matchAll(/<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)<\/textarea>/g),
-      ...html.matchAll(/<input[^>]* name="(value[^"]+)" value="([^"]*)"/g),
-    ];
-    return Object.fromEntries(
-      fields.map(([tag, name = '', text = '']) => {
-        const typed = unescaped(tag.startsWith('<textarea') ? text.replaceAll('\r\n', '\n').replace(/^\n/, '') : text);
-        return [name, typed.replaceAll(/\r?\n/g, '\r\n')];
-      }),
-    );
+    const values = Object.entries(fieldsIn(render(body))).filter(([name]) => name.startsWith('value'));
+    return Object.fromEntries(values.map(([name, typed]) => [name, typed.replaceAll(/\r?\n/g, '\r\n')]));
   };
 
   it('stay as they are through any number of previews, however they begin', async () => {

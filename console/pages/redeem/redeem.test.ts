@@ -3,6 +3,7 @@ import { render } from 'preact-render-to-string';
 import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
 import type { Visit } from '../../visit.js';
 import { REDEEM } from './redeem.js';
+import { fieldIn, fieldsIn, linksIn } from '../../../test/support/html.js';
 
 describe('the page of a decision link that leads to no call', () => {
   it.each(['invalid', 'gone'])('has a heading, and says why: %s', async (reason) => {
@@ -67,13 +68,11 @@ describe('the page of a decision link', () => {
   });
 
   describe('says of a decision that it was made by it', () => {
-    const hiddenIn = (text: string, name: string) =>
-      new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const fieldsOf = (text: string) => ({
-      digest: hiddenIn(text, 'digest'),
-      request: hiddenIn(text, 'request'),
-      list: hiddenIn(text, 'list'),
-      link: hiddenIn(text, 'link'),
+      digest: fieldIn(text, 'digest'),
+      request: fieldIn(text, 'request'),
+      list: fieldIn(text, 'list'),
+      link: fieldIn(text, 'link'),
     });
     const through = async (id: string) => (await fixture.hil.reviews.get(id, 'acme'))?.decided_via;
 
@@ -89,19 +88,14 @@ describe('the page of a decision link', () => {
       const { row, token } = await linked();
       const browser = await fixture.browser();
       const { text } = await browser.get(`/decide/redeem?token=${token}`);
-      const address = /href="([^"]*\/modify[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const address = linksIn(text).find(({ href }) => href.includes('/modify'))?.href ?? '';
       const values = (page: string) =>
-        Object.fromEntries(
-          [...page.matchAll(/name="(value\.\d+)"[^>]* value="([^"]*)"/g)].map(([, name = '', value = '']) => [
-            name,
-            value,
-          ]),
-        );
+        Object.fromEntries(Object.entries(fieldsIn(page)).filter(([name]) => name.startsWith('value.')));
       const form = await browser.get(address);
       const typed = { ...values(form.text), 'value.0': '1' };
       const preview = await browser.post(`/hil/${row.id}/modify/preview`, { ...fieldsOf(form.text), ...typed });
       const more = await browser.post(`/hil/${row.id}/modify/more`, { ...fieldsOf(preview.text), ...typed });
-      expect([preview.text, more.text].map((page) => hiddenIn(page, 'link'))).toEqual([token, token]);
+      expect([preview.text, more.text].map((page) => fieldIn(page, 'link'))).toEqual([token, token]);
       expect((await browser.post(`/hil/${row.id}/modify`, { ...fieldsOf(preview.text), ...typed })).status).toBe(303);
       expect(await through(row.id)).toBe('signed-link');
     });
@@ -123,7 +117,7 @@ describe('the page of a decision link', () => {
       for (const link of ['', other.token, forged, 'x'.repeat(600)]) {
         const { row } = await linked();
         const { text } = await browser.get(`/hil/${row.id}`);
-        expect(hiddenIn(text, 'link')).toBe('');
+        expect(fieldIn(text, 'link')).toBe('');
         expect((await browser.post(`/hil/${row.id}/approve`, { ...fieldsOf(text), link })).status).toBe(303);
         expect([link, await through(row.id)]).toEqual([link, 'console']);
       }

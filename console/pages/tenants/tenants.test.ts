@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
 import { OPERATOR } from '../../../test/support/hil.js';
+import { wordsIn } from '../../../test/support/html.js';
 
 const OPERATION = '10000000-0000-4000-8000-000000000001';
 const RECEIPT = {
@@ -22,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 const told = async (as: Parameters<ConsoleFixture['browser']>[0] = { role: 'viewer' }) =>
-  (await (await fixture.browser(as)).get('/tenants')).text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  wordsIn((await (await fixture.browser(as)).get('/tenants')).text);
 
 describe('the tenant', () => {
   it('is active where nothing was done, and the page has no form but the one to sign out', async () => {
