@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { Download } from './download.js';
 import type { AskingDevice } from '../contracts/console.js';
 import type { Role } from './roles.js';
-import type { GateError } from '../domain/errors.js';
+import { GateError } from '../domain/errors.js';
 import type { Services } from './services.js';
 
 /** Somebody who is signed in. `subject` is how a decision names the person. */
@@ -130,6 +130,12 @@ export interface Shown {
   readonly later?: (until: AbortSignal) => AsyncIterable<VNode>;
   /** What it was made of, as one text: whoever has it already with the same one is told so, and gets nothing again. */
   readonly version?: string;
+}
+
+/** Tells above a page why it has not what was asked of it. Throws what is no refusal. */
+export function asRefused(error: unknown): Pick<Shown, 'notice' | 'status'> {
+  if (!(error instanceof GateError)) throw error;
+  return { notice: { kind: 'bad', text: `${error.message} (${error.code})` }, status: error.status };
 }
 
 /** A page: what it shows at its path, to whom. `show` asks the services and survives those that are away (`settled`). */

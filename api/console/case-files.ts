@@ -4,7 +4,7 @@ import type { Services } from '../../console/services.js';
 import type { CaseWithEvidence } from '../../contracts/cases.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { Entered } from './entered.js';
+import { assertEntered, type Entered } from './entered.js';
 import { isUuid } from '../../domain/uuid.js';
 
 type Who = Pick<Entered, 'person' | 'proof'>;
@@ -19,7 +19,7 @@ export interface CaseFilesOptions {
 export function answerCases(app: ServiceApp, { entered, services, clock }: CaseFilesOptions): void {
   const found = async (request: FastifyRequest): Promise<CaseWithEvidence> => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    assertEntered(who);
     const { id } = request.params as { id: string };
     const known = isUuid(id) ? await services(who).ledger.case(id) : null;
     if (known === null) throw new GateError('case_not_found');

@@ -8,7 +8,7 @@ import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { whenLeft } from '../plugins/when-left.js';
-import type { Entered } from './entered.js';
+import { assertEntered, type Entered } from './entered.js';
 import type { NeighbourOver } from './neighbour.js';
 import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
@@ -48,7 +48,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   const watching = { stands: options.stands, drainMs: options.limits.drainMs };
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    assertEntered(who);
     return who;
   };
 
@@ -64,7 +64,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   app.get('/api/audit/correlation/:cid', async (request) => {
     // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
     const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
-    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    assertEntered(who);
     const { cid } = request.params as { cid: string };
     return isUuid(cid) ? services(who).ledger.call(cid) : [];
   });

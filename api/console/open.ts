@@ -15,7 +15,7 @@ import { ASK_LIMITS } from './ask-limits.js';
 import { readAssets } from './assets.js';
 import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
-import { ASKED, NEEDED_BESIDE, SEEN } from './service.js';
+import { ASKED, NEEDED_BESIDE, SEEN } from './services-asked.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
 export async function open({ config: { own, signIn }, ...parts }: Opening<ConsoleSettings>): Promise<Opened<null>> {

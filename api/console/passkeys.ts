@@ -14,12 +14,11 @@ import {
 } from '../../contracts/approval.js';
 import type { Role } from '../../console/roles.js';
 import type { Person } from '../../console/visit.js';
-import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { passesOn } from '../plugins/openapi.js';
 import type { AskLimits } from './ask-limits.js';
 import type { LargeRoute } from './body-limits.js';
-import type { Entered, EnteredOf } from './entered.js';
+import { assertEntered, type Entered, type EnteredOf } from './entered.js';
 import { neighbourOf, type NeighbourOver } from './neighbour.js';
 
 export interface PasskeyRelayOptions {
@@ -65,7 +64,7 @@ export function relayPasskeys(
     least: Role = 'viewer',
   ): Promise<FastifyReply> => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    assertEntered(who);
     assertOwn(request, who);
     assertRole(who.person, least);
     const cookies = new Map(kept.get(who.session.id));

@@ -4,11 +4,10 @@ import { linesIn } from '../../activities/clients/event-stream.js';
 import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
-import { GateError } from '../../domain/errors.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { whenLeft } from '../plugins/when-left.js';
-import type { Entered } from './entered.js';
+import { assertEntered, type Entered } from './entered.js';
 import { whoIs } from './people.js';
 import type { AskLimits } from './ask-limits.js';
 import { type Neighbour, neighbourOf, type NeighbourOver, unlessQuiet } from './neighbour.js';
@@ -115,7 +114,7 @@ export function relay(
   });
   app.get(path, async (request, reply) => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    assertEntered(who);
     const ended = new AbortController();
     const shares = [
       [`session ${who.session.id}`, PLACES.session],

@@ -1,12 +1,11 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { GateError } from '../../../domain/errors.js';
 import { type RowsQuery, type Settled, settled } from '../../services.js';
 import { addressOf } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
 import { Entries } from '../../ui/entries.js';
 import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Empty, Folded, Foreign, OrAway } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import { asRefused, type Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
 import { asked, asksFor, placeAsked, rowsAsked } from './asked.js';
 import { type Found, searched } from './search.js';
@@ -20,6 +19,11 @@ const VERDICTS = [
   ['rate_limited', 'over a limit'],
 ] as const;
 
+const NO_PLACE = {
+  kind: 'bad',
+  text: 'These rows have no such place as this address names. The newest are shown (invalid_cursor).',
+} as const;
+
 /** Rows of the ledger, newest first; what is looked for stands in the address. */
 export const AUDIT: Page = {
   path: '/audit',
@@ -29,7 +33,7 @@ export const AUDIT: Page = {
     const kept = settled('store', services.searches.list());
     const said = asked(address);
     const chain = settled('ledger', services.ledger.chain());
-    let refused: GateError | null = null;
+    let refused: ReturnType<typeof asRefused> | null = null;
     let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
     let query: Pick<RowsQuery, 'before' | 'from' | 'to'> = {};
     try {
@@ -37,22 +41,14 @@ export const AUDIT: Page = {
       query = wanted;
       rows = await settled('ledger', searched(services.ledger, { ...wanted, limit: ROWS }));
     } catch (error) {
-      if (!(error instanceof GateError)) throw error;
-      refused = error;
+      refused = asRefused(error);
     }
     const isNewest = query.before === undefined && query.to === undefined;
     const one = said.agent !== undefined && !said.agent.includes('*') ? said.agent : null;
     return {
       title: 'Audit',
-      notice: refused
-        ? { kind: 'bad', text: `${refused.message} (${refused.code})` }
-        : placeAsked(address) === null
-          ? {
-              kind: 'bad',
-              text: 'These rows have no such place as this address names. The newest are shown (invalid_cursor).',
-            }
-          : null,
-      ...(refused && { status: refused.status }),
+      ...(placeAsked(address) === null && { notice: NO_PLACE }),
+      ...refused,
       body: (
         <section class="audit">
           <h1>Audit</h1>

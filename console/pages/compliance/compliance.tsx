@@ -4,7 +4,7 @@ import { settled, type Settled } from '../../services.js';
 import { addressOf } from '../../ui/addresses.js';
 import { Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { exactWindow } from '../../ui/windows.js';
-import type { Page } from '../../visit.js';
+import { asRefused, type Page } from '../../visit.js';
 
 const DAY_MS = 86_400_000;
 
@@ -16,7 +16,7 @@ export const COMPLIANCE: Page = {
   async show({ query, services, nowMs }) {
     const asked = { from: query['from']?.trim() ?? '', to: query['to']?.trim() ?? '' };
     let register: Settled<ComplianceRegister> | null = null;
-    let refused: GateError | null = null;
+    let refused: ReturnType<typeof asRefused> | null = null;
     try {
       if (asked.from !== '' || asked.to !== '') {
         const window = exactWindow(asked.from, asked.to);
@@ -24,16 +24,12 @@ export const COMPLIANCE: Page = {
         register = await settled('ledger', services.ledger.compliance(window));
       }
     } catch (error) {
-      if (!(error instanceof GateError)) throw error;
-      refused = error;
+      refused = asRefused(error);
     }
     const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     return {
       title: 'Compliance register',
-      ...(refused && {
-        notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const,
-        status: refused.status,
-      }),
+      ...refused,
       body: (
         <section class="compliance">
           <h1>What the log holds by control</h1>

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
-import { GateError } from '../../../domain/errors.js';
 import { escapedInPath } from '../../../domain/name-in-path.js';
 import { settled, type Settled } from '../../services.js';
 import { addressOf, callAddress } from '../../ui/addresses.js';
 import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Count, Csrf, Empty, Folded, Foreign, Id, OrAway, RequestId, Table, Time } from '../../ui/parts.js';
 import { windowAsked } from '../../ui/windows.js';
-import type { Page, Visit } from '../../visit.js';
+import { asRefused, type Page, type Visit } from '../../visit.js';
 import { asked, asksFor } from '../audit/asked.js';
 
 const AGENTS = 100;
@@ -22,7 +21,7 @@ export const HUNT: Page = {
     const said = asked(address);
     const { methods, signal } = said;
     const authorized = said.authorized === 'true' || said.authorized === 'false' ? said.authorized : undefined;
-    let refused: GateError | null = null;
+    let refused: ReturnType<typeof asRefused> | null = null;
     let found: Settled<Hunt> | null = null;
     try {
       const window = windowAsked(said.window || said.from || said.to ? said : { window: '24h' }, nowMs);
@@ -31,15 +30,11 @@ export const HUNT: Page = {
         services.ledger.hunt({ method: methods, signal, authorized, ...window, limit: AGENTS }),
       );
     } catch (error) {
-      if (!(error instanceof GateError)) throw error;
-      refused = error;
+      refused = asRefused(error);
     }
     return {
       title: 'Hunt',
-      ...(refused && {
-        notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const,
-        status: refused.status,
-      }),
+      ...refused,
       body: (
         <section class="audit">
           <h1>Hunt</h1>

@@ -1,0 +1,17 @@
+import { BRAIN } from '../brain/service.js';
+import { HIL } from '../hil/service.js';
+import { LEDGER } from '../ledger/service.js';
+import { POLICY_ENGINE } from '../policy/service.js';
+import { PROXY } from '../proxy/service.js';
+import { SANDBOX } from '../sandbox/service.js';
+import type { NeighbourName } from './neighbour.js';
+
+/** The services that pages ask, by the names under which the console has them. */
+export const ASKED = { hil: HIL, ledger: LEDGER, brain: BRAIN, policy: POLICY_ENGINE } as const satisfies Record<
+  NeighbourName,
+  object
+>;
+/** What no page asks, and without which the console is not ready. */
+export const NEEDED_BESIDE = { sandbox: SANDBOX } as const;
+/** What the page of health tells of as well, and no page needs. */
+export const SEEN = { proxy: PROXY } as const;
