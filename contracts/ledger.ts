@@ -3,6 +3,9 @@ import { jsonObject } from './json.js';
 
 export const stateNamespace = z.enum(['operator', 'demo']);
 export type StateNamespace = z.infer<typeof stateNamespace>;
+
+/** `source` of the rows of a review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call). */
+export const SIMULATOR_SOURCE = 'simulator';
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** Names the person for whom the console opens a stream, by a digest: the ledger counts it, and believes nothing else of it. */

@@ -3,7 +3,7 @@ import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
+import { type NewLedgerRow, SIMULATOR_SOURCE, type StateNamespace } from '../../contracts/ledger.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { isStopped, type Stopped } from '../identity/standing.js';
@@ -41,8 +41,6 @@ const basisPoints = (value: number): number => Math.round(value * 10_000);
 /** The scores of an inspection as its row has them: integers, so that they are the same text everywhere. */
 export const brainScores = (inspection: InspectionResponse): JsonObject =>
   inRow('score', inspection, (value) => (typeof value === 'number' ? basisPoints(value) : value));
-/** Who asks for a review without a call. */
-const SIMULATOR = 'simulator';
 const NONE: ReadonlyMap<string, number> = new Map();
 /** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text omits. */
 const asJson = (value: unknown): Json => (value ?? null) as Json;
@@ -86,7 +84,7 @@ export function rowsOf(
       tool_params_sha256: evidence.params_sha256,
       credential_fingerprint: call.credential_fingerprint,
       tool_name: call.tool,
-      ...(outsideCall && { source: SIMULATOR }),
+      ...(outsideCall && { source: SIMULATOR_SOURCE }),
       ...extra,
     });
   const rows: NewLedgerRow[] = [];

@@ -1,4 +1,4 @@
-import type { Mode } from '../../contracts/call.js';
+import type { CallContract, Mode } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { RecordedDecision, RecordedOutcome } from '../../domain/call-record/record.js';
@@ -24,6 +24,10 @@ export interface TestCall {
   readonly brainVersion?: string;
   readonly costMicros?: number;
   readonly decided?: RecordedDecision['status'];
+  /** Who is told as the decider; a person, or the end of the time. */
+  readonly decidedBy?: string;
+  /** `gate.review/v1` is a review that no call asked for. */
+  readonly contract?: CallContract;
   readonly outcome?: RecordedOutcome['stage'];
   readonly source?: string;
 }
@@ -69,6 +73,7 @@ export function callRows(call: TestCall): NewLedgerRow[] {
           tool,
           digest: `sha256:${'0'.repeat(64)}`,
           mode,
+          ...(call.contract && { contract: call.contract }),
         }),
         verdict,
         inspection,
@@ -87,7 +92,7 @@ export function callRows(call: TestCall): NewLedgerRow[] {
         ? {
             status: call.decided,
             decided_at: at,
-            decided_by: call.decided === 'expired' ? 'system:ttl-sweep' : 'operator:dev',
+            decided_by: call.decidedBy ?? (call.decided === 'expired' ? 'system:ttl-sweep' : 'operator:dev'),
             decided_via: 'console',
             reason: call.decided === 'expired' ? null : 'looked at it',
             principal: null,

@@ -63,7 +63,7 @@ async function deniedIn(
   const denied = new Set<number>();
   for (let from = first; from <= last; ) {
     const rows = await filtered(
-      db.selectFrom('ledger_entries').select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision']),
+      db.selectFrom('ledger_entries').select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision', 'source']),
       { ...scope, seqFrom: from, seqTo: last },
     )
       .where(
@@ -73,12 +73,13 @@ async function deniedIn(
       .orderBy('seq')
       .limit(DECISIONS)
       .execute();
-    for (const { seq, event_kind: event, method, authorized, policy_decision: decision } of rows)
+    for (const { seq, event_kind: event, method, authorized, policy_decision: decision, source } of rows)
       if (
         isDenial({
           kind: event ?? (method as string),
           decision: decision === null ? null : (JSON.parse(decision) as JsonObject),
           authorized: Number(authorized) === 1,
+          source,
         })
       )
         denied.add(Number(seq));

@@ -372,6 +372,26 @@ describe('reports over the rows of a ledger', () => {
       });
     });
 
+    it('a review that no call asked for changes nothing of it', async () => {
+      const asked = async () => ({
+        baseline: await reports().behavioralBaseline({ agentId: 'young', baselineDays: 14, recentDays: 7 }),
+        fleet: await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 10 }),
+        drifted: await reports().driftedAgents({ baselineDays: 14, recentDays: 7, nowMs: NOW }),
+        tools: await reports().envelopeRecommendations({ agentId: 'young', windowDays: 30 }),
+        canary: await reports().modelUpgradeCanary({ windowHours: 24 }),
+        hunted: (await reports().hunt({}, 9)).agents.map(({ agent_id, deny_count }) => [agent_id, deny_count]),
+        decided: (await reports().decidedPage({ tenant: 'acme', limit: 100 })).rows,
+      });
+      const before = await asked();
+      const rehearsal = { agent: 'young', tool: 'never_used', tier: 'yellow', contract: 'gate.review/v1' } as const;
+      await calls(1, HOUR, { ...rehearsal, decided: 'approved' });
+      await calls(1, HOUR, { ...rehearsal, decided: 'denied' });
+      expect(before.decided).toHaveLength(10);
+      expect(await asked()).toEqual(before);
+      await calls(1, HOUR, { ...rehearsal, agent: 'unheard', decided: 'approved' });
+      expect((await asked()).fleet).toEqual(before.fleet);
+    });
+
     it('the fleet, the one that changed most first and those of whom nothing can be said last', async () => {
       const fleet = await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 10 });
       expect(fleet.agents.map((agent) => [agent.agent_id, agent.drift_overall, agent.drifted])).toEqual([

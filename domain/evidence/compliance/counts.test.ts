@@ -63,6 +63,18 @@ describe('a call counts as denied by what became of it', () => {
     expect(kindsAt(counts.denials.samples)).toEqual(denials);
   });
 
+  it('and what people decided without a call is neither a denial nor oversight', () => {
+    const rehearsal = { tier: 'yellow', contract: 'gate.review/v1' } as const;
+    const { counts, kindsAt } = factsOf(
+      { ...rehearsal, decided: 'approved' },
+      { ...rehearsal, decided: 'denied' },
+      { tier: 'yellow', decided: 'denied' },
+    );
+    const decided = counts.humanDecisions.count + counts.otherDecisions.count;
+    expect([decided, counts.denials.count, Object.keys(counts.provenance.byKey())]).toEqual([1, 1, ['system']]);
+    expect(kindsAt(counts.denials.samples)).toEqual(['hil.denied']);
+  });
+
   it('a parked call with a signal is no denial with a signal, and a refused one is', () => {
     const counts = noCounts();
     for (const row of entriesOf({ tier: 'yellow' }, { tier: 'red', mode: 'observe' }, { tier: 'red' }))

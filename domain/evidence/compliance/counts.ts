@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { type Tally, tally } from '../reports/report-rows.js';
-import { isDenial, judgedBy } from '../reports/outcome.js';
+import { isDenial, isRehearsal, judgedBy } from '../reports/outcome.js';
 
 const SAMPLES = 5;
 /** Provenances in which the person authenticated strongly (docs/architecture/ledger-reads.md#compliance-register). */
@@ -69,7 +69,8 @@ export function countRow(counts: WindowCounts, row: LedgerEntry): void {
   if (text('brain_evidence_sha256') !== null) seen(counts.committedEvidence, seq);
   if (kind === 'agent.envelope_narrowed') seen(counts.narrowed, seq);
   if (kind === 'proxy.verdict') seen(counts.verdicts, seq);
-  if (isDenial(judgedBy(row))) {
+  const judged = judgedBy(row);
+  if (isDenial(judged)) {
     seen(counts.denials, seq);
     if (signed) seen(counts.signedDenials, seq);
     if (signal !== null) {
@@ -77,7 +78,7 @@ export function countRow(counts: WindowCounts, row: LedgerEntry): void {
       counts.signals.add(signal);
     }
   }
-  if (kind === 'hil.approved' || kind === 'hil.denied') {
+  if ((kind === 'hil.approved' || kind === 'hil.denied') && !isRehearsal(judged)) {
     const said = row.policy_decision?.['approver_provenance'];
     const provenance = typeof said === 'string' ? said : 'unrecorded';
     counts.provenance.add(provenance);

@@ -22,6 +22,7 @@ const row = (agoMs: number, change: Partial<ReportRow> = {}): ReportRow => ({
   signal: null,
   tool: 'read',
   costMicros: null,
+  source: null,
   ...change,
 });
 async function* pages(...rows: readonly ReportRow[]) {
@@ -95,6 +96,12 @@ describe('what agents did', () => {
       2,
     );
     expect([agents.map(({ agent_id }) => agent_id), returned, agents_total]).toEqual([['c', 'a'], 2, 3]);
+  });
+
+  it('counts no refusal of a review that no call asked for', async () => {
+    const refusal = { kind: 'hil.denied', decision: { decided_by: 'operator:dev' } };
+    const { agents } = await report([row(2), row(1, { ...refusal, source: 'simulator' })]);
+    expect(agents).toMatchObject([{ total: 1, denied_by_people: 0 }]);
   });
 
   it('leaves out an agent of whom only a refusal by a person falls into the window', async () => {

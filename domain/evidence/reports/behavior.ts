@@ -4,7 +4,7 @@ import type {
   EnvelopeRecommendations,
   FleetBehavioralDiff,
 } from '../../../contracts/ledger-reports.js';
-import { type ReportRow, intentBasisPoints, rounded, tally, type Tally } from './report-rows.js';
+import { type ReportRow, intentBasisPoints, ofCalls, rounded, tally, type Tally } from './report-rows.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
 const DAY_MS = 86_400_000;
@@ -147,7 +147,7 @@ export async function behavioralBaseline(
 ): Promise<BehavioralBaseline> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const [baseline, recent] = [noCounts(), noCounts()];
-  for await (const page of reportRows)
+  for await (const page of ofCalls(reportRows))
     for (const reportRow of page) add(reportRow.at < sinceRecent ? baseline : recent, reportRow);
   return {
     agent_id: agentId,
@@ -167,7 +167,7 @@ export async function fleetBehavioralDiff(
 ): Promise<FleetBehavioralDiff> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const fleet = new Map<string, { readonly baseline: Counts; readonly recent: Counts }>();
-  for await (const page of reportRows) {
+  for await (const page of ofCalls(reportRows)) {
     for (const reportRow of page) {
       const known = fleet.get(reportRow.agentId) ?? { baseline: noCounts(), recent: noCounts() };
       fleet.set(reportRow.agentId, known);
@@ -225,7 +225,7 @@ export async function driftedAgents(
     string,
     Pick<ReportRow, 'agentId' | 'tenant'> & { readonly baseline: Counts; readonly recent: Counts }
   >();
-  for await (const page of reportRows) {
+  for await (const page of ofCalls(reportRows)) {
     for (const reportRow of page) {
       const { agentId, tenant } = reportRow;
       const key = JSON.stringify([tenant, agentId]);
@@ -250,7 +250,7 @@ export async function envelopeRecommendations(
 ): Promise<EnvelopeRecommendations> {
   const used = tally();
   let total = 0;
-  for await (const page of reportRows) {
+  for await (const page of ofCalls(reportRows)) {
     for (const reportRow of page) {
       const outcome = outcomeOf(reportRow);
       if (outcome !== null) total += 1;

@@ -1,6 +1,6 @@
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
-import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { RecordedPolicyInput } from '../../../contracts/ledger-reports.js';
 import { mask } from '../../masking/mask.js';
 import { classIn, longerLived } from '../../ledger/erasure/retention-class.js';
@@ -133,7 +133,7 @@ async function retentionClassOf(ledger: LedgerReader, entry: LedgerEntry): Promi
 const inScope = (entry: LedgerEntry, { tenant, demoPrefix }: Scope): boolean =>
   demoPrefix === undefined
     ? tenant === undefined || entry['tenant'] === tenant
-    : entry['source'] === 'simulator' || entry.correlation_id?.startsWith(`${demoPrefix}-`) === true;
+    : entry['source'] === SIMULATOR_SOURCE || entry.correlation_id?.startsWith(`${demoPrefix}-`) === true;
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

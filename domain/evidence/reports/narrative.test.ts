@@ -37,6 +37,7 @@ const reportRowsOf = (rows: readonly Timed[]): ReportRow[] =>
       signal: row.signal ?? null,
       tool: row.tool_name ?? null,
       costMicros: row.cost_micros ?? null,
+      source: row.source ?? null,
     }));
 
 async function* pages(reportRows: readonly ReportRow[]): AsyncGenerator<ReportRow[]> {
@@ -168,6 +169,20 @@ describe('an agent’s activity as a story', () => {
         seqs: [24],
       },
     ]);
+  });
+
+  it('a review that no call asked for is not in it', async () => {
+    const rehearsal = { tier: 'yellow', contract: 'gate.review/v1' } as const;
+    const told = await tell([
+      ...call(3 * HOUR, { tier: 'yellow', decided: 'denied' }),
+      ...call(2 * HOUR, { ...rehearsal }),
+      ...call(HOUR, { ...rehearsal, decided: 'approved' }),
+      ...call(HOUR, { ...rehearsal, decided: 'denied' }),
+      ...call(HOUR, { ...rehearsal, decided: 'expired' }),
+    ]);
+    expect(told.hil).toMatchObject({ pending: 0, approved: 0, denied: 1, expired: 0 });
+    expect(told.story.map(({ text }) => text)).toContain('1 request was sent to a person: 1 denied by a person.');
+    expect(told.notable.map(({ event_kind }) => event_kind)).toEqual(['hil.denied', 'proxy.verdict']);
   });
 
   it('a call that was parked and closed otherwise waits no longer', async () => {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../contracts/json.js';
-import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { CallTier } from '../../../contracts/ledger-reports.js';
 import { approvalTier } from '../../../contracts/policy.js';
 
@@ -8,13 +8,23 @@ export interface Judged {
   readonly kind: string;
   readonly decision: JsonObject | null;
   readonly authorized: boolean;
+  /** Who wrote it, where that is not a call's pipeline. */
+  readonly source: string | null;
 }
 
-export const judgedBy = ({ event_kind, method, policy_decision, authorized }: LedgerEntry): Judged => ({
+export const judgedBy = ({ event_kind, method, policy_decision, authorized, source }: LedgerEntry): Judged => ({
   kind: event_kind ?? method,
   decision: policy_decision,
   authorized,
+  source: typeof source === 'string' ? source : null,
 });
+
+/**
+ * Whether a row is of a review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call). It names an agent, and is
+ * neither that agent's doing nor a decision about a call.
+ */
+export const isRehearsal = ({ kind, source }: Pick<Judged, 'kind' | 'source'>): boolean =>
+  source === SIMULATOR_SOURCE && kind.startsWith('hil.');
 
 /**
  * What Gate did with a call, from its verdict row; `null` for any other row. `authorized` alone does not tell: it is false for a call that
@@ -49,4 +59,4 @@ export function tierOf(row: Judged): CallTier | null {
 
 /** Refused for good: by the verdict, or later by a person. */
 export const isDenial = (reportRow: Judged): boolean =>
-  outcomeOf(reportRow) === 'denied' || reportRow.kind === 'hil.denied';
+  outcomeOf(reportRow) === 'denied' || (reportRow.kind === 'hil.denied' && !isRehearsal(reportRow));
