@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ApprovalStatement, AssertionJson, PasskeyApproval } from '../contracts/approval.js';
 import { toolOf } from '../contracts/call-methods.js';
 import type { CallInput } from '../contracts/call.js';
@@ -19,7 +19,7 @@ import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
 import { argumentsOf } from '../domain/review/since-last.js';
 import { summaryOf } from '../domain/review/summary.js';
-import { createPasskeys, type PasskeyRequired, type Passkeys } from '../domain/review/passkeys.js';
+import { createPasskeys, type PasskeyRequired, type Passkeys, type PasskeyStore } from '../domain/review/passkeys.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { type AlarmKind, alarmRow } from './ledger.js';
@@ -32,6 +32,8 @@ const BEN = { subject: 'operator:ben', tenant: 'acme' };
 let gate: PipelineFixture;
 let passkeys: Passkeys;
 let device: ReturnType<typeof softwareAuthenticator>;
+/** Uses a counter up in the store. */
+let used: jest.MockedFunction<PasskeyStore['used']>;
 let call: CallInput;
 let row: PendingRequest;
 
@@ -52,8 +54,9 @@ const open = (quorum?: QuorumRule, required: PasskeyRequired = 'strict') =>
     ...(quorum && { quorum }),
     passkeys: (store) => {
       const relyingParty = { id: CONSOLE.rpId, origin: CONSOLE.origin };
+      used = jest.fn(store.used);
       passkeys = createPasskeys({
-        store,
+        store: { ...store, used },
         relyingParty,
         required,
         sessionKey: Buffer.alloc(32, 7),
@@ -141,6 +144,28 @@ describe('a call that is approved only with a passkey', () => {
       await expect(
         decide(device.get(challenge('approve', other), { counter }), 'approve', other),
       ).rejects.toMatchObject(refusedFor(/counter/));
+  });
+
+  it('refuses one of two decisions that come at the same time with one counter: one of them is by a copy of the passkey', async () => {
+    const [, other] = await parkedCall();
+    // Both have read the counter before one of them uses it up.
+    const waiting: (() => void)[] = [];
+    used.mockImplementation(async (...use) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length === 2) for (const go of waiting) go();
+      });
+      return gate.reviews.passkeys.used(...use);
+    });
+    const outcomes = await Promise.allSettled(
+      [row, other].map((of) => decide(device.get(challenge('approve', of), { counter: 1 }), 'approve', of)),
+    );
+    expect(outcomes.toSorted((one, next) => one.status.localeCompare(next.status))).toMatchObject([
+      { status: 'fulfilled', value: { status: 'approved' } },
+      { status: 'rejected', reason: refusedFor(/at the same time elsewhere/) },
+    ]);
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
   });
 
   it('refuses a passkey that is not registered, one of somebody else, and a signature by another key', async () => {

@@ -517,6 +517,25 @@ describe('who may call HIL', () => {
     expect(answer).toMatchObject({ status: 403, body: { error: 'capability_denied' } });
   });
 
+  it.each(['gate_demo_session=x', 'gate_hil_session=y; gate_demo_session='])(
+    'nobody with a session of a demonstration, on any route and whatever stands beside it: %s',
+    async (cookie) => {
+      const routes = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(
+        ({ service, built }) => service === 'hil' && built,
+      );
+      expect(routes.length).toBeGreaterThan(30);
+      for (const { method, path, callers } of routes) {
+        const url = path.replaceAll(/\{\w+\}/g, correlation(1));
+        const as = callers === 'public' ? 'console' : (callers[0] ?? '').replace('service-', '');
+        const answer = await ask(method as 'GET', url, { as, tenant: 'acme', token: TOKEN, headers: { cookie } });
+        expect([path, answer.status, answer.body]).toMatchObject([path, 401, { error: 'unauthenticated' }]);
+      }
+      expect(
+        (await ask('GET', '/pending', { tenant: 'acme', headers: { cookie: 'my_gate_demo_session=x' } })).status,
+      ).toBe(200);
+    },
+  );
+
   it('a caller without a SPIFFE id is 401', async () => {
     expect(await ask('GET', '/pending', { as: null })).toMatchObject({
       status: 401,

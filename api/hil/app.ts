@@ -25,6 +25,7 @@ import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import { refuseDemoSessions } from './demo-sessions.js';
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
 import { chatWebhookRoutes } from './routes/chat-webhooks.js';
@@ -174,6 +175,7 @@ export function createHilService(options: HilOptions): Service {
     mayApprove,
     clock,
   });
+  refuseDemoSessions(service.app);
   const holderOf = passkeyHolders(service.app, passkeys);
   const scopeOf = scopeReader({ operators, simulatorTenant, decideToken: options.decideToken, holderOf });
   const people = createVouchedPeople({
