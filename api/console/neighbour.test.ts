@@ -142,6 +142,14 @@ describe('services that never come up', () => {
     expect(ASKED.filter((route) => !asked.includes(route))).toEqual([]);
   }, 120_000);
 
+  it('are called on the probes as on the page of health', async () => {
+    const { checks } = (await of.fixture.service.health.inject('/readyz')).json<{ checks: object }>();
+    const names = ['review service', 'ledger', 'Brain', 'policy engine', 'sandbox'];
+    expect(Object.keys(checks)).toEqual(['sessions', ...names, 'connections']);
+    const { text } = await (await of.fixture.browser()).get('/health-of-services');
+    for (const name of names) expect(text).toContain(`>${name}</th>`);
+  });
+
   it('keep nothing taken: an archive is refused for the same reason again', async () => {
     const route = { method: 'POST', url: '/exports/regulatory' };
     const session = (await of.fixture.browser()).cookie;

@@ -175,7 +175,8 @@ export const neighboursFor = (over: NeighboursAt, asked: AskedFor): Readonly<Rec
   >;
 
 /** A question that changes nothing. */
-export const get = (path: string, query: NeighbourQuestion['query'] = {}) => ({ method: 'GET', path, query }) as const;
+export const get = (path: string, query?: NeighbourQuestion['query']) =>
+  ({ method: 'GET', path, ...(query && { query }) }) as const;
 
 /** What was asked for; `null` where there is none of it for this person. */
 export async function unlessUnknown<Value>(asked: Promise<Value>): Promise<Value | null> {
