@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { FEDERATED_RULES, loggerTo } from '../../../test/support/federation.js';
 import { loggedOf } from '../../../test/support/logged.js';
 import { federatedPrincipal } from './federated-principal.js';
 import { openOidcMode } from './oidc.js';
@@ -17,25 +17,15 @@ let console: Awaited<ReturnType<typeof openConsole>>;
 let aheadMs: number;
 let logged: string;
 
-const RULES = {
-  tenantMap: new Map([
-    ['acme', 'acme'],
-    ['beta', 'beta'],
-  ]),
-  adminGroups: ['admins'],
-  approverGroups: ['approvers'],
-  viewerGroups: ['viewers'],
-  mfaValues: ['mfa'],
-};
-const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
-const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
+const logger = () => loggerTo((line) => void (logged += line));
+const mode = (issuer: string, over: { readonly rules?: typeof FEDERATED_RULES } = {}) =>
   openOidcMode({
     issuer,
     clientId: client.id,
     clientSecret: client.secret,
     consoleUrl: CONSOLE_AT,
     claims: { tenant: 'org_id', groups: 'groups', mfa: 'amr' },
-    rules: RULES,
+    rules: FEDERATED_RULES,
     decideToken: DECIDE,
     key: Buffer.alloc(32, 3),
     logger: logger(),
@@ -473,7 +463,7 @@ describe('a session by a provider', () => {
     expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
   });
 
-  it.each<[string, Partial<typeof RULES>]>([
+  it.each<[string, Partial<typeof FEDERATED_RULES>]>([
     ['another group of a role', { approverGroups: ['others'] }],
     ['another tenant', { tenantMap: new Map([['acme', 'globex']]) }],
     ['another factor', { mfaValues: ['webauthn'] }],
@@ -484,7 +474,7 @@ describe('a session by a provider', () => {
     expect((await mode(provider.issuer)).personOf(opened)).toMatchObject({
       person: { role: 'approver', mode: 'oidc' },
     });
-    expect((await mode(provider.issuer, { rules: { ...RULES, ...over } })).personOf(opened)).toBeNull();
+    expect((await mode(provider.issuer, { rules: { ...FEDERATED_RULES, ...over } })).personOf(opened)).toBeNull();
   });
 
   it('ends here first and then at the provider, to which forms of the console may lead', async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
 import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../../test/support/console.js';
 import {
@@ -18,6 +17,7 @@ import {
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
 import { seededRandom } from '../../../../test/support/random.js';
+import { FEDERATED_RULES, loggerTo } from '../../../../test/support/federation.js';
 import { loggedOf } from '../../../../test/support/logged.js';
 import { federatedPrincipal } from '../federated-principal.js';
 import { openSamlMode } from './saml.js';
@@ -27,16 +27,6 @@ const ENTITY = 'https://gate.example/saml';
 const ACS = `${CONSOLE_AT}/auth/saml/acs`;
 const SESSION_MS = 3_600_000;
 const ADA = { tenant: ['acme'], groups: ['approvers'], factors: ['mfa'] };
-const RULES = {
-  tenantMap: new Map([
-    ['acme', 'acme'],
-    ['beta', 'beta'],
-  ]),
-  adminGroups: ['admins'],
-  approverGroups: ['approvers'],
-  viewerGroups: ['viewers'],
-  mfaValues: ['mfa'],
-};
 
 let signing: SigningKey;
 let stranger: SigningKey;
@@ -49,14 +39,14 @@ let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
-const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
-const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
+const logger = () => loggerTo((line) => void (logged += line));
+const mode = (over: { readonly rules?: typeof FEDERATED_RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
     acsUrl: ACS,
     metadataUrl: provider.metadataUrl,
     attributes: { tenant: 'tenant', groups: ['groups', 'memberOf'], mfa: 'factors' },
-    rules: RULES,
+    rules: FEDERATED_RULES,
     decideToken: DECIDE,
     sessionMs: SESSION_MS,
     memory,
@@ -809,7 +799,7 @@ describe('a session by SAML', () => {
     expect((await browser.get('/login')).text).toContain(provider.entityId);
   });
 
-  it.each<[string, Partial<typeof RULES>]>([
+  it.each<[string, Partial<typeof FEDERATED_RULES>]>([
     ['another group of a role', { approverGroups: ['others'] }],
     ['another tenant', { tenantMap: new Map([['acme', 'globex']]) }],
     ['another factor', { mfaValues: ['webauthn'] }],
@@ -818,7 +808,7 @@ describe('a session by SAML', () => {
     const opened = await console.sessions.of(browser.cookies.get('gate_console_session') ?? '');
     if (opened === null) throw new Error('nobody is signed in');
     expect((await mode()).personOf(opened)).toMatchObject({ person: { role: 'approver', mode: 'saml' } });
-    expect((await mode({ rules: { ...RULES, ...over } })).personOf(opened)).toBeNull();
+    expect((await mode({ rules: { ...FEDERATED_RULES, ...over } })).personOf(opened)).toBeNull();
   });
 });
 
