@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
-import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../../test/support/console.js';
+import {
+  commandLineOf,
+  toldOf,
+  browserAt,
+  CONSOLE_ORIGIN,
+  openLoneConsole,
+} from '../../../../test/support/lone-console.js';
 import {
   type Answer,
   EXCLUSIVE,
@@ -24,7 +30,7 @@ import { openSamlMode } from './saml.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
 const ENTITY = 'https://gate.example/saml';
-const ACS = `${CONSOLE_AT}/auth/saml/acs`;
+const ACS = `${CONSOLE_ORIGIN}/auth/saml/acs`;
 const SESSION_MS = 3_600_000;
 const ADA = { tenant: ['acme'], groups: ['approvers'], factors: ['mfa'] };
 
@@ -33,7 +39,7 @@ let stranger: SigningKey;
 let provider: SamlProvider;
 let folder: string;
 let memory: SamlMemory;
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 let aheadMs: number;
 let logged: string;
 
@@ -68,7 +74,7 @@ beforeEach(async () => {
   provider.metadata = (xml) => xml;
   folder = mkdtempSync(join(tmpdir(), 'gate-saml-'));
   memory = await openMemory();
-  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
+  console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
 });
 afterEach(async () => {
   await console.close();
@@ -532,7 +538,7 @@ describe('an answer', () => {
     await console.close();
     await memory.close();
     memory = await openMemory();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
+    console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
     await refused(again);
     await signedIn();
   });
@@ -543,7 +549,7 @@ describe('an answer', () => {
     await memory.close();
     memory = await openMemory();
     await console.close();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+    console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock });
     const later = browserAt(console);
     for (const [name, value] of browser.cookies) later.cookies.set(name, value);
     expect(await sent(later, form)).toMatchObject({ status: 303 });
@@ -617,7 +623,7 @@ describe('an answer', () => {
       console.service.app.inject({
         method: 'POST',
         url: '/auth/saml/acs',
-        headers: { host: new URL(CONSOLE_AT).host, 'content-type': type },
+        headers: { host: new URL(CONSOLE_ORIGIN).host, 'content-type': type },
         payload,
       });
     const twice = `${new URLSearchParams(form).toString()}&RelayState=x`;
@@ -648,7 +654,7 @@ describe('forty answers at once of one address, with a signature of a stranger',
         return take(...of);
       },
     };
-    const over = await openConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
+    const over = await openLoneConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
     const ready = [];
     for (let n = 0; n < 40; n += 1) {
       const begins = browserAt(over, `10.0.0.${n}`);
@@ -696,7 +702,7 @@ describe('sign-ins that one address begins', () => {
         return memory.begin(relayState, of);
       },
     };
-    const over = await openConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
+    const over = await openLoneConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
     const browser = browserAt(over);
     await Promise.all(Array.from({ length: 40 }, () => browser.get('/auth/saml/login')));
     await over.close();
