@@ -13,7 +13,6 @@ import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createBrainService } from '../api/brain/app.js';
 import { createConsoleService } from '../api/console/app.js';
 import { readAssets } from '../api/console/assets.js';
-import { consoleMetrics } from '../api/console/metrics.js';
 import { operatorTokenMode } from '../api/console/sign-in/operator-token.js';
 import { createHilService } from '../api/hil/app.js';
 import { createLedgerService } from '../api/ledger/app.js';
@@ -26,7 +25,7 @@ import { noNarrator } from '../domain/models/narrator.js';
 import { createDecisionLinks } from '../domain/review/decision-link.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
-import { ABOUT } from '../test/support/about-console.js';
+import { consoleOptions } from '../test/support/console-options.js';
 import { openLikeProduct } from '../test/support/evidenced-ledger.js';
 import { ledgerPlace } from '../test/support/ledger.js';
 import { openReviewStore } from '../test/support/whole-reviews.js';
@@ -169,23 +168,18 @@ const answers = {
       clock,
     });
     closing.push(() => sessions.close());
-    const registry = new Registry();
-    const console = createConsoleService({
-      ...shared,
-      registry,
-      tls: null,
-      sessions,
-      searches: sessions.searches,
-      about: ABOUT,
-      assets: await readAssets(),
-      signIn: operatorTokenMode({ operators: [OPERATOR], clock }),
-      url: undefined,
-      sessionSeconds: LIFE_MS / 1_000,
-      passkeyRequired: 'none',
-      metrics: consoleMetrics(registry),
-      neighbours: { over: neighbours, readiness },
-      clock,
-    });
+    const console = createConsoleService(
+      consoleOptions({
+        ...shared,
+        sessions,
+        searches: sessions.searches,
+        assets: await readAssets(),
+        signIn: operatorTokenMode({ operators: [OPERATOR], clock }),
+        sessionSeconds: LIFE_MS / 1_000,
+        neighbours: { over: neighbours, readiness },
+        clock,
+      }),
+    );
     closing.push(() => console.close());
     const { port } = await console.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
     const who = {

@@ -26,6 +26,7 @@ import {
   wordsIn,
 } from '../../test/support/html.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
+import { fieldsOfForms } from '../../test/support/form-fields.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
 import { OF_GATE_ITSELF } from '../../test/support/pages-of-gate.js';
@@ -402,30 +403,12 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
       });
     };
     const fields = () =>
-      fieldsOf(row, {
-        id: row.id,
-        decision: 'approve',
-        row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
-        'value.0': '7',
-        from: '2020-01-01',
-        to: '2100-01-01',
-        assignee: 'operator:second',
-        title: 'a case',
-        note: 'a note',
-        agent: 'a bot',
-        severity: 'death',
-        status: 'closed',
-        name: 'mine',
-        policy_name: 'a.rego',
-        body: '# a rule',
-        version: '1',
-        current: '1',
-        reason: 'a reason',
-        query: 'agent=a',
-        user_code: code,
-        code: linkCodes.codeOf('slack', `U${parked}`),
-        chat: 'slack',
+      fieldsOfForms({
+        row,
+        request: REQUEST,
         session: other,
+        userCode: code,
+        linkCode: linkCodes.codeOf('slack', `U${parked}`),
       });
 
     it('does something where nothing is wrong, so that the refusals below refuse something', async () => {

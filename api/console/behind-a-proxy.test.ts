@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { hashSync } from 'bcryptjs';
-import { CONSOLE_AT, openConsole } from '../../test/support/console.js';
+import { CONSOLE_ORIGIN, openLoneConsole } from '../../test/support/lone-console.js';
 import { basicAdminMode } from './sign-in/basic-admin.js';
 
 const PROXY = '10.1.2.3';
@@ -12,9 +12,9 @@ const signIn = () =>
     decideToken: 'decide-token-0123456789abcdefghijklm',
   });
 
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 const start = async (...trustedProxies: string[]) =>
-  void (console = await openConsole({ signIn: signIn(), trustedProxies }));
+  void (console = await openLoneConsole({ signIn: signIn(), trustedProxies }));
 afterEach(() => console.close());
 
 async function signInAs(forwarded: string | undefined, from: string, password = 'wrong'): Promise<number> {
@@ -23,8 +23,8 @@ async function signInAs(forwarded: string | undefined, from: string, password = 
     url: '/auth/basic-login',
     remoteAddress: from,
     headers: {
-      host: new URL(CONSOLE_AT).host,
-      origin: CONSOLE_AT,
+      host: new URL(CONSOLE_ORIGIN).host,
+      origin: CONSOLE_ORIGIN,
       accept: 'text/html',
       'content-type': 'application/x-www-form-urlencoded',
       ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }),

@@ -19,6 +19,7 @@ import { OPERATOR, OTHER_OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
+import { fieldsOfForms } from '../../test/support/form-fields.js';
 
 /**
  * Every form of the console, sent by an administrator of one tenant about what another one has, over the real services. The forms are those of
@@ -154,29 +155,19 @@ async function heldByAcme(path: string) {
       .replace(':name', name)
       .replace(':version', '1'),
     fields: (as: string): Fields => ({
-      digest: path.startsWith('/policies/') ? '' : row.original_payload_digest,
-      request: REQUEST.replace('aa', String(n).padStart(2, '0').slice(-2)),
-      id: row.id,
-      row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
-      decision: 'approve',
-      'value.0': '7',
-      from: '2026-11-01T00:00:00Z',
-      to: '2026-11-02T00:00:00Z',
-      title: 'a case',
-      note: 'a note',
-      agent: 'a bot',
-      severity: 'death',
-      status: 'closed',
-      name: ofSearches(path) ? search : ME,
+      ...fieldsOfForms({
+        row,
+        request: REQUEST.replace('aa', String(n).padStart(2, '0').slice(-2)),
+        session: other,
+        userCode: code,
+        linkCode: linkCodes.codeOf('slack', `U${as}${n}`),
+      }),
+      // A policy here is what the engine really has.
+      ...(path.startsWith('/policies/') && { digest: '' }),
+      version: path.endsWith('/rollback') ? '2' : path.endsWith('/install') ? '' : '1',
       policy_name: `of_${as}_${n}.rego`,
       body: ruleOf(n, 'typed'),
-      version: path.endsWith('/rollback') ? '2' : path.endsWith('/install') ? '' : '1',
-      reason: 'a reason',
-      query: 'agent=b',
-      chat: 'slack',
-      session: other,
-      user_code: code,
-      code: linkCodes.codeOf('slack', `U${as}${n}`),
+      name: ofSearches(path) ? search : ME,
     }),
     async now() {
       const tenant = { tenant: 'acme', subject: ME };

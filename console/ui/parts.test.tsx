@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import { Said, SaidShort, Time } from './parts.js';
+import { textOf } from '../../test/support/html.js';
 
 describe('a time on a page', () => {
   const now = Date.parse('2026-11-02T10:00:00.000Z');
@@ -14,7 +15,7 @@ describe('a time on a page', () => {
     [9.5 * 60_000, 'in 9 min'],
     [-3_600_000, '1 h ago'],
     [-49 * 3_600_000, '2 days ago'],
-  ])('%d ms away: %s', (away, said) => expect(shown(away).replace(/<[^>]+>/g, '')).toMatch(new RegExp(`^${said} \\(`)));
+  ])('%d ms away: %s', (away, said) => expect(textOf(shown(away))).toMatch(new RegExp(`^${said} \\(`)));
 
   it('is exact on hover and in print', () => {
     expect(shown(-60_000)).toContain('title="2026-11-02 09:59:00 UTC"');

@@ -10,7 +10,7 @@ import { openSamlMode } from '../../api/console/sign-in/saml/saml.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { findingsInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
-import { openConsole } from '../support/console.js';
+import { openLoneConsole } from '../support/lone-console.js';
 import { needs } from '../support/needs.js';
 import { newSigningKey, type SamlProvider, startSamlProvider } from '../support/saml-provider.js';
 
@@ -23,7 +23,7 @@ inBrowser(`signing in by SAML in a browser${needs('chromium', executable !== nul
   let provider: SamlProvider;
   let folder: string;
   let memory: SamlMemory;
-  let console: Awaited<ReturnType<typeof openConsole>>;
+  let console: Awaited<ReturnType<typeof openLoneConsole>>;
   let at: string;
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ inBrowser(`signing in by SAML in a browser${needs('chromium', executable !== nul
       logger: pino({ level: 'silent' }),
       clock: Date.now,
     });
-    console = await openConsole({ signIn, decideToken: DECIDE, url: at, assets: await readAssets() });
+    console = await openLoneConsole({ signIn, decideToken: DECIDE, url: at, assets: await readAssets() });
     await console.service.listen({ host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort: 0 });
   });
   afterEach(async () => {

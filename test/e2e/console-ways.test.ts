@@ -18,7 +18,7 @@ import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { findingsInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
-import { openConsole } from '../support/console.js';
+import { openLoneConsole } from '../support/lone-console.js';
 import { needs } from '../support/needs.js';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.js';
 import { watchedPage } from '../support/watched-page.js';
@@ -54,7 +54,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
 
   const opened = async (signIn: SignInMode, tls: ConsoleOptions['tls'] = null): Promise<void> => {
     const assets = await readAssets();
-    const console = await openConsole({ signIn, decideToken: DECIDE, url: at, assets, tls });
+    const console = await openLoneConsole({ signIn, decideToken: DECIDE, url: at, assets, tls });
     closes.push(() => console.close());
     await console.service.listen({ host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort: 0 });
     closes.push(() => Promise.resolve(console.service.app.server.closeAllConnections()));

@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
 import type { Assets } from '../../api/console/assets.js';
@@ -13,7 +13,6 @@ import type { HilOptions } from '../../api/hil/app.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
-import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
@@ -21,11 +20,10 @@ import type { DecisionOutcome } from '../../domain/review/ports.js';
 import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
 import { writeMigrated } from './migrated-file.js';
-import { ABOUT } from './about-console.js';
+import { CONSOLE_HOST, CONSOLE_ORIGIN, consoleOptions, NO_ASSETS } from './console-options.js';
 import { RULES_ALONE } from './model-snapshot.js';
 
-export const CONSOLE_HOST = 'localhost:8085';
-export const CONSOLE_ORIGIN = `http://${CONSOLE_HOST}`;
+export { CONSOLE_HOST, CONSOLE_ORIGIN };
 export const CONSOLE_OPERATORS = [
   { name: 'dev', tenant: 'acme', token: OPERATOR },
   { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },
@@ -92,12 +90,12 @@ export interface ConsoleFixture {
 export async function openConsole(
   assets: Assets = NO_ASSETS,
   {
-    about = ABOUT,
+    about,
     limits = ASK_LIMITS,
     consoleUrl,
     signIn,
     hilOptions,
-    logger = pino({ level: 'silent' }),
+    logger,
     overOf = (_name, over) => over,
   }: {
     readonly about?: AboutConsole;
@@ -179,48 +177,47 @@ export async function openConsole(
       const setCookies = [answer.headers['set-cookie'] ?? []].flat();
       return { status: answer.statusCode, body: answer.body, setCookies };
     });
-    const service = createConsoleService({
-      logger,
-      registry,
-      trustDomain: 'gate.local',
-      tls: null,
-      sessions,
-      searches: sessions.searches,
-      assets,
-      passkeyRequired: hilOptions?.passkeyRequired ?? 'none',
-      about,
-      signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
-      url,
-      sessionSeconds: idleMs / 1_000,
-      metrics: consoleMetrics(registry),
-      neighbours: {
-        over: {
-          hil: hilOver,
-          ledger: answering('ledger', async ({ pathname, search }, { method }) => {
-            const answer = await fixture.ledger(pathname, search, method);
-            return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
-          }),
-          policy: answering('policy', ({ pathname }, { method }) => {
-            const { policies } = fixture;
-            const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
-            return Promise.resolve({ status, body: JSON.stringify(body) });
-          }),
-          brain: answering('brain', ({ pathname }, { body }) => {
-            const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
-            return Promise.resolve({ status, body: JSON.stringify(said) });
-          }),
+    const service = createConsoleService(
+      consoleOptions({
+        ...(logger && { logger }),
+        registry,
+        sessions,
+        searches: sessions.searches,
+        assets,
+        ...(hilOptions?.passkeyRequired && { passkeyRequired: hilOptions.passkeyRequired }),
+        ...(about && { about }),
+        signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
+        url,
+        sessionSeconds: idleMs / 1_000,
+        neighbours: {
+          over: {
+            hil: hilOver,
+            ledger: answering('ledger', async ({ pathname, search }, { method }) => {
+              const answer = await fixture.ledger(pathname, search, method);
+              return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
+            }),
+            policy: answering('policy', ({ pathname }, { method }) => {
+              const { policies } = fixture;
+              const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
+              return Promise.resolve({ status, body: JSON.stringify(body) });
+            }),
+            brain: answering('brain', ({ pathname }, { body }) => {
+              const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
+              return Promise.resolve({ status, body: JSON.stringify(said) });
+            }),
+          },
+          readiness: {
+            hil: readyUnless('hil'),
+            ledger: readyUnless('ledger'),
+            brain: readyUnless('brain'),
+            policy: readyUnless('policy'),
+            sandbox: readyUnless('sandbox'),
+          },
+          limits,
         },
-        readiness: {
-          hil: readyUnless('hil'),
-          ledger: readyUnless('ledger'),
-          brain: readyUnless('brain'),
-          policy: readyUnless('policy'),
-          sandbox: readyUnless('sandbox'),
-        },
-        limits,
-      },
-      clock,
-    });
+        clock,
+      }),
+    );
     return { sessions, service, registry };
   };
   const stranger = (cookie = ''): TestBrowser => {
@@ -354,8 +351,6 @@ const answerOf = ({
   text: body,
   headers: headers as Record<string, unknown>,
 });
-const asset = (name: string) => ({ path: `/static/0/${name}`, type: 'text/plain', body: Buffer.from('') });
-const NO_ASSETS: Assets = { style: asset('console.css'), script: asset('console.js') };
 /** What the ledger says to a change that it made. */
 function done(path: string): unknown {
   const at = '2026-11-02T10:00:00.000Z';

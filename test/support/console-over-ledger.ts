@@ -1,20 +1,13 @@
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { Readable } from 'node:stream';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
-import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Role } from '../../console/roles.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import { ABOUT } from './about-console.js';
+import { CONSOLE_HOST, CONSOLE_ORIGIN, consoleOptions, NO_ASSETS } from './console-options.js';
 import { fixture } from './fixture.js';
 import { ledgerService, type TestLedgerService } from './ledger-service.js';
-
-const NO_ASSETS: Assets = {
-  style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
-  script: { path: '/static/a/console.js', type: 'text/javascript', body: Buffer.from('') },
-};
 
 /** Operators of two tenants, and what each is known by. */
 export const OPERATORS = [
@@ -126,75 +119,69 @@ export function consoleOverLedger(
       untilMs: 60_000,
     } as const;
   };
-  const service = createConsoleService({
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    tls: null,
-    sessions: {
-      open: () => Promise.resolve(''),
-      enter: () => Promise.resolve(''),
-      of: (cookie) => Promise.resolve(sessionOf(cookie)),
-      end: () => Promise.resolve(),
-      endAllOf: () => Promise.resolve(),
-      endElsewhere: () => Promise.resolve([]),
-      ofToken: (token) => Promise.resolve(sessionOf(token)),
-      everything: () => Promise.resolve([]),
-      openOf: () => Promise.resolve([]),
-      endOf: () => Promise.resolve(false),
-      endToken: () => Promise.resolve(),
-      grants: {
-        begin: () => Promise.resolve(null),
-        asking: () => Promise.resolve(null),
-        answer: () => Promise.resolve(false),
-        collect: () => Promise.resolve({ is: 'unknown' }),
+  const service = createConsoleService(
+    consoleOptions({
+      sessions: {
+        open: () => Promise.resolve(''),
+        enter: () => Promise.resolve(''),
+        of: (cookie) => Promise.resolve(sessionOf(cookie)),
+        end: () => Promise.resolve(),
+        endAllOf: () => Promise.resolve(),
+        endElsewhere: () => Promise.resolve([]),
+        ofToken: (token) => Promise.resolve(sessionOf(token)),
+        everything: () => Promise.resolve([]),
+        openOf: () => Promise.resolve([]),
+        endOf: () => Promise.resolve(false),
+        endToken: () => Promise.resolve(),
+        grants: {
+          begin: () => Promise.resolve(null),
+          asking: () => Promise.resolve(null),
+          answer: () => Promise.resolve(false),
+          collect: () => Promise.resolve({ is: 'unknown' }),
+        },
+        ready: () => Promise.resolve(),
+        close: () => Promise.resolve(),
       },
-      ready: () => Promise.resolve(),
-      close: () => Promise.resolve(),
-    },
-    searches: { list: () => Promise.resolve([]), save: () => Promise.resolve(), forget: () => Promise.resolve() },
-    assets,
-    signIn: operatorTokenMode({ operators: OPERATORS as never, clock }),
-    url: undefined,
-    sessionSeconds: 60,
-    passkeyRequired: 'none',
-    about,
-    metrics: consoleMetrics(new Registry()),
-    clock,
-    neighbours: {
-      over: {
-        ledger: over(async (path, { method = 'GET', headers, body }) => {
-          state.asked.push(path);
-          if (state.ledgerIsAway) throw new Error('nobody there');
-          const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
-          if (state.losesAnswers && method !== 'GET') throw new Error('nothing came');
-          return { status, text: bytes.toString('utf8') };
-        }),
-        hil: over((path) => {
-          const none = path.startsWith('/pending?')
-            ? { status: 200, body: [] }
-            : { status: 404, body: { error: 'not_found', reason: 'none' } };
-          const { status, body } = state.review ?? none;
-          return Promise.resolve({ status, text: JSON.stringify(body) });
-        }),
-        policy: policyEngine
-          ? Promise.resolve(policyEngine)
-          : over((_path, { body }) =>
-              Promise.resolve(
-                state.policy === null
-                  ? { status: 503, text: '' }
-                  : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+      assets,
+      signIn: operatorTokenMode({ operators: OPERATORS as never, clock }),
+      sessionSeconds: 60,
+      about,
+      clock,
+      neighbours: {
+        over: {
+          ledger: over(async (path, { method = 'GET', headers, body }) => {
+            state.asked.push(path);
+            if (state.ledgerIsAway) throw new Error('nobody there');
+            const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
+            if (state.losesAnswers && method !== 'GET') throw new Error('nothing came');
+            return { status, text: bytes.toString('utf8') };
+          }),
+          hil: over((path) => {
+            const none = path.startsWith('/pending?')
+              ? { status: 200, body: [] }
+              : { status: 404, body: { error: 'not_found', reason: 'none' } };
+            const { status, body } = state.review ?? none;
+            return Promise.resolve({ status, text: JSON.stringify(body) });
+          }),
+          policy: policyEngine
+            ? Promise.resolve(policyEngine)
+            : over((_path, { body }) =>
+                Promise.resolve(
+                  state.policy === null
+                    ? { status: 503, text: '' }
+                    : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+                ),
               ),
-            ),
-        brain: over((path) => {
-          state.asked.push(path);
-          if (state.brain === null) return Promise.reject(new Error('nobody there'));
-          return Promise.resolve({ status: 200, text: JSON.stringify(state.brain(path)) });
-        }),
+          brain: over((path) => {
+            state.asked.push(path);
+            if (state.brain === null) return Promise.reject(new Error('nobody there'));
+            return Promise.resolve({ status: 200, text: JSON.stringify(state.brain(path)) });
+          }),
+        },
+        readiness: {},
       },
-      readiness: {},
-    },
-  });
+    }),
+  );
   const state: ConsoleOverLedger = {
     asked: [],
     role: 'admin',
@@ -211,7 +198,7 @@ export function consoleOverLedger(
         method: 'GET',
         url: path,
         headers: {
-          host: 'localhost:8085',
+          host: CONSOLE_HOST,
           accept: 'text/html',
           ...(as !== null && { cookie: `gate_console_session=${as}` }),
           ...headers,
@@ -229,8 +216,8 @@ export function consoleOverLedger(
         method: 'POST',
         url: path,
         headers: {
-          host: 'localhost:8085',
-          origin: 'http://localhost:8085',
+          host: CONSOLE_HOST,
+          origin: CONSOLE_ORIGIN,
           accept: 'text/html',
           cookie: `gate_console_session=${as}`,
           'content-type': 'application/x-www-form-urlencoded',

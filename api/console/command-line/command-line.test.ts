@@ -11,7 +11,7 @@ import {
   openConsole,
 } from '../../../test/support/console-over-hil.js';
 import { readVouching } from '../../../domain/review/vouching.js';
-import { browserAt, openConsole as openLoneConsole } from '../../../test/support/console.js';
+import { browserAt, openLoneConsole } from '../../../test/support/lone-console.js';
 import { OPERATOR } from '../../../test/support/hil.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { basicAdminMode } from '../sign-in/basic-admin.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { hashSync } from 'bcryptjs';
 import { readVouching } from '../../../domain/review/vouching.js';
-import { browserAt, openConsole } from '../../../test/support/console.js';
+import { browserAt, openLoneConsole } from '../../../test/support/lone-console.js';
 import { basicAdminMode } from './basic-admin.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
@@ -11,11 +11,11 @@ const RIGHT = { name: 'root', password: PASSWORD };
 // Of a lower cost than the settings allow, so that the tests are quick.
 const passwordHash = hashSync(PASSWORD, 4);
 
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 const modeOf = (hash: string) =>
   basicAdminMode({ user: 'root', passwordHash: hash, tenant: 'acme', decideToken: DECIDE });
 const start = async () => {
-  console = await openConsole({ signIn: modeOf(passwordHash), decideToken: DECIDE });
+  console = await openLoneConsole({ signIn: modeOf(passwordHash), decideToken: DECIDE });
   return browserAt(console);
 };
 afterEach(() => console.close());
@@ -88,7 +88,7 @@ describe('a session of the administrator', () => {
   const modeIn = async (): Promise<string> => {
     let opened = '';
     const signIn = modeOf(passwordHash);
-    console = await openConsole({
+    console = await openLoneConsole({
       signIn: { ...signIn, personOf: (of) => ((opened = of.mode), signIn.personOf(of)) },
       decideToken: DECIDE,
     });

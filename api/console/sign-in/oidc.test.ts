@@ -1,41 +1,37 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
+import {
+  commandLineOf,
+  toldOf,
+  browserAt,
+  CONSOLE_ORIGIN,
+  openLoneConsole,
+} from '../../../test/support/lone-console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { FEDERATED_RULES, loggerTo } from '../../../test/support/federation.js';
 import { loggedOf } from '../../../test/support/logged.js';
 import { federatedPrincipal } from './federated-principal.js';
 import { openOidcMode } from './oidc.js';
 import { ownPath } from './own-path.js';
 
-const client = { id: 'gate', secret: 'a-secret-of-the-tests', consoleUrl: CONSOLE_AT };
+const client = { id: 'gate', secret: 'a-secret-of-the-tests', consoleUrl: CONSOLE_ORIGIN };
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
 const ADA = { org_id: 'acme', groups: ['approvers'], amr: ['pwd', 'mfa'] };
-const BACK = `${CONSOLE_AT}/auth/oidc/callback`;
+const BACK = `${CONSOLE_ORIGIN}/auth/oidc/callback`;
 
 let provider: OpenIdProvider;
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 let aheadMs: number;
 let logged: string;
 
-const RULES = {
-  tenantMap: new Map([
-    ['acme', 'acme'],
-    ['beta', 'beta'],
-  ]),
-  adminGroups: ['admins'],
-  approverGroups: ['approvers'],
-  viewerGroups: ['viewers'],
-  mfaValues: ['mfa'],
-};
-const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
-const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
+const logger = () => loggerTo((line) => void (logged += line));
+const mode = (issuer: string, over: { readonly rules?: typeof FEDERATED_RULES } = {}) =>
   openOidcMode({
     issuer,
     clientId: client.id,
     clientSecret: client.secret,
-    consoleUrl: CONSOLE_AT,
+    consoleUrl: CONSOLE_ORIGIN,
     claims: { tenant: 'org_id', groups: 'groups', mfa: 'amr' },
-    rules: RULES,
+    rules: FEDERATED_RULES,
     decideToken: DECIDE,
     key: Buffer.alloc(32, 3),
     logger: logger(),
@@ -48,7 +44,7 @@ beforeEach(async () => {
   logged = '';
   provider = await startOpenIdProvider(client);
   provider.person = { sub: 'ada', claims: ADA };
-  console = await openConsole({
+  console = await openLoneConsole({
     signIn: await mode(provider.issuer),
     decideToken: DECIDE,
     clock: () => Date.now() + aheadMs,
@@ -65,7 +61,7 @@ type Browser = ReturnType<typeof browserAt>;
 async function atProvider(browser: Browser, wanted = '/audit'): Promise<string> {
   const begun = await browser.get(`/auth/oidc/login?${new URLSearchParams({ return_to: wanted }).toString()}`);
   expect(begun.status).toBe(303);
-  return (await provider.walk(String(begun.location), BACK)).slice(CONSOLE_AT.length);
+  return (await provider.walk(String(begun.location), BACK)).slice(CONSOLE_ORIGIN.length);
 }
 async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
@@ -84,7 +80,7 @@ describe('signing in by a provider', () => {
     });
     const begun = await browser.get('/login?return_to=%2Faudit%3Fagent%3Da%252Fb');
     const back = await provider.walk(new URL(String((await browser.get(String(begun.location))).location)).href, BACK);
-    expect(await browser.get(back.slice(CONSOLE_AT.length))).toMatchObject({
+    expect(await browser.get(back.slice(CONSOLE_ORIGIN.length))).toMatchObject({
       status: 303,
       location: '/audit?agent=a%2Fb',
     });
@@ -97,8 +93,8 @@ describe('signing in by a provider', () => {
       return [statusCode, headers.location];
     };
     const wanted = '/login?return_to=%2Faudit';
-    expect(await under('127.0.0.1:8085', wanted)).toEqual([303, `${CONSOLE_AT}${wanted}`]);
-    expect(await under('[::1]:8085', '/auth/oidc/login')).toEqual([303, `${CONSOLE_AT}/auth/oidc/login`]);
+    expect(await under('127.0.0.1:8085', wanted)).toEqual([303, `${CONSOLE_ORIGIN}${wanted}`]);
+    expect(await under('[::1]:8085', '/auth/oidc/login')).toEqual([303, `${CONSOLE_ORIGIN}/auth/oidc/login`]);
     expect(await under('localhost:8085', '/login')).toEqual([200, undefined]);
     expect(await under('127.0.0.1:8085', '/auth/oidc/callback')).toEqual([401, undefined]);
   });
@@ -156,7 +152,7 @@ describe('signing in by a provider', () => {
     await browser.post('/logout', { csrf });
     expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('oidc:ada');
-    expect(logged).not.toContain(String(new URL(back, CONSOLE_AT).searchParams.get('code')));
+    expect(logged).not.toContain(String(new URL(back, CONSOLE_ORIGIN).searchParams.get('code')));
   });
 
   it.each<[string, readonly string[], string]>([
@@ -210,7 +206,7 @@ describe('nobody is signed in', () => {
     expect(to.searchParams.get('prompt')).toBe('login');
     provider.person = { sub: 'bob', claims: ADA };
     const back = await provider.walk(to.href, BACK);
-    expect(await browser.get(back.slice(CONSOLE_AT.length))).toMatchObject({ status: 303, location: '/audit' });
+    expect(await browser.get(back.slice(CONSOLE_ORIGIN.length))).toMatchObject({ status: 303, location: '/audit' });
     expect(await browser.me()).toMatchObject({ name: 'oidc:bob' });
     expect(new URL(String((await browser.get('/auth/oidc/login')).location)).searchParams.has('prompt')).toBe(false);
   });
@@ -283,7 +279,7 @@ describe('nobody is signed in', () => {
 
   it('where the provider says no, or nothing', async () => {
     const browser = browserAt(console);
-    const back = new URL(await atProvider(browser), CONSOLE_AT);
+    const back = new URL(await atProvider(browser), CONSOLE_ORIGIN);
     const said = `/auth/oidc/callback?error=access_denied&error_description=of-the-provider&state=${String(back.searchParams.get('state'))}`;
     expect(await refused(browser, said)).not.toContain('of-the-provider');
     await refused(browser, '/auth/oidc/callback');
@@ -313,7 +309,7 @@ describe('nobody is signed in', () => {
     const ready = [];
     for (let n = 0; n < 40; n += 1) {
       const begins = browserAt(console, `10.0.0.${n}`);
-      const back = new URL(await atProvider(begins), CONSOLE_AT);
+      const back = new URL(await atProvider(begins), CONSOLE_ORIGIN);
       back.searchParams.set('code', 'made-up');
       const browser = browserAt(console, '10.0.1.1');
       for (const [name, value] of begins.cookies) browser.cookies.set(name, value);
@@ -473,7 +469,7 @@ describe('a session by a provider', () => {
     expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
   });
 
-  it.each<[string, Partial<typeof RULES>]>([
+  it.each<[string, Partial<typeof FEDERATED_RULES>]>([
     ['another group of a role', { approverGroups: ['others'] }],
     ['another tenant', { tenantMap: new Map([['acme', 'globex']]) }],
     ['another factor', { mfaValues: ['webauthn'] }],
@@ -484,7 +480,7 @@ describe('a session by a provider', () => {
     expect((await mode(provider.issuer)).personOf(opened)).toMatchObject({
       person: { role: 'approver', mode: 'oidc' },
     });
-    expect((await mode(provider.issuer, { rules: { ...RULES, ...over } })).personOf(opened)).toBeNull();
+    expect((await mode(provider.issuer, { rules: { ...FEDERATED_RULES, ...over } })).personOf(opened)).toBeNull();
   });
 
   it('ends here first and then at the provider, to which forms of the console may lead', async () => {
@@ -499,7 +495,7 @@ describe('a session by a provider', () => {
     expect(to.origin).toBe(provider.issuer);
     expect(Object.fromEntries(to.searchParams)).toEqual({
       client_id: 'gate',
-      post_logout_redirect_uri: `${CONSOLE_AT}/login`,
+      post_logout_redirect_uri: `${CONSOLE_ORIGIN}/login`,
     });
     expect(await browser.me()).toBeNull();
   });

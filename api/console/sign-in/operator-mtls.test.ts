@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { fingerprintOf } from '../../../domain/identity/spiffe.js';
 import { readVouching } from '../../../domain/review/vouching.js';
 import { createAuthority, type Credential, issueLeaf } from '../../../adapters/identity/certificate-authority.js';
-import { openConsole } from '../../../test/support/console.js';
+import { openLoneConsole } from '../../../test/support/lone-console.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { openOperatorMtlsMode } from './operator-mtls.js';
 
@@ -30,7 +30,7 @@ let port: number;
 let healthPort: number;
 let aheadMs: number;
 let logged: string;
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 const agents: Agent[] = [];
 
 const client = (by: Credential, over: Partial<Parameters<typeof issueLeaf>[1]> = {}): Promise<Credential> =>
@@ -89,7 +89,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-operators-'));
   file = join(folder, 'operators.json');
   register(entry('ada'), entry('bob', { spiffe: 'spiffe://gate.local/operator/bob', role: 'admin' }));
-  console = await openConsole({
+  console = await openLoneConsole({
     signIn: (metrics) => mode((isReady) => (trust.push(isReady), metrics.operatorTrust(isReady))),
     decideToken: DECIDE,
     clock: () => Date.now() + aheadMs,

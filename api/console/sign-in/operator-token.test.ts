@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { browserAt, openConsole } from '../../../test/support/console.js';
+import { browserAt, openLoneConsole } from '../../../test/support/lone-console.js';
 import { operatorTokenMode } from './operator-token.js';
 
 const TOKEN = 'dev-token-0123456789abcdefghijklmnop';
 const operators = [{ name: 'dev', tenant: 'acme', token: TOKEN }];
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 const start = async () => {
-  console = await openConsole({ signIn: operatorTokenMode({ operators, clock: Date.now }) });
+  console = await openLoneConsole({ signIn: operatorTokenMode({ operators, clock: Date.now }) });
   return browserAt(console);
 };
 afterEach(() => console.close());

@@ -429,7 +429,9 @@ describe('a policy whose text somebody edited in the store', () => {
     await expect(engine.management.live.verify()).rejects.toMatchObject({ code: 'policy_tampered' });
     for (const path of ['', '/edit']) {
       const shown = await told(`/policies/${name}${path}`);
-      expect(shown).toMatch(/for everybody: on the command line alone, with gate policy rollback .*does not come into/);
+      expect(shown).toMatch(
+        /for everybody: on the command line alone, with gate policy rollback\b.*does not come into/,
+      );
       expect(shown).not.toMatch(/takes its place/);
     }
     const saved = await page.post(`/policies/${name}/edit`, { version: '1', body: denies('no_such'), reason: 'ours' });
@@ -844,10 +846,9 @@ describe('a template', () => {
   it('whose document is deleted while it is tried says so, and what was typed stays', async () => {
     const name = 'order_refund_limits';
     const at = `/policies/templates/${name}.rego`;
-    const field = (html: string, of: string) => fieldIn(html, of);
     const typed = { 'parameter.deny_above': '12' };
     expect((await forGlobex(`${at}/install`, { ...typed, version: '', reason: 'twelve' })).status).toBe(303);
-    const version = field((await page.get(at, { as: 'globex' })).text, 'version');
+    const version = fieldIn((await page.get(at, { as: 'globex' })).text, 'version');
     const [own] = await versionsOf(`${name}.json`, 'globex');
     expect(version).toBe(String(own?.version));
     await forGlobex(`/policies/${name}.json/deactivate`, { version, reason: 'off' });
@@ -858,7 +859,7 @@ describe('a template', () => {
         `${name}\\.json, of whose version ${version} this was made, was deleted meanwhile\\..*makes the document anew`,
       ),
     );
-    expect(field(tried.text, 'parameter.deny_above')).toBe('13');
+    expect(fieldIn(tried.text, 'parameter.deny_above')).toBe('13');
     expect(wordsIn((await forGlobex(`${at}/try`, { ...typed, version: '' })).text)).not.toContain('deleted meanwhile');
   }, 60_000);
 

@@ -3,9 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
-import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../../test/support/console.js';
+import {
+  commandLineOf,
+  toldOf,
+  browserAt,
+  CONSOLE_ORIGIN,
+  openLoneConsole,
+} from '../../../../test/support/lone-console.js';
 import {
   type Answer,
   EXCLUSIVE,
@@ -18,45 +23,36 @@ import {
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
 import { seededRandom } from '../../../../test/support/random.js';
+import { FEDERATED_RULES, loggerTo } from '../../../../test/support/federation.js';
 import { loggedOf } from '../../../../test/support/logged.js';
 import { federatedPrincipal } from '../federated-principal.js';
 import { openSamlMode } from './saml.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
 const ENTITY = 'https://gate.example/saml';
-const ACS = `${CONSOLE_AT}/auth/saml/acs`;
+const ACS = `${CONSOLE_ORIGIN}/auth/saml/acs`;
 const SESSION_MS = 3_600_000;
 const ADA = { tenant: ['acme'], groups: ['approvers'], factors: ['mfa'] };
-const RULES = {
-  tenantMap: new Map([
-    ['acme', 'acme'],
-    ['beta', 'beta'],
-  ]),
-  adminGroups: ['admins'],
-  approverGroups: ['approvers'],
-  viewerGroups: ['viewers'],
-  mfaValues: ['mfa'],
-};
 
 let signing: SigningKey;
 let stranger: SigningKey;
 let provider: SamlProvider;
 let folder: string;
 let memory: SamlMemory;
-let console: Awaited<ReturnType<typeof openConsole>>;
+let console: Awaited<ReturnType<typeof openLoneConsole>>;
 let aheadMs: number;
 let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
-const logger = () => pino({ base: null }, { write: (line: string) => void (logged += line) });
-const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
+const logger = () => loggerTo((line) => void (logged += line));
+const mode = (over: { readonly rules?: typeof FEDERATED_RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
     acsUrl: ACS,
     metadataUrl: provider.metadataUrl,
     attributes: { tenant: 'tenant', groups: ['groups', 'memberOf'], mfa: 'factors' },
-    rules: RULES,
+    rules: FEDERATED_RULES,
     decideToken: DECIDE,
     sessionMs: SESSION_MS,
     memory,
@@ -78,7 +74,7 @@ beforeEach(async () => {
   provider.metadata = (xml) => xml;
   folder = mkdtempSync(join(tmpdir(), 'gate-saml-'));
   memory = await openMemory();
-  console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
+  console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
 });
 afterEach(async () => {
   await console.close();
@@ -542,7 +538,7 @@ describe('an answer', () => {
     await console.close();
     await memory.close();
     memory = await openMemory();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
+    console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock, logger: logger() });
     await refused(again);
     await signedIn();
   });
@@ -553,7 +549,7 @@ describe('an answer', () => {
     await memory.close();
     memory = await openMemory();
     await console.close();
-    console = await openConsole({ signIn: await mode(), decideToken: DECIDE, clock });
+    console = await openLoneConsole({ signIn: await mode(), decideToken: DECIDE, clock });
     const later = browserAt(console);
     for (const [name, value] of browser.cookies) later.cookies.set(name, value);
     expect(await sent(later, form)).toMatchObject({ status: 303 });
@@ -627,7 +623,7 @@ describe('an answer', () => {
       console.service.app.inject({
         method: 'POST',
         url: '/auth/saml/acs',
-        headers: { host: new URL(CONSOLE_AT).host, 'content-type': type },
+        headers: { host: new URL(CONSOLE_ORIGIN).host, 'content-type': type },
         payload,
       });
     const twice = `${new URLSearchParams(form).toString()}&RelayState=x`;
@@ -658,7 +654,7 @@ describe('forty answers at once of one address, with a signature of a stranger',
         return take(...of);
       },
     };
-    const over = await openConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
+    const over = await openLoneConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
     const ready = [];
     for (let n = 0; n < 40; n += 1) {
       const begins = browserAt(over, `10.0.0.${n}`);
@@ -706,7 +702,7 @@ describe('sign-ins that one address begins', () => {
         return memory.begin(relayState, of);
       },
     };
-    const over = await openConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
+    const over = await openLoneConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
     const browser = browserAt(over);
     await Promise.all(Array.from({ length: 40 }, () => browser.get('/auth/saml/login')));
     await over.close();
@@ -809,7 +805,7 @@ describe('a session by SAML', () => {
     expect((await browser.get('/login')).text).toContain(provider.entityId);
   });
 
-  it.each<[string, Partial<typeof RULES>]>([
+  it.each<[string, Partial<typeof FEDERATED_RULES>]>([
     ['another group of a role', { approverGroups: ['others'] }],
     ['another tenant', { tenantMap: new Map([['acme', 'globex']]) }],
     ['another factor', { mfaValues: ['webauthn'] }],
@@ -818,7 +814,7 @@ describe('a session by SAML', () => {
     const opened = await console.sessions.of(browser.cookies.get('gate_console_session') ?? '');
     if (opened === null) throw new Error('nobody is signed in');
     expect((await mode()).personOf(opened)).toMatchObject({ person: { role: 'approver', mode: 'saml' } });
-    expect((await mode({ rules: { ...RULES, ...over } })).personOf(opened)).toBeNull();
+    expect((await mode({ rules: { ...FEDERATED_RULES, ...over } })).personOf(opened)).toBeNull();
   });
 });
 

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
@@ -11,7 +10,7 @@ import { type ConsoleOptions, createConsoleService } from '../../api/console/app
 import { type ConsoleMetrics, consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { consoleMigrations } from '../../migrations/console.js';
-import { ABOUT } from './about-console.js';
+import { consoleOptions, CONSOLE_ORIGIN, NO_ASSETS } from './console-options.js';
 import { writeMigrated } from './migrated-file.js';
 import { readVouching } from '../../domain/review/vouching.js';
 
@@ -23,12 +22,10 @@ export interface Asked {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const CONSOLE_AT = 'http://localhost:8085';
-
-const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(0) });
+export { CONSOLE_ORIGIN };
 
 /** The console alone: its neighbours keep what they were asked, and answer 503. */
-export async function openConsole(options: {
+export async function openLoneConsole(options: {
   readonly signIn: SignInMode | ((metrics: ConsoleMetrics) => Promise<SignInMode>);
   readonly decideToken?: string;
   readonly clock?: () => number;
@@ -47,12 +44,12 @@ export async function openConsole(options: {
     signIn,
     decideToken,
     clock = Date.now,
-    url = CONSOLE_AT,
+    url = CONSOLE_ORIGIN,
     tls = null,
     streams = false,
     trustedProxies = [],
-    assets = { style: asset('/static/style'), script: asset('/static/script') },
-    logger = pino({ level: 'silent' }),
+    assets = NO_ASSETS,
+    logger,
   } = options;
   const file = join(directory, 'console.db');
   await writeMigrated(file, consoleMigrations);
@@ -80,28 +77,26 @@ export async function openConsole(options: {
   };
   const registry = new Registry();
   const metrics = consoleMetrics(registry);
-  const service = createConsoleService({
-    logger,
-    registry,
-    trustDomain: 'gate.local',
-    tls,
-    sessions,
-    searches: sessions.searches,
-    assets,
-    signIn: typeof signIn === 'function' ? await signIn(metrics) : signIn,
-    decideToken,
-    url,
-    sessionSeconds: 28_800,
-    trustedProxies,
-    passkeyRequired: 'none',
-    about: ABOUT,
-    metrics,
-    neighbours: {
-      over: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others') },
-      readiness: {},
-    },
-    clock,
-  });
+  const service = createConsoleService(
+    consoleOptions({
+      ...(logger && { logger }),
+      registry,
+      tls,
+      sessions,
+      searches: sessions.searches,
+      assets,
+      signIn: typeof signIn === 'function' ? await signIn(metrics) : signIn,
+      decideToken,
+      url,
+      trustedProxies,
+      metrics,
+      neighbours: {
+        over: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others') },
+        readiness: {},
+      },
+      clock,
+    }),
+  );
   return {
     service,
     sessions,
@@ -126,13 +121,18 @@ export function browserAt(
   remoteAddress = '127.0.0.1',
 ) {
   const cookies = new Map<string, string>();
-  async function go(method: 'GET' | 'POST', url: string, form?: Readonly<Record<string, string>>, origin = CONSOLE_AT) {
+  async function go(
+    method: 'GET' | 'POST',
+    url: string,
+    form?: Readonly<Record<string, string>>,
+    origin = CONSOLE_ORIGIN,
+  ) {
     const answer = await service.app.inject({
       method,
       url,
       remoteAddress,
       headers: {
-        host: new URL(CONSOLE_AT).host,
+        host: new URL(CONSOLE_ORIGIN).host,
         accept: 'text/html',
         cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
         ...(form && { 'content-type': 'application/x-www-form-urlencoded', origin }),
@@ -156,7 +156,7 @@ export function browserAt(
   };
 }
 
-type OpenedConsole = Awaited<ReturnType<typeof openConsole>>;
+type OpenedConsole = Awaited<ReturnType<typeof openLoneConsole>>;
 
 /** What HIL was told of people, the newest first. */
 export const toldOf = ({ asked }: Pick<OpenedConsole, 'asked'>) =>

@@ -1,0 +1,42 @@
+import type { PendingRequest } from '../../contracts/review.js';
+
+/** Every field that a form of the console reads, each with something that it takes: a new form's fields stand here, and nowhere else. */
+export const fieldsOfForms = ({
+  row,
+  request,
+  session,
+  userCode,
+  linkCode,
+}: {
+  readonly row: PendingRequest;
+  readonly request: string;
+  /** A session of the same person. */
+  readonly session: string;
+  readonly userCode: string;
+  readonly linkCode: string;
+}) => ({
+  id: row.id,
+  digest: row.original_payload_digest,
+  request,
+  row: `${row.id} ${row.original_payload_digest} ${request}`,
+  decision: 'approve',
+  'value.0': '7',
+  reason: 'a reason',
+  assignee: 'operator:second',
+  note: 'a note',
+  from: '2020-01-01',
+  to: '2100-01-01',
+  query: 'agent=a',
+  name: 'mine',
+  title: 'a case',
+  agent: 'a bot',
+  severity: 'death',
+  status: 'closed',
+  policy_name: 'a.rego',
+  body: '# a rule',
+  version: '1',
+  user_code: userCode,
+  code: linkCode,
+  chat: 'slack',
+  session,
+});
