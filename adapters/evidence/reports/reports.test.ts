@@ -325,7 +325,8 @@ describe('reports over the rows of a ledger', () => {
       await calls(10, 12 * DAY - 2 * HOUR, { agent: 'young' });
       await calls(60, 2 * DAY + 3 * HOUR, { agent: 'steady' });
       await calls(60, 2 * DAY, { agent: 'changed', tool: 'wire_transfer', tier: 'red', injected: true });
-      await calls(10, DAY, { agent: 'young', tier: 'yellow', decided: 'approved', tool: 'write_file' });
+      const approved = { agent: 'young', tier: 'yellow', decided: 'approved' } as const;
+      await calls(10, DAY, { ...approved, tool: 'write_file', outcome: 'completed' });
     });
     afterAll(() => store.close());
 
@@ -408,6 +409,28 @@ describe('reports over the rows of a ledger', () => {
       expect((await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 1 })).returned).toBe(1);
       const ofNobody = { baselineDays: 14, recentDays: 7, limit: 10, tenant: 'nobody' };
       expect((await reports().fleetBehavioralDiff(ofNobody)).agents).toEqual([]);
+    });
+
+    it('recommends no tool because of a call that was approved and never ran', async () => {
+      const approved = { agent: 'approved', tier: 'yellow', decided: 'approved' } as const;
+      await calls(1, DAY, { ...approved, tool: 'stopped', outcome: 'aborted' });
+      await calls(1, DAY, { ...approved, tool: 'unknown', outcome: 'uncertain' });
+      await calls(1, DAY, { ...approved, tool: 'unsent', outcome: 'not_run' });
+      await calls(1, DAY, { ...approved, tool: 'under_way' });
+      await calls(2, DAY, { ...approved, tool: 'ran', outcome: 'completed' });
+      await calls(1, DAY, { ...approved, tool: 'answered_an_error', outcome: 'failed' });
+      const ownTool = { ...approved, contract: 'gate.decision/v1' } as const;
+      await calls(1, DAY, { ...ownTool, tool: 'run_by_its_agent' });
+      await calls(1, DAY, { ...ownTool, tool: 'refused_to_its_agent', decided: 'denied' });
+      const told = await reports().envelopeRecommendations({ agentId: 'approved', windowDays: 30 });
+      expect([told.total_calls, told.used_tools.map((one) => [one.tool_type, one.used_count])]).toEqual([
+        9,
+        [
+          ['ran', 2],
+          ['answered_an_error', 1],
+          ['run_by_its_agent', 1],
+        ],
+      ]);
     });
 
     it('recommends the tools an agent used, not those it was refused', async () => {
