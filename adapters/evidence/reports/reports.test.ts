@@ -152,6 +152,12 @@ describe('reports over the rows of a ledger', () => {
         testRow({ agent_id: 'trapped', signal: 'decoy_tripped', agent_name: 'Trapped' }),
         testRow({ agent_id: 'trapped', signal: 'would_deny_egress', policy_decision: { outcome: 'deny' } }),
         testRow({ agent_id: 'plain' }),
+        testRow({ agent_id: 'plain', event_kind: 'hil.denied', policy_decision: { decided_by: 'operator:dev' } }),
+        testRow({
+          agent_id: 'plain',
+          event_kind: 'hil.denied',
+          policy_decision: { decided_by: 'system:tenant-offboard' },
+        }),
       ]);
     });
     afterAll(() => store.close());
@@ -162,8 +168,10 @@ describe('reports over the rows of a ledger', () => {
         ['trapped', 'decoy_tripped', 2],
         ['quiet', 'grant_expired', 1],
         ['loud', 'rate_limited_agent', 2],
-        ['plain', null, 1],
+        ['plain', null, 3],
       ]);
+      // A refusal by a person is one; that of a tenant that left is none.
+      expect(found.agents[3]?.deny_count).toBe(1);
       expect(found.agents[0]).toEqual({
         agent_id: 'trapped',
         agent_name: 'Trapped',
@@ -239,7 +247,22 @@ describe('reports over the rows of a ledger', () => {
     afterAll(() => store.close());
 
     it('is read page by page in chain order, with what people decided, and ends', async () => {
-      await store.at(1, [testRow({ event_kind: 'hil.denied', correlation_id: correlationOf('corpus-7') })]);
+      const end = (index: number, kind: string, by: string, change: Partial<NewLedgerRow> = {}) =>
+        testRow({
+          event_kind: kind,
+          correlation_id: correlationOf(`corpus-${index}`),
+          policy_decision: { decided_by: by },
+          ...change,
+        });
+      await store.at(1, [
+        end(7, 'hil.denied', 'operator:dev'),
+        end(8, 'hil.denied', 'system:withdrawn-by-agent'),
+        end(9, 'hil.denied', 'system:tenant-offboard'),
+        end(10, 'hil.approved', 'system:policy-tier'),
+        end(11, 'hil.expired', 'system:ttl-sweep'),
+        end(12, 'hil.approved', 'operator:dev'),
+        end(13, 'hil.denied', 'operator:dev', { source: 'simulator' }),
+      ]);
       const rows = [];
       let after: number | undefined;
       for (let pages = 0; ; pages += 1) {
@@ -260,7 +283,14 @@ describe('reports over the rows of a ledger', () => {
         request: null,
         people: null,
       });
-      expect(rows.flatMap(({ people }, at) => (people === null ? [] : [at, people]))).toEqual([7, 'denied']);
+      expect(rows.flatMap(({ people }, at) => (people === null ? [] : [at, people]))).toEqual([
+        7,
+        'denied',
+        11,
+        'expired',
+        12,
+        'approved',
+      ]);
       // One input was purged, and one row has it in itself.
       expect([rows[0]?.input, rows.at(-1)?.input?.['tool_type']]).toEqual([null, 'x']);
       const of = async (query: object) => (await reports().replayPage({ limit: 100, ...query })).rows.length;
