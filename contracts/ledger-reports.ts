@@ -32,7 +32,17 @@ export const narrative = z.object({
   deny_reasons: z.array(
     z.object({ reason: z.string(), count, sample_reasoning: z.string(), sample_seq: z.number().int() }),
   ),
-  hil: z.object({ pending: count, approved: count, denied: count, expired: count, unreachable: count }),
+  /** How reviews ended: `approved` and `denied` by people. `denied_by_gate`: its tenant left, or its demonstration was cleaned up. */
+  hil: z.object({
+    pending: count,
+    approved: count,
+    denied: count,
+    expired: count,
+    approved_by_rule: count,
+    denied_by_gate: count,
+    withdrawn: count,
+    unreachable: count,
+  }),
   notable: z.array(
     z.object({
       seq: z.number().int(),

@@ -129,8 +129,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'policy.evaluated':
     'What the policy set decided, under which bundle, and the event that the rules want kept. Its sidecar is the policy input.',
   'hil.created': 'The call waits for a decision until the deadline it names.',
-  'hil.approved': 'An operator approved the call; who, how and when.',
-  'hil.denied': 'An operator denied the call; who, how and when.',
+  'hil.approved':
+    'The call was approved: by people, or by a rule where its tier is `auto` (`decided_by` is `system:policy-tier`); who, how and when.',
+  'hil.denied':
+    'The call was denied: by a person, or in the name of Gate where its agent took it back, its tenant left or its demonstration was cleaned up (`decided_by` begins with `system:`); who, how and when.',
   'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
   'hil.modified':
     'An operator changed the call; the diff, the digests, and the verdict about the changed call. `hil.denied` follows where that verdict is a denial or needs a higher tier than the call had: the call is denied for good. Its sidecar is the changed request.',

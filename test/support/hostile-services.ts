@@ -138,7 +138,16 @@ export function hostileLedger(words: string, correlationId: string): (path: stri
     tools: [{ tool_name: words, count: 1 }],
     signals: [{ signal: words, count: 1 }],
     deny_reasons: [{ reason: words, count: 1, sample_reasoning: words, sample_seq: 1 }],
-    hil: { pending: 0, approved: 0, denied: 0, expired: 0, unreachable: 0 },
+    hil: {
+      pending: 0,
+      approved: 0,
+      denied: 0,
+      expired: 0,
+      approved_by_rule: 0,
+      denied_by_gate: 0,
+      withdrawn: 0,
+      unreachable: 0,
+    },
     notable: [{ seq: 1, at: AT, event_kind: words, summary: words, correlation_id: correlationId }],
     deep_review: { findings_7d: 0, brain_delta: { Agreed: 0, Escalated: 0, Downgraded: 0 }, top_disagreement: null },
   };

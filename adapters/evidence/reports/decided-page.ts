@@ -3,7 +3,7 @@ import type { DecidedCall, DecidedPage, DecidedQuery } from '../../../contracts/
 import type { JsonObject } from '../../../contracts/json.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
-import { isRehearsal } from '../../../domain/evidence/reports/outcome.js';
+import { isRehearsal, peopleOf } from '../../../domain/evidence/reports/outcome.js';
 import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
@@ -58,19 +58,6 @@ export async function readDecidedPage(
     const input = jsonOf(text);
     return [isObject(input) ? { current_time: row.timestamp, ...input } : null, text.length];
   }
-}
-
-/** Names that begin so are Gate's own: a deadline, a rule, a withdrawal. */
-const OWN = 'system:';
-
-function peopleOf(decision: JsonObject | null): string[] {
-  const approvals = decision?.['approvals'];
-  const all = [
-    decision?.['decided_by'],
-    ...(Array.isArray(approvals) ? approvals.map((one) => isObject(one) && one['by']) : []),
-  ];
-  const named = all.filter((one): one is string => typeof one === 'string' && one !== '');
-  return named.some((one) => one.startsWith(OWN)) ? [] : [...new Set(named)];
 }
 
 interface Evaluation {

@@ -63,7 +63,9 @@ async function deniedIn(
   const denied = new Set<number>();
   for (let from = first; from <= last; ) {
     const rows = await filtered(
-      db.selectFrom('ledger_entries').select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision', 'source']),
+      db
+        .selectFrom('ledger_entries')
+        .select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision', 'source']),
       { ...scope, seqFrom: from, seqTo: last },
     )
       .where(

@@ -3,7 +3,8 @@ import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { ReplayPage, ReplayQuery, ReplayRow } from '../../../contracts/replay-rows.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
-import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
+import { reviewEndOf } from '../../../domain/evidence/reports/outcome.js';
+import { LIGHT_COLUMNS, type ReportRow, toFact } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { textsIn } from '../../../domain/texts-in.js';
@@ -12,8 +13,7 @@ import { factPages } from './read-report-rows.js';
 
 /** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
 const MOST_CHARACTERS = 8 * 1_048_576;
-const PEOPLE = { 'hil.approved': 'approved', 'hil.denied': 'denied', 'hil.expired': 'expired' } as const;
-type OfPeople = keyof typeof PEOPLE;
+const ENDS = ['hil.approved', 'hil.denied', 'hil.expired'];
 
 /** One page of recorded evaluations. Those that failed have no input and no decision, and are in none. */
 export async function readReplayPage(
@@ -78,12 +78,17 @@ async function settledBy(
   calls: readonly string[],
 ): Promise<ReadonlyMap<string, ReplayRow['people']>> {
   if (calls.length === 0) return new Map();
-  const rows = await filtered(db.selectFrom('ledger_entries').select(['correlation_id', 'event_kind']), {
-    eventKinds: Object.keys(PEOPLE),
+  const ends = await filtered(db.selectFrom('ledger_entries').select(LIGHT_COLUMNS).select('policy_decision'), {
+    eventKinds: ENDS,
   })
     .where('correlation_id', 'in', calls)
     .execute();
-  return new Map(rows.map(({ correlation_id: call, event_kind: kind }) => [call ?? '', PEOPLE[kind as OfPeople]]));
+  return new Map(
+    ends.map(toFact).flatMap((row) => {
+      const end = reviewEndOf(row);
+      return end === 'approved' || end === 'denied' || end === 'expired' ? [[row.correlationId ?? '', end]] : [];
+    }),
+  );
 }
 
 /** The rows that commit to the requests of calls, by call. A call that came again, too fast, has more verdicts; the first was judged. */

@@ -152,6 +152,12 @@ describe('reports over the rows of a ledger', () => {
         testRow({ agent_id: 'trapped', signal: 'decoy_tripped', agent_name: 'Trapped' }),
         testRow({ agent_id: 'trapped', signal: 'would_deny_egress', policy_decision: { outcome: 'deny' } }),
         testRow({ agent_id: 'plain' }),
+        testRow({ agent_id: 'plain', event_kind: 'hil.denied', policy_decision: { decided_by: 'operator:dev' } }),
+        testRow({
+          agent_id: 'plain',
+          event_kind: 'hil.denied',
+          policy_decision: { decided_by: 'system:tenant-offboard' },
+        }),
       ]);
     });
     afterAll(() => store.close());
@@ -162,8 +168,10 @@ describe('reports over the rows of a ledger', () => {
         ['trapped', 'decoy_tripped', 2],
         ['quiet', 'grant_expired', 1],
         ['loud', 'rate_limited_agent', 2],
-        ['plain', null, 1],
+        ['plain', null, 3],
       ]);
+      // A refusal by a person is one; that of a tenant that left is none.
+      expect(found.agents[3]?.deny_count).toBe(1);
       expect(found.agents[0]).toEqual({
         agent_id: 'trapped',
         agent_name: 'Trapped',
@@ -239,7 +247,22 @@ describe('reports over the rows of a ledger', () => {
     afterAll(() => store.close());
 
     it('is read page by page in chain order, with what people decided, and ends', async () => {
-      await store.at(1, [testRow({ event_kind: 'hil.denied', correlation_id: correlationOf('corpus-7') })]);
+      const end = (index: number, kind: string, by: string, change: Partial<NewLedgerRow> = {}) =>
+        testRow({
+          event_kind: kind,
+          correlation_id: correlationOf(`corpus-${index}`),
+          policy_decision: { decided_by: by },
+          ...change,
+        });
+      await store.at(1, [
+        end(7, 'hil.denied', 'operator:dev'),
+        end(8, 'hil.denied', 'system:withdrawn-by-agent'),
+        end(9, 'hil.denied', 'system:tenant-offboard'),
+        end(10, 'hil.approved', 'system:policy-tier'),
+        end(11, 'hil.expired', 'system:ttl-sweep'),
+        end(12, 'hil.approved', 'operator:dev'),
+        end(13, 'hil.denied', 'operator:dev', { source: 'simulator' }),
+      ]);
       const rows = [];
       let after: number | undefined;
       for (let pages = 0; ; pages += 1) {
@@ -260,7 +283,14 @@ describe('reports over the rows of a ledger', () => {
         request: null,
         people: null,
       });
-      expect(rows.flatMap(({ people }, at) => (people === null ? [] : [at, people]))).toEqual([7, 'denied']);
+      expect(rows.flatMap(({ people }, at) => (people === null ? [] : [at, people]))).toEqual([
+        7,
+        'denied',
+        11,
+        'expired',
+        12,
+        'approved',
+      ]);
       // One input was purged, and one row has it in itself.
       expect([rows[0]?.input, rows.at(-1)?.input?.['tool_type']]).toEqual([null, 'x']);
       const of = async (query: object) => (await reports().replayPage({ limit: 100, ...query })).rows.length;
@@ -325,7 +355,8 @@ describe('reports over the rows of a ledger', () => {
       await calls(10, 12 * DAY - 2 * HOUR, { agent: 'young' });
       await calls(60, 2 * DAY + 3 * HOUR, { agent: 'steady' });
       await calls(60, 2 * DAY, { agent: 'changed', tool: 'wire_transfer', tier: 'red', injected: true });
-      await calls(10, DAY, { agent: 'young', tier: 'yellow', decided: 'approved', tool: 'write_file' });
+      const approved = { agent: 'young', tier: 'yellow', decided: 'approved' } as const;
+      await calls(10, DAY, { ...approved, tool: 'write_file', outcome: 'completed' });
     });
     afterAll(() => store.close());
 
@@ -408,6 +439,28 @@ describe('reports over the rows of a ledger', () => {
       expect((await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 1 })).returned).toBe(1);
       const ofNobody = { baselineDays: 14, recentDays: 7, limit: 10, tenant: 'nobody' };
       expect((await reports().fleetBehavioralDiff(ofNobody)).agents).toEqual([]);
+    });
+
+    it('recommends no tool because of a call that was approved and never ran', async () => {
+      const approved = { agent: 'approved', tier: 'yellow', decided: 'approved' } as const;
+      await calls(1, DAY, { ...approved, tool: 'stopped', outcome: 'aborted' });
+      await calls(1, DAY, { ...approved, tool: 'unknown', outcome: 'uncertain' });
+      await calls(1, DAY, { ...approved, tool: 'unsent', outcome: 'not_run' });
+      await calls(1, DAY, { ...approved, tool: 'under_way' });
+      await calls(2, DAY, { ...approved, tool: 'ran', outcome: 'completed' });
+      await calls(1, DAY, { ...approved, tool: 'answered_an_error', outcome: 'failed' });
+      const ownTool = { ...approved, contract: 'gate.decision/v1' } as const;
+      await calls(1, DAY, { ...ownTool, tool: 'run_by_its_agent' });
+      await calls(1, DAY, { ...ownTool, tool: 'refused_to_its_agent', decided: 'denied' });
+      const told = await reports().envelopeRecommendations({ agentId: 'approved', windowDays: 30 });
+      expect([told.total_calls, told.used_tools.map((one) => [one.tool_type, one.used_count])]).toEqual([
+        9,
+        [
+          ['ran', 2],
+          ['answered_an_error', 1],
+          ['run_by_its_agent', 1],
+        ],
+      ]);
     });
 
     it('recommends the tools an agent used, not those it was refused', async () => {

@@ -27,6 +27,7 @@ import {
   driftedAgents,
   envelopeRecommendations,
   fleetBehavioralDiff,
+  USE_KINDS,
 } from '../../../domain/evidence/reports/behavior.js';
 import { ACTIVITY_KINDS, activitySpan, agentActivity } from '../../../domain/evidence/reports/activity.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
@@ -213,7 +214,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const to = new Date(nowMs).toISOString();
         return envelopeRecommendations(
           { agentId, windowDays, nowMs },
-          reportRows({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }),
+          reportRows({ ...scope, agentId, from, to, eventKinds: USE_KINDS }),
         );
       }),
     modelUpgradeCanary: ({ windowHours, cutover }) =>

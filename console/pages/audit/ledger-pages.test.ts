@@ -472,11 +472,20 @@ describe('the page of agents', () => {
       tool_name,
       policy_decision: { outcome },
     });
-    await append(did('allow', 'read'), did('deny', 'pay'), did('park', 'pay'), {
+    const refused = (by: string) => ({
       ...did('x', 'pay'),
       method: 'hil.denied',
       event_kind: 'hil.denied',
+      policy_decision: { decided_by: by },
     });
+    // The second one its agent took back.
+    await append(
+      did('allow', 'read'),
+      did('deny', 'pay'),
+      did('park', 'pay'),
+      refused('operator:dev'),
+      refused('system:withdrawn-by-agent'),
+    );
     const found = await text('/agents?window=1h');
     expect(found).toContain('aria-label="1 allowed, 1 sent to a person, 1 denied"');
     for (const part of ['allow', 'park', 'deny'])

@@ -44,6 +44,8 @@ function factsOf(...calls: readonly Omit<TestCall, 'name'>[]) {
   return { counts, kindsAt };
 }
 
+const REFUSED = { tier: 'yellow', decided: 'denied' } as const;
+
 describe('a call counts as denied by what became of it', () => {
   it.each<[string, Omit<TestCall, 'name'>, string[]]>([
     ['refused', { tier: 'red' }, ['proxy.verdict']],
@@ -51,6 +53,8 @@ describe('a call counts as denied by what became of it', () => {
     ['still waiting for a person', { tier: 'yellow' }, []],
     ['parked, approved and executed', { tier: 'yellow', decided: 'approved', outcome: 'completed' }, []],
     ['parked and denied by a person', { tier: 'yellow', decided: 'denied' }, ['hil.denied']],
+    ['parked and taken back by its agent', { ...REFUSED, decidedBy: 'system:withdrawn-by-agent' }, []],
+    ['parked when its tenant left', { ...REFUSED, decidedBy: 'system:tenant-offboard' }, []],
     ['parked until nobody decided', { tier: 'yellow', decided: 'expired' }, []],
     ['executed while observed, which enforcing had denied', { tier: 'red', mode: 'observe', outcome: 'completed' }, []],
     ['executed while observed, which enforcing had parked', { tier: 'yellow', mode: 'observe' }, []],

@@ -38,7 +38,7 @@ describe('what agents did', () => {
       row(HOUR, { decision: { outcome: 'deny' }, tool: 'pay' }),
       row(HOUR - 1, { decision: { outcome: 'rate_limited' }, tool: 'pay' }),
       row(1, { decision: { outcome: 'park' }, tool: null, correlationId: 'last' }),
-      row(1, { kind: 'hil.denied', decision: {} }),
+      row(1, { kind: 'hil.denied', decision: { decided_by: 'operator:dev' } }),
     ]);
     expect([since, until]).toEqual(['2026-03-09T12:00:00.000Z', '2026-03-10T12:00:00.000Z']);
     expect(agents).toMatchObject([
@@ -98,6 +98,14 @@ describe('what agents did', () => {
     expect([agents.map(({ agent_id }) => agent_id), returned, agents_total]).toEqual([['c', 'a'], 2, 3]);
   });
 
+  it.each(['system:withdrawn-by-agent', 'system:tenant-offboard', 'system:demo-cleanup'])(
+    'counts no refusal in the name of Gate (%s) as one by a person',
+    async (by) => {
+      const { agents } = await report([row(2), row(1, { kind: 'hil.denied', decision: { decided_by: by } })]);
+      expect(agents).toMatchObject([{ total: 1, denied_by_people: 0 }]);
+    },
+  );
+
   it('counts no refusal of a review that no call asked for', async () => {
     const refusal = { kind: 'hil.denied', decision: { decided_by: 'operator:dev' } };
     const { agents } = await report([row(2), row(1, { ...refusal, source: 'simulator' })]);
@@ -105,7 +113,10 @@ describe('what agents did', () => {
   });
 
   it('leaves out an agent of whom only a refusal by a person falls into the window', async () => {
-    expect(await report([row(1, { kind: 'hil.denied' })])).toMatchObject({ agents: [], agents_total: 0 });
+    expect(await report([row(1, { kind: 'hil.denied', decision: { decided_by: 'operator:dev' } })])).toMatchObject({
+      agents: [],
+      agents_total: 0,
+    });
   });
 
   it('counts the tools beyond two hundred together, whatever they are called', async () => {

@@ -1,5 +1,5 @@
 import type { AgentActivity, TiersOverTime } from '../../../contracts/ledger-reports.js';
-import { outcomeOf, tierOf } from './outcome.js';
+import { outcomeOf, reviewEndOf, tierOf } from './outcome.js';
 import { type ReportRow, ofCalls, tally, type Tally } from './report-rows.js';
 
 const HOUR_MS = 3_600_000;
@@ -52,7 +52,7 @@ export async function agentActivity(
     for (const reportRow of page) {
       const did = fleet.get(reportRow.agentId) ?? nothing(first, partMs);
       const outcome = outcomeOf(reportRow);
-      if (reportRow.kind === 'hil.denied') did.deniedByPeople += 1;
+      if (reviewEndOf(reportRow) === 'denied') did.deniedByPeople += 1;
       else if (outcome === null) continue;
       fleet.set(reportRow.agentId, did);
       if (outcome === null) continue;

@@ -1,3 +1,4 @@
+import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import type {
   Behavior,
   BehavioralBaseline,
@@ -243,19 +244,33 @@ export async function driftedAgents(
     });
 }
 
-/** The tools an agent used, on its own or with a person's approval. Refused calls are no reason to allow a tool. */
+/** Event kinds that recommendations read. */
+export const USE_KINDS = ['proxy.verdict', 'hil.approved', 'upstream.outcome'] as const;
+
+/**
+ * The tools an agent used, on its own or with approval. A refused call is no reason to allow a tool, nor is one that was approved and
+ * stopped before it ran. An approved call that its agent runs itself counts as one that was allowed.
+ */
 export async function envelopeRecommendations(
   { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },
   reportRows: AsyncIterable<readonly ReportRow[]>,
 ): Promise<EnvelopeRecommendations> {
   const used = tally();
+  /** Calls that waited and have not been seen to run: whether Gate is to run each. */
+  const parked = new Map<string | null, boolean>();
   let total = 0;
   for await (const page of ofCalls(reportRows)) {
     for (const reportRow of page) {
+      const { kind, tool, correlationId, decision } = reportRow;
       const outcome = outcomeOf(reportRow);
       if (outcome !== null) total += 1;
-      if (reportRow.tool !== null && (outcome === 'allowed' || reportRow.kind === 'hil.approved'))
-        used.add(reportRow.tool);
+      if (outcome === 'reviewed') parked.set(correlationId, decision?.['contract'] !== DECISION_CONTRACT);
+      const isHere = parked.get(correlationId);
+      const stage = kind === 'upstream.outcome' ? decision?.['stage'] : null;
+      const ran =
+        isHere === true ? stage === 'completed' || stage === 'failed' : isHere === false && kind === 'hil.approved';
+      if (ran) parked.delete(correlationId);
+      if (tool !== null && (outcome === 'allowed' || ran)) used.add(tool);
     }
   }
   return {

@@ -93,7 +93,16 @@ describe('an agent’s activity as a story', () => {
       intents: [],
       tools: [],
       deny_reasons: [],
-      hil: { pending: 0, approved: 0, denied: 0, expired: 0, unreachable: 0 },
+      hil: {
+        pending: 0,
+        approved: 0,
+        denied: 0,
+        expired: 0,
+        approved_by_rule: 0,
+        denied_by_gate: 0,
+        withdrawn: 0,
+        unreachable: 0,
+      },
       notable: [],
       deep_review: { findings_7d: 0, top_disagreement: null },
     });
@@ -168,6 +177,40 @@ describe('an agent’s activity as a story', () => {
         text: 'Of 1 call nobody knows whether the tool ran; Gate never runs such a call again.',
         seqs: [24],
       },
+    ]);
+  });
+
+  it('tells what people decided from what was withdrawn, what Gate denied and what a rule approved', async () => {
+    const waited = { tier: 'yellow', decided: 'denied' } as const;
+    const byRule = { tier: 'yellow', decided: 'approved', decidedBy: 'system:policy-tier' } as const;
+    const told = await tell([
+      ...call(6 * HOUR, waited),
+      ...call(5 * HOUR, { ...waited, decidedBy: 'system:withdrawn-by-agent' }),
+      ...call(4 * HOUR, { ...waited, decidedBy: 'system:tenant-offboard' }),
+      ...call(3 * HOUR, { ...waited, decidedBy: 'system:demo-cleanup' }),
+      ...call(2 * HOUR, { tier: 'yellow', decided: 'approved' }),
+      ...call(HOUR, byRule),
+      ...call(HOUR - 1, byRule),
+    ]);
+    expect(told.outcomes.reviewed).toBe(7);
+    expect(told.headline).toBe(
+      'In the last 7 days agent-a made 7 requests: 5 sent to a person and 2 approved by a rule.',
+    );
+    const story = told.story.map(({ text }) => text);
+    expect(story).toContain(
+      '5 requests were sent to a person: 1 approved, 1 denied by a person, 2 denied by Gate and 1 withdrawn by its agent.',
+    );
+    expect(story).toContain('2 requests were approved by a rule, without a person.');
+    expect(told.hil).toMatchObject({ approved: 1, denied: 1, approved_by_rule: 2, denied_by_gate: 2, withdrawn: 1 });
+    const ends = told.notable.filter(({ event_kind: kind }) => kind.startsWith('hil.'));
+    expect(ends.map(({ summary }) => summary)).toEqual([
+      'a rule approved read_file: looked at it',
+      'a rule approved read_file: looked at it',
+      'operator:dev approved read_file: looked at it',
+      'Gate denied read_file: looked at it',
+      'Gate denied read_file: looked at it',
+      'its agent took read_file back: looked at it',
+      'operator:dev denied read_file: looked at it',
     ]);
   });
 

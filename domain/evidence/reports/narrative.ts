@@ -1,7 +1,7 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
 import { type ReportRow, ofCalls, tally } from './report-rows.js';
 import { textsIn } from '../../texts-in.js';
-import { outcomeOf } from './outcome.js';
+import { outcomeOf, type ReviewEnd, reviewEndOf, tierOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './summaries.js';
 
 const HOUR_MS = 3_600_000;
@@ -47,7 +47,15 @@ export async function tellNarrative(
   const points = emptyPoints(from, to, window);
   const outcomes = { allowed: 0, denied: 0, reviewed: 0, would_deny: 0, would_review: 0 };
   const executions = { completed: 0, failed: 0, uncertain: 0, not_run: 0 };
-  const hil = { pending: 0, approved: 0, denied: 0, expired: 0, unreachable: 0 };
+  const ended: Record<ReviewEnd, number> = {
+    approved: 0,
+    denied: 0,
+    expired: 0,
+    approved_by_rule: 0,
+    denied_by_gate: 0,
+    withdrawn: 0,
+  };
+  const hil = { pending: 0, ...ended, unreachable: 0 };
   const samples = sampler();
   const intents = tally();
   const tools = tally();
@@ -70,7 +78,8 @@ export async function tellNarrative(
       if (outcome !== null) {
         total += 1;
         outcomes[outcome] += 1;
-        samples.take(outcome, reportRow.seq);
+        // A rule decides those of its tier, and has a sentence of its own.
+        if (tierOf(reportRow) !== 'auto') samples.take(outcome, reportRow.seq);
         intents.add(reportRow.intent);
         if (reportRow.tool !== null) tools.add(reportRow.tool);
         const point = points.at(reportRow.at);
@@ -95,9 +104,10 @@ export async function tellNarrative(
         }
       }
       if (reportRow.kind === 'hil.created' && reportRow.correlationId !== null) waiting.add(reportRow.correlationId);
-      if (reportRow.kind === 'hil.approved' || reportRow.kind === 'hil.denied' || reportRow.kind === 'hil.expired') {
-        hil[reportRow.kind.slice(4) as 'approved' | 'denied' | 'expired'] += 1;
-        samples.take('decided', reportRow.seq);
+      const end = reviewEndOf(reportRow);
+      if (end !== null) {
+        hil[end] += 1;
+        samples.take(end === 'approved_by_rule' ? 'ruled' : 'decided', reportRow.seq);
       }
       // Any end of the call also ends the wait for a person.
       if (reportRow.correlationId !== null && ENDS_WAITING.has(reportRow.kind)) waiting.delete(reportRow.correlationId);
@@ -279,13 +289,18 @@ function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string
   const who = quoted(agent_id, 80);
   if (total === 0) return `No request of ${who} is recorded in ${spanText(window)}.`;
   const waiting = hil.pending > 0 ? ` (${hil.pending} still waiting)` : '';
+  const sent = sentToPeople(outcomes.reviewed, hil.approved_by_rule);
   const parts = [
     ...(outcomes.allowed > 0 ? [`${outcomes.allowed} allowed`] : []),
     ...(outcomes.denied > 0 ? [`${outcomes.denied} denied`] : []),
-    ...(outcomes.reviewed > 0 ? [`${outcomes.reviewed} sent to a person${waiting}`] : []),
+    ...(sent > 0 ? [`${sent} sent to a person${waiting}`] : []),
+    ...(hil.approved_by_rule > 0 ? [`${hil.approved_by_rule} approved by a rule`] : []),
   ];
   return `In ${spanText(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
 }
+
+/** Calls that wait are parked for people and for rules alike; a rule decides at once. */
+const sentToPeople = (reviewed: number, approvedByRule: number): number => Math.max(0, reviewed - approvedByRule);
 
 /** One sentence per kind of row; a sentence about none is left out. */
 function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
@@ -327,13 +342,21 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   const settled = [
     ...(hil.approved > 0 ? [`${hil.approved} approved`] : []),
     ...(hil.denied > 0 ? [`${hil.denied} denied by a person`] : []),
+    ...(hil.denied_by_gate > 0 ? [`${hil.denied_by_gate} denied by Gate`] : []),
+    ...(hil.withdrawn > 0 ? [`${hil.withdrawn} withdrawn by its agent`] : []),
     ...(hil.expired > 0 ? [`${hil.expired} expired`] : []),
     ...(hil.pending > 0 ? [`${hil.pending} still ${hil.pending === 1 ? 'waits' : 'wait'}`] : []),
   ];
-  if (outcomes.reviewed > 0 || settled.length > 0)
+  const sent = sentToPeople(outcomes.reviewed, hil.approved_by_rule);
+  if (sent > 0 || settled.length > 0)
     tell(
-      `${counted(outcomes.reviewed, 'request was', 'requests were')} sent to a person${settled.length > 0 ? `: ${listed(settled)}` : ''}.`,
+      `${counted(sent, 'request was', 'requests were')} sent to a person${settled.length > 0 ? `: ${listed(settled)}` : ''}.`,
       samples.of('reviewed', 'decided'),
+    );
+  if (hil.approved_by_rule > 0)
+    tell(
+      `${counted(hil.approved_by_rule, 'request was', 'requests were')} approved by a rule, without a person.`,
+      samples.of('ruled'),
     );
   if (executions.completed + executions.failed + executions.not_run > 0) {
     const parts = [

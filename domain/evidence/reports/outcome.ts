@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { CallTier } from '../../../contracts/ledger-reports.js';
 import { approvalTier } from '../../../contracts/policy.js';
+import { WITHDRAWN_BY_AGENT } from '../../review/transitions.js';
 
 /** The fields of a row that show how a call was judged. `kind` is the event kind, or the method of a row without one. */
 export interface Judged {
@@ -57,6 +58,40 @@ export function tierOf(row: Judged): CallTier | null {
   return outcome === 'allowed' ? 'green' : outcome === 'denied' ? 'red' : 'standard';
 }
 
+/** Names that begin so are Gate's own: a deadline, a rule, a withdrawal. */
+const OWN = 'system:';
+
+/** The people who decided, from the row of the decision; none where Gate itself did, or nobody is named. */
+export function peopleOf(decision: JsonObject | null): string[] {
+  const approvals = decision?.['approvals'];
+  const all = [
+    decision?.['decided_by'],
+    ...(Array.isArray(approvals)
+      ? approvals.map((one) => typeof one === 'object' && one !== null && !Array.isArray(one) && one['by'])
+      : []),
+  ];
+  const named = all.filter((one): one is string => typeof one === 'string' && one !== '');
+  return named.some((one) => one.startsWith(OWN)) ? [] : [...new Set(named)];
+}
+
+/** How the review of a call ended: through people, unless the word says otherwise. */
+export type ReviewEnd = 'approved' | 'denied' | 'expired' | 'approved_by_rule' | 'denied_by_gate' | 'withdrawn';
+
+/**
+ * How the review of a call ended, from the row of its end; `null` for any other row, for a rehearsal's, and for one that does not say who
+ * decided. The kind alone does not tell: an agent that takes its call back, a tenant that leaves and a rule decide by the same rows as people.
+ */
+export function reviewEndOf(row: Judged): ReviewEnd | null {
+  if (isRehearsal(row)) return null;
+  if (row.kind === 'hil.expired') return 'expired';
+  if (row.kind !== 'hil.approved' && row.kind !== 'hil.denied') return null;
+  const by = row.decision?.['decided_by'];
+  if (peopleOf(row.decision).length > 0) return row.kind === 'hil.approved' ? 'approved' : 'denied';
+  if (typeof by !== 'string' || by === '') return null;
+  if (row.kind === 'hil.approved') return 'approved_by_rule';
+  return by === WITHDRAWN_BY_AGENT ? 'withdrawn' : 'denied_by_gate';
+}
+
 /** Refused for good: by the verdict, or later by a person. */
 export const isDenial = (reportRow: Judged): boolean =>
-  outcomeOf(reportRow) === 'denied' || (reportRow.kind === 'hil.denied' && !isRehearsal(reportRow));
+  outcomeOf(reportRow) === 'denied' || reviewEndOf(reportRow) === 'denied';

@@ -3,7 +3,7 @@ import { modificationDiff } from '../../../contracts/review.js';
 import { oneLine } from '../../printable.js';
 import { changesTold } from '../../review/modification.js';
 import { type ReportRow } from './report-rows.js';
-import { outcomeOf } from './outcome.js';
+import { outcomeOf, reviewEndOf } from './outcome.js';
 
 /** Makes foreign text fit for a sentence: one line, what nobody sees as escapes, and then at most `most` characters. */
 export function quoted(text: string, most = 160): string {
@@ -50,9 +50,12 @@ export function summaryOf(reportRow: ReportRow): string {
     case 'hil.escalated':
       return `nobody had decided about ${tool} yet, and people were told again`;
     case 'hil.approved':
-      return `${by} approved ${tool}${because(reasoning)}`;
-    case 'hil.denied':
-      return `${by} denied ${tool}${because(reasoning)}`;
+      return `${reviewEndOf(reportRow) === 'approved_by_rule' ? 'a rule' : by} approved ${tool}${because(reasoning)}`;
+    case 'hil.denied': {
+      const end = reviewEndOf(reportRow);
+      if (end === 'withdrawn') return `its agent took ${tool} back${because(reasoning)}`;
+      return `${end === 'denied_by_gate' ? 'Gate' : by} denied ${tool}${because(reasoning)}`;
+    }
     case 'hil.expired':
       return `nobody decided about ${tool} in time; it was not executed`;
     case 'upstream.outcome':
