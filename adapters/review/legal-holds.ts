@@ -57,6 +57,8 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
     const { operation_id, action, hold_id, authority_reason_sha256 } = request;
     const told = canonicalJson({ action, hold_id, authority_reason_sha256 });
     const known = await receiptOf({ operation_id, pending_id: id, request: told }, tenant);
+    // Where the log could not be emptied then, it is now.
+    if (known?.deletion_disposition === 'deleted') await retention.cleaned();
     if (known) return known;
     const row = await rowOf(id);
     const { held, of = null } = row ? await standing(row, request) : { held: null };

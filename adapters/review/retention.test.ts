@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { LegalHoldRequest } from '../../contracts/legal-hold.js';
@@ -704,6 +705,45 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
 });
 
 /** A file as Gate left it on the day before rows had keys of their own: five reviews in every state. It is kept as it is for good. */
+describe('a release of a legal hold, while somebody reads the file in whose log the deleted row may be', () => {
+  it('is unfinished, also asked for again; after that the same operation has its receipt', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-retention-'));
+    const target = { file: join(folder, 'hil.db') };
+    await writeMigrated(target.file, hilMigrations);
+    let now = T0;
+    const store = await openReviewStore({ target, payloadKeys: KEYS, clock: () => now });
+    const ask = (operation: number, action: LegalHoldRequest['action']) =>
+      store.hold(
+        idOf(1),
+        'acme',
+        {
+          operation_id: uuid(operation),
+          action,
+          hold_id: uuid(100),
+          authority_reason_sha256: `sha256:${'a'.repeat(64)}`,
+        },
+        () => 'operator:dev',
+      );
+    await store.createOnce(reviewOf(1));
+    await store.settle(settlementOf(1));
+    await ask(1, 'apply');
+    now += 400 * DAY_MS;
+    const reader = new DatabaseSync(target.file);
+    reader.exec('begin; select count(*) from reviews');
+    for (let n = 0; n < 2; n += 1)
+      await expect(ask(2, 'release')).rejects.toMatchObject({
+        code: 'operation_unfinished',
+        message: expect.stringContaining('in the log of the store'),
+      });
+    expect(await store.get(idOf(1))).toBeNull();
+    reader.exec('commit');
+    reader.close();
+    expect(await ask(2, 'release')).toMatchObject({ state: 'released', deletion_disposition: 'deleted' });
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+});
+
 describe('a file of an earlier version', () => {
   let folder: string;
   let store: WholeReviews;

@@ -14,9 +14,11 @@ import { storedSettlement, type StoredReview } from '../../domain/review/sealed-
 import type { LastEnd } from '../../domain/notification/notice.js';
 import { statusTold } from '../../domain/review/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Store } from '../store/database.js';
 import { emptyLog } from '../store/overwriting.js';
+import { asked } from './faults.js';
 import type { Written } from '../store/write-together.js';
 import type { NoticesKept } from '../notification/notice-store.js';
 import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
@@ -132,13 +134,16 @@ export function reviewRetention<Known extends Row>({
 
   /**
    * Empties the log beside the file, which may still hold pages as they were. Deleted content is overwritten in the file itself
-   * (`secure_delete`).
+   * (`secure_delete`). Throws `operation_unfinished` while somebody else reads the file.
    */
   async function cleaned(): Promise<void> {
     const { sqlite } = store;
     if (!sqlite || !unclean) return;
-    if (!(await emptyLog(sqlite)))
-      throw new Error('deleted reviews may still be in the log of the store: somebody else is using it');
+    if (!(await asked(() => emptyLog(sqlite))))
+      throw new GateError(
+        'operation_unfinished',
+        'deleted reviews may still be in the log of the store, which somebody else is reading; the same request, or the next sweep, empties it',
+      );
     unclean = false;
   }
 
@@ -174,7 +179,6 @@ export function reviewRetention<Known extends Row>({
     await each(([at, id]) => ask(ROWS_DUE, now, at, id), [0, ''], remove);
     await each(([at, id]) => ask(PAYLOADS_DUE, now, at, id), [0, ''], remove);
     await ask(LAST_NOTICES_OVER, now);
-    await cleaned();
     return swept;
   }
 
@@ -220,11 +224,22 @@ export function reviewRetention<Known extends Row>({
       after = [last.at, last.id];
       await turn();
     }
+    return done;
+  }
+
+  /** What is deleted is in the log no more either, or `cleaned` says so. */
+  async function thenCleaned<Done>(work: () => Promise<Done>): Promise<Done> {
+    const done = await asked(work);
     await cleaned();
     return done;
   }
 
-  return { sweep, deleteOverdue, cleaned, erase };
+  return {
+    sweep: () => thenCleaned(sweep),
+    deleteOverdue,
+    cleaned,
+    erase: (...of: Parameters<typeof erase>) => thenCleaned(() => erase(...of)),
+  };
 }
 
 /** How a row ended, in the words of its messages. Nobody decided what is over and has no settlement. */

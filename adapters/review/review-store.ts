@@ -117,9 +117,9 @@ function retentionOver(
 ): ReviewRetention {
   const retention = reviewRetention({ store, ask, clock, rowOf, change, remove, lastNotices });
   return {
-    sweep: () => asked(retention.sweep),
+    sweep: retention.sweep,
     hold: legalHolds({ db: store.db, records: holds, clock, asked, rowOf, change, retention }),
-    erase: (of, trigger, untilMs) => asked(() => retention.erase(of, trigger, untilMs)),
+    erase: retention.erase,
     async operatorRows(tenant) {
       const { rows } = await ask(COUNT_OPERATOR_ROWS, tenant);
       return Number(rows[0]?.count ?? 0);

@@ -587,6 +587,18 @@ describe('the life of a tenant', () => {
     ).toMatchObject({ status: 409, body: { error: 'tenant_offboarded' } });
   });
 
+  it('is unfinished while somebody reads the file, in whose log the deleted rows may be; the same request ends it', async () => {
+    const row = await park();
+    const reader = new DatabaseSync(join(directory, 'hil.db'));
+    reader.exec('begin; select count(*) from reviews');
+    const unfinished = { error: 'operation_unfinished', reason: expect.stringContaining('in the log of the store') };
+    for (let n = 0; n < 2; n += 1) expect(await lifecycle()).toMatchObject({ status: 503, body: unfinished });
+    expect(await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).toMatchObject({ status: 404 });
+    reader.exec('commit');
+    expect(await lifecycle()).toMatchObject({ status: 200, body: { state: 'offboarded', rows_erased: 1 } });
+    reader.close();
+  });
+
   it.each([
     ['an operation without an id', { kind: 'offboard' }],
     ['an id that is none', { ...operation, operation_id: 'x' }],

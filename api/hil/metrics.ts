@@ -55,6 +55,18 @@ export function reviewMetrics(
   return (decision, outcome) => decisions.inc({ decision, outcome });
 }
 
+/** Counts the sweeps of what reviews hold beyond its date; `failed` says that something may be left. */
+export function retentionMetrics(registry: Registry): (outcome: 'done' | 'failed') => void {
+  const sweeps = new Counter({
+    name: 'gate_hil_retention_sweeps_total',
+    help: 'Sweeps of what reviews hold beyond its date: done, or failed where something of it may be left.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  for (const outcome of ['done', 'failed']) sweeps.inc({ outcome }, 0);
+  return (outcome) => sweeps.inc({ outcome });
+}
+
 /** Counts the attempts to tell people; `dead` is the last one of a message that nobody gets. */
 export function notificationMetrics(registry: Registry): NotifierOptions['observe'] {
   const deliveries = new Counter({

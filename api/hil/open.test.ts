@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { readHilConfig } from '../../config/hil.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import type { Service } from '../plugins/service.js';
 import { eventually } from '../../test/support/waiting.js';
 import { open } from './open.js';
 
@@ -29,7 +30,10 @@ describe('HIL', () => {
   });
 
   /** Opens it as far as it needs no engine. */
-  async function opened(env: Record<string, string> = {}): Promise<unknown> {
+  async function opened(
+    env: Record<string, string> = {},
+    engine: () => Promise<unknown> = () => Promise.reject(new Error('no engine')),
+  ): Promise<Awaited<ReturnType<typeof open>>> {
     const decisionKeyFile = join(folder, 'decision.pem');
     const { privateKey } = generateKeyPairSync('ed25519');
     await writeFile(decisionKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
@@ -42,7 +46,7 @@ describe('HIL', () => {
     });
     const opening = {
       config: { own, notifications: { notificationMode: 'disabled', notificationTenants: [] } },
-      shared: { engine: () => Promise.reject(new Error('no engine')) },
+      shared: { engine },
       storeTarget: () => ({ file }),
       onStop: (_phase: string, _what: string, step: () => Promise<unknown>) => void steps.unshift(step),
       logger: pino({ level: 'silent' }),
@@ -65,6 +69,38 @@ describe('HIL', () => {
     await expect(opened()).rejects.toThrow('no engine');
     // The first sweep gives the rows their dates, and deletes what is past them by now.
     await eventually('every row that is left has its dates', () => undated() === 0);
+  });
+
+  it('says of a sweep that left something, and serves all the same, until one leaves nothing', async () => {
+    // A reader in whose view of the file the deleted rows still are.
+    const reader = new DatabaseSync(file);
+    reader.exec('pragma journal_mode=wal; begin; select count(*) from reviews');
+    const engine = {
+      settings: { taskQueue: 'unused' },
+      client: { workflowService: { getSystemInfo: () => Promise.resolve({}) } },
+      circuit: { assertUp: () => undefined },
+    };
+    const hil = await opened({ GATE_HIL_RETENTION_SWEEP_SECS: '1' }, () => Promise.resolve(engine));
+    const service = hil.listener?.().service as Service;
+    steps.unshift(() => service.close());
+    const ready = async () => {
+      const answer = await service.health.inject('/readyz');
+      return { code: answer.statusCode, ...answer.json<{ checks: object; details: { sweeper?: string } }>() };
+    };
+    const failed = async () =>
+      /^gate_hil_retention_sweeps_total\{outcome="failed"\} (\d+)$/m.exec(
+        (await service.health.inject('/metrics')).body,
+      );
+    await eventually('a sweep has ended', async () => Number((await failed())?.[1]) > 0);
+    expect(await ready()).toMatchObject({
+      code: 200,
+      checks: { sweeper: 'ok' },
+      details: { sweeper: expect.stringMatching(/^the last sweep failed: .*in the log of the store/) },
+    });
+    reader.exec('commit');
+    reader.close();
+    await eventually('a later sweep left nothing', async () => (await ready()).details.sweeper === undefined);
+    expect((await service.health.inject('/metrics')).body).toMatch(/sweeps_total\{outcome="done"\} [1-9]/);
   });
 
   it('serves a store only once it is at what was decided about tenants', async () => {

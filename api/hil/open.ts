@@ -20,7 +20,7 @@ import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js
 import { needed, readSigningKey } from '../plugins/start.js';
 import { channelReadiness } from './channel-readiness.js';
 import { createHilService } from './app.js';
-import { notificationMetrics } from './metrics.js';
+import { notificationMetrics, retentionMetrics } from './metrics.js';
 import { tooFewFor } from './scope.js';
 
 interface Settings {
@@ -57,7 +57,12 @@ export async function open({
     const receipt = await needed('GATE_HIL_DISPOSITIONS_FILE', bringUpToDate(reviews, dispositions, Date.now));
     parts.logger.info({ receipt }, 'the review store is at what was decided about tenants and people');
   }
-  const retention = startRetention(reviews.retention, own.retentionSweepSeconds * 1000, parts.logger);
+  const retention = startRetention(
+    reviews.retention,
+    own.retentionSweepSeconds * 1000,
+    parts.logger,
+    retentionMetrics(parts.registry),
+  );
   parts.onStop('sweeps', 'the retention of reviews', () => retention.stop());
   // The worker writes the ledger row: at once when it runs in this process, otherwise when the call ends.
   if (!parts.together)
@@ -107,6 +112,8 @@ export async function open({
           quorum,
           readiness: {
             orchestrator: engineAnswers(engine),
+            // Told, and no reason to take the service away: whoever waits for a decision is served all the same.
+            sweeper: () => retention.undone(),
             ...channelReadiness(told, notifier.kinds.length),
           },
           notifications: { mode: told.notificationMode, notifier },

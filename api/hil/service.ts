@@ -19,8 +19,9 @@ export const HIL = declareService({
   stores: ['hil'],
   neighbours: [],
   async metrics(registry) {
-    const { notificationMetrics, reviewMetrics } = await import('./metrics.js');
+    const { notificationMetrics, retentionMetrics, reviewMetrics } = await import('./metrics.js');
     notificationMetrics(registry);
+    retentionMetrics(registry);
     reviewMetrics(
       registry,
       {

@@ -283,18 +283,20 @@ export interface ReviewFeed {
 export interface ReviewRetention {
   /**
    * Deletes what is past its date: first requests, later whole rows, each in a transaction with the record of its deletion. Rows under a
-   * legal hold stay. Safe to repeat and to interrupt, in several processes at once.
+   * legal hold stay. Safe to repeat and to interrupt, in several processes at once. `operation_unfinished` where what is deleted may still be in
+   * the log of the store.
    */
   sweep(): Promise<Swept>;
   /**
    * Applies or releases a legal hold; a release deletes what is overdue before it returns. The same operation again returns the same receipt.
-   * `operation_conflict` for another one under its id, `hold_conflict` where another hold is on the row, or none; `not_found`;
+   * `operation_unfinished` as of `sweep`; `operation_conflict` for another one under its id, `hold_conflict` where another hold is on the row, or none; `not_found`;
    * `review_tampered`.
    */
   hold(id: string, tenant: string | undefined, request: LegalHoldRequest, by: HeldBy): Promise<LegalHoldReceipt>;
   /**
    * Deletes every row of these whatever its date, each with the record of its deletion, but what still waits, unless `waiting`. A row under a legal hold goes when
-   * that is released. `complete` is false where the time was up or a row could not be dealt with; another call goes on.
+   * that is released. `complete` is false where the time was up or a row could not be dealt with; another call goes on. `operation_unfinished` as
+   * of `sweep`.
    */
   erase(
     rows: ErasedRows,
