@@ -176,6 +176,10 @@ export const fleetBehavioralDiff = z.object({
       ...judged,
     }),
   ),
+  /** Of all agents, `agents` being the first of them. */
+  agents_total: count,
+  /** Of whom nothing can be said. */
+  insufficient_total: count,
   returned: count,
 });
 export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;

@@ -811,6 +811,33 @@ describe('every page', () => {
       agent_id: 'a'.repeat(256),
       request_payload: { method: 'tools/call', params: { name: 'tool', arguments: { text: '<b>'.repeat(200_000) } } },
     }));
+    beforeEach(() => {
+      const much = '<b>'.repeat(350_000);
+      const tells = hostileLedger('a-bot', row.correlation_id);
+      const entry = hostileEntry('a-bot', row.correlation_id);
+      const rows = Array.from({ length: 300 }, (_, at) => ({
+        ...entry,
+        id: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
+        seq: at + 1,
+        ...(at === 0 && {
+          event_kind: 'proxy.verdict',
+          payload_sha256: '1'.repeat(64),
+          policy_decision: { outcome: 'deny', reasons: [much] },
+        }),
+      }));
+      fixture.ledger = (path) =>
+        path === `/audit/correlation/${row.correlation_id}`
+          ? rows
+          : path.endsWith('/masked-params')
+            ? { masked_params: { text: much }, retention_class: null }
+            : tells(path);
+    });
+    it('the page of a call says what of it it does not show', async () => {
+      const { text } = await (await fixture.browser()).get(pathFor('/audit/correlation/:cid', row));
+      expect(text).toContain('Only the beginning: the request has more than 100000 characters.');
+      expect(text).toContain('100 more rows are in the JSON.');
+      expect(text.match(/<summary>What the row says/g)).toHaveLength(200);
+    });
     it.each(pages)('%s stays small', async (path) => {
       const { status, text } = await (await fixture.browser()).get(pathFor(path, row));
       expect(status).toBe(answered(path));

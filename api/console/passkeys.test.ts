@@ -8,8 +8,10 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import type { HilOptions } from '../hil/app.js';
 import { ASK_LIMITS } from './ask-limits.js';
 
+const REQUEST = '00000000-0000-4000-8000-0000000000aa';
 let fixture: ConsoleFixture;
 let browser: TestBrowser;
 let row: PendingRequest;
@@ -102,6 +104,9 @@ describe.each(['/auth/enrollment/invitations', '/auth/enrollment/removals'])('th
   });
 });
 
+/** The calls that a page offers to decide at once. */
+const offered = (text: string) => [...text.matchAll(/name="row" value="([0-9a-f-]+) /g)].map(([, id]) => id);
+
 describe('a passkey at the console', () => {
   it('is registered for who is signed in, whose browser sees no cookie of the review service', async () => {
     const device = softwareAuthenticator({ rpId: 'localhost', origin: CONSOLE_ORIGIN });
@@ -133,6 +138,69 @@ describe('a passkey at the console', () => {
     const device = softwareAuthenticator({ rpId: 'localhost', origin: CONSOLE_ORIGIN });
     expect(await ask('/auth/register/finish', device.create(challenge))).toMatchObject({ status: 200 });
     expect(await page()).toContain(`data-challenge="/hil/${row.id}/approval-challenge"`);
+  });
+
+  describe('where calls of tier strict take one', () => {
+    const open = async (hilOptions: Partial<HilOptions>) => {
+      await fixture.close();
+      fixture = await openConsole(undefined, { consoleUrl: CONSOLE_ORIGIN, hilOptions });
+      browser = await fixture.browser();
+      return [await fixture.hil.park(1), await fixture.hil.park(2, { approval_tier: 'strict' })] as const;
+    };
+    const asksFor = ({ id }: PendingRequest, text: string) => [
+      text.includes(`data-challenge="/hil/${id}/approval-challenge"`),
+      text.includes('<input type="hidden" name="passkey"'),
+    ];
+
+    it.each(['strict', 'strict-and-registered'] as const)(
+      'it is asked for those alone: %s',
+      async (passkeyRequired) => {
+        const rows = await open({ passkeyRequired });
+        const pages = await Promise.all(rows.map(({ id }) => browser.get(`/hil/${id}`)));
+        expect(rows.map((each, at) => asksFor(each, pages[at]?.text ?? ''))).toEqual([
+          [false, false],
+          [true, true],
+        ]);
+        expect(pages.map(({ text }) => text.includes('you have registered none'))).toEqual([false, true]);
+      },
+    );
+
+    it('it is asked for their change too, where one person may make it', async () => {
+      const rows = await open({ passkeyRequired: 'strict', quorum: { strict: 1, risky: 1, destructive: 1 } });
+      for (const [at, each] of rows.entries()) {
+        const fields = { digest: each.original_payload_digest, request: REQUEST, 'value.0': '7' };
+        const { text } = await browser.post(`/hil/${each.id}/modify/preview`, fields);
+        expect(text).toContain('Approve with this change');
+        expect([at, asksFor(each, text)]).toEqual([at, [at === 1, at === 1]]);
+      }
+    });
+
+    it('several that are approved at once are those without, and the page says so of the others', async () => {
+      const rows = await open({ passkeyRequired: 'strict' });
+      const ids = rows.map(({ id }) => id);
+      const { text } = await browser.post('/hil/bulk', { id: ids, decision: 'approve' });
+      expect(text).toContain('Approve 1 call?');
+      expect(offered(text)).toEqual([rows[0].id]);
+      expect(text).toContain('1 of those you ticked is not among them');
+      expect(text).toContain('open those one by one');
+      // Nobody signs a denial.
+      expect(offered((await browser.post('/hil/bulk', { id: ids, decision: 'deny' })).text).toSorted()).toEqual(
+        ids.toSorted(),
+      );
+    });
+  });
+
+  it('is asked for each call by itself where all take one: none is offered to be approved with others', async () => {
+    await fixture.close();
+    fixture = await openConsole(undefined, { consoleUrl: CONSOLE_ORIGIN, hilOptions: { passkeyRequired: 'all' } });
+    browser = await fixture.browser();
+    const rows = [await fixture.hil.park(1), await fixture.hil.park(2)];
+    const { text } = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'approve' });
+    expect(text).toContain('None is left to be approved');
+    expect(text).toContain('2 of those you ticked are not among them');
+    expect(text).toContain('open those one by one');
+    expect(offered(text)).toEqual([]);
+    expect(text).not.toContain('/hil/bulk/approve');
   });
 
   it('keeps no page waiting for the review service that is about no call', async () => {

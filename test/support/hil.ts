@@ -54,7 +54,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
     target: place.target,
     payloadKeys: place.keys,
     clock,
-    quorum: { strict: 2, risky: 1, destructive: 1 },
+    quorum: over.quorum ?? { strict: 2, risky: 1, destructive: 1 },
   });
   const serviceOf = (more: Partial<HilOptions>): Service =>
     createHilService({

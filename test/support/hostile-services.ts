@@ -101,6 +101,8 @@ export function hostileLedger(words: string, correlationId: string): (path: stri
         insufficient: false,
       },
     ],
+    agents_total: 1,
+    insufficient_total: 0,
     returned: 1,
   };
   const found: Hunt = {

@@ -436,7 +436,12 @@ describe('reports over the rows of a ledger', () => {
         now: '2026-03-10T12:30:00.000Z',
         returned: 3,
       });
-      expect((await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 1 })).returned).toBe(1);
+      expect(await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 1 })).toMatchObject({
+        agents: [{ agent_id: 'changed' }],
+        agents_total: 3,
+        insufficient_total: 1,
+        returned: 1,
+      });
       const ofNobody = { baselineDays: 14, recentDays: 7, limit: 10, tenant: 'nobody' };
       expect((await reports().fleetBehavioralDiff(ofNobody)).agents).toEqual([]);
     });

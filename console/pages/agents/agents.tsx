@@ -209,18 +209,25 @@ const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly n
         silent.length === 0 ? (
           <p class="dim">None of {active_total}.</p>
         ) : (
-          <Table label="Silent agents" heads={['Agent', 'Last call']}>
-            {silent.slice(0, AGENTS).map((agent) => (
-              <tr key={agent.agent_name}>
-                <th scope="row">
-                  <a href={addressOf('/audit', { agent: agent.agent_name })}>
-                    <Foreign text={agent.agent_name} />
-                  </a>
-                </th>
-                <td>{agent.last_activity === null ? 'never' : <Time iso={agent.last_activity} nowMs={nowMs} />}</td>
-              </tr>
-            ))}
-          </Table>
+          <>
+            <Table label="Silent agents" heads={['Agent', 'Last call']}>
+              {silent.slice(0, AGENTS).map((agent) => (
+                <tr key={agent.agent_name}>
+                  <th scope="row">
+                    <a href={addressOf('/audit', { agent: agent.agent_name })}>
+                      <Foreign text={agent.agent_name} />
+                    </a>
+                  </th>
+                  <td>{agent.last_activity === null ? 'never' : <Time iso={agent.last_activity} nowMs={nowMs} />}</td>
+                </tr>
+              ))}
+            </Table>
+            {silent.length > AGENTS && (
+              <p class="dim">
+                The {AGENTS} silent the longest of {silent.length}.
+              </p>
+            )}
+          </>
         )
       }
     </OrAway>
@@ -231,14 +238,15 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
   <section aria-labelledby="drift">
     <h2 id="drift">Changed behaviour</h2>
     <OrAway of={of}>
-      {({ agents, recent_days, baseline_days }) => {
+      {({ agents, agents_total, insufficient_total, recent_days, baseline_days }) => {
         const judged = agents.filter(({ insufficient }) => !insufficient);
+        const judgedTotal = agents_total - insufficient_total;
         return (
           <>
             <p class="dim">
               The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35
-              % on it counts as drift. {agents.length - judged.length} of {agents.length} had fewer than 50 calls in one
-              of the two, which says nothing.
+              % on it counts as drift. {insufficient_total} of {agents_total} had fewer than 50 calls in one of the two,
+              which says nothing.
             </p>
             {judged.length > 0 && (
               <Table
@@ -269,6 +277,11 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
                   </tr>
                 ))}
               </Table>
+            )}
+            {judgedTotal > judged.length && (
+              <p class="dim">
+                The {judged.length} that changed most of {judgedTotal}.
+              </p>
             )}
           </>
         );

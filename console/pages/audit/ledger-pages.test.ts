@@ -613,6 +613,11 @@ describe("an agent's narrative", () => {
     const found = await text('/audit/agents/agent-a/narrative?window=1d');
     expect(linksIn(found).map(({ href }) => href)).toContain('/audit?agent=agent-a&before=2');
     expect(found).toMatch(/aria-label="Calls by hour"/);
+    // What the chart draws, in numbers.
+    const table = /<table[^>]*><thead>.*?From.*?<\/thead><tbody>(.*?)<\/tbody>/s.exec(
+      found.split('as a table</summary>')[1] ?? '',
+    )?.[1];
+    expect(table?.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')).toMatch(/ UTC\) 1 1 0 $/);
     expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
     expect(await text('/audit/agents/agent-a/narrative')).toMatch(/aria-label="Calls by day"/);
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');

@@ -6,6 +6,7 @@ import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
+import { shortened } from '../../../domain/text.js';
 import type { Settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Empty, Facts, Foreign, Id, OrAway, Said, Time } from '../../ui/parts.js';
@@ -13,6 +14,9 @@ import { policyAddress } from '../policies/address.js';
 import type { RulePlace } from '../policies/rules-that-say.js';
 import { suspicionsIn } from './evidence.js';
 import { changedIn, newest, spokenIn, textOf } from './rows.js';
+
+/** Of what one rule said; it may quote arguments, and the row has more of it. */
+const LONGEST_REASON = 2_000;
 
 /** Who asked for what, what was said of it, and what came of it. */
 export function Call({
@@ -70,7 +74,7 @@ export function Call({
             <ul>
               {spoke.map((line) => (
                 <li key={line}>
-                  <Said text={line} />
+                  <Said text={shortened(line, LONGEST_REASON)} />
                   {rulesOf(line).map(({ name, line: at, title }) => (
                     <Fragment key={`${name} ${at}`}>
                       {' '}

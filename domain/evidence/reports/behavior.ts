@@ -160,7 +160,7 @@ export async function behavioralBaseline(
   };
 }
 
-/** Every agent of the fleet, largest change first. */
+/** The first `limit` agents of the fleet, largest change first, and how many there are. */
 export async function fleetBehavioralDiff(
   windows: BehaviorWindows,
   limit: number,
@@ -175,7 +175,7 @@ export async function fleetBehavioralDiff(
       add(reportRow.at < sinceRecent ? known.baseline : known.recent, reportRow);
     }
   }
-  const agents = [...fleet]
+  const all = [...fleet]
     .map(([agentId, { baseline, recent }]) => {
       const { deviation, diff, ...judged } = compared(baseline, recent);
       return {
@@ -193,8 +193,8 @@ export async function fleetBehavioralDiff(
         Number(a.insufficient) - Number(b.insufficient) ||
         b.drift_overall - a.drift_overall ||
         (a.agent_id < b.agent_id ? -1 : 1),
-    )
-    .slice(0, limit);
+    );
+  const agents = all.slice(0, limit);
   return {
     baseline_days: windows.baselineDays,
     recent_days: windows.recentDays,
@@ -202,6 +202,8 @@ export async function fleetBehavioralDiff(
     since_recent: sinceRecent,
     now,
     agents,
+    agents_total: all.length,
+    insufficient_total: all.filter(({ insufficient }) => insufficient).length,
     returned: agents.length,
   };
 }

@@ -1,0 +1,45 @@
+import { expect, it } from '@jest/globals';
+import type { FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
+import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
+import { fixture as openedFor } from '../../../test/support/fixture.js';
+import { hostileLedger } from '../../../test/support/hostile-services.js';
+
+const tells = hostileLedger('a-bot', '00000000-0000-4000-8000-000000000001');
+let fixture: ConsoleFixture;
+openedFor(
+  async () => (fixture = await openConsole()),
+  () => fixture.close(),
+);
+
+/** `/agents` of a fleet of `many`, all silent; of 3 more than are judged nothing can be said. */
+async function pageOf(many: number): Promise<string> {
+  const silent = tells('/analysis/silent-agents') as SilentAgents;
+  const drift = tells('/analysis/fleet-behavioral-diff') as FleetBehavioralDiff;
+  const each = <Row extends object>([row]: readonly Row[], named: keyof Row) =>
+    Array.from({ length: many }, (_, at) => ({ ...row, [named]: `bot-${at}` }));
+  fixture.ledger = (path) => {
+    if (path === '/analysis/silent-agents')
+      return { ...silent, silent_agents: each(silent.silent_agents, 'agent_name'), active_total: many };
+    if (path !== '/analysis/fleet-behavioral-diff') return tells(path);
+    const agents = each(drift.agents, 'agent_id').slice(0, 100);
+    return { ...drift, agents, returned: agents.length, agents_total: many + 3, insufficient_total: 3 };
+  };
+  return (await (await fixture.browser({ role: 'viewer' })).get('/agents')).text;
+}
+const told = (text: string) => text.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+const rowsOf = (text: string, label: string) =>
+  (text.split(`aria-label="${label}"`)[1]?.split('</table>')[0] ?? '').match(/<tr><th scope="row"/g);
+
+it('shows a hundred that are silent and a hundred that changed, and says of how many', async () => {
+  const text = await pageOf(101);
+  for (const label of ['Silent agents', 'Changed behaviour']) expect(rowsOf(text, label)).toHaveLength(100);
+  expect(told(text)).toContain('The 100 silent the longest of 101.');
+  expect(told(text)).toContain('The 100 that changed most of 101.');
+  expect(told(text)).toContain('3 of 104 had fewer than 50 calls in one of the two');
+});
+
+it('says nothing of the kind where all are shown', async () => {
+  const text = await pageOf(100);
+  for (const label of ['Silent agents', 'Changed behaviour']) expect(rowsOf(text, label)).toHaveLength(100);
+  expect(told(text)).not.toMatch(/the longest of|changed most of/);
+});
