@@ -50,7 +50,10 @@ describe.each(STORES)('sums of stretches of the chain, on %s', (kind) => {
         method: event,
         authorized: pick([true, false]),
         signal: pick([null, null, 'decoy_tripped', 'grant_expired', 'quota_exceeded']),
-        policy_decision: pick([{ outcome, decided_by: 'operator:dev' }, { outcome, reasons: ['"deny"', 'deny'] }]),
+        policy_decision: pick([
+          { outcome, decided_by: 'operator:dev' },
+          { outcome, reasons: ['"deny"', 'deny'] },
+        ]),
         state_namespace: pick(['operator', 'demo']),
       });
     });
