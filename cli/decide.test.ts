@@ -159,6 +159,18 @@ describe('an approval of a call that several must approve', () => {
   });
 });
 
+describe('an approval of a review that no call asked for', () => {
+  const asked = (agent_spiffe: string | null) => row({ agent_spiffe });
+  const toldOf = (of: ReturnType<typeof row>) => told(of, { diff: null, before: { ...of, status: 'pending' } });
+  it('says that nothing runs', () => {
+    expect(toldOf(asked('spiffe://gate.local/service/simulator'))).toBe(
+      'approved: wire_transfer for support-bot, by operator:ana\nnothing runs: it is a review that no call asked for\n',
+    );
+    expect(toldOf(asked('spiffe://gate.local/tenant/acme/agent/support-bot/instance/1'))).toContain('executes it now');
+    expect(toldOf(asked(null))).toContain('executes it now');
+  });
+});
+
 describe('an approval that wants a passkey', () => {
   const page = 'https://gate.example/hil/1';
   it('is refused with the page where the passkey signs', () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
+import { isOfCall } from '../domain/review/asked-review.js';
 import { changesTold } from '../domain/review/modification.js';
 import { type CallEnd, endTold } from '../domain/evidence/ended.js';
 import { cameOfIt } from './came-of-it.js';
@@ -100,7 +101,8 @@ export function registerDecide(program: Command): void {
           });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
-        const came = decided.status === 'approved' ? await cameOfIt(target, decided.correlation_id) : null;
+        const isAwaited = decided.status === 'approved' && isOfCall(row);
+        const came = isAwaited ? await cameOfIt(target, decided.correlation_id) : null;
         if (!asJson) process.stdout.write(told(decided, { diff, before: row, came }));
         const end = came && endTold(came);
         if (end && !end.isGood) throw new CliError(oneLine(`approved, but ${end.words}`));
@@ -139,8 +141,10 @@ export function told(
     ? end.isGood
       ? `${end.words}\n`
       : ''
-    : row.status === 'approved'
-      ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`
-      : '';
+    : row.status !== 'approved'
+      ? ''
+      : isOfCall(before)
+        ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`
+        : 'nothing runs: it is a review that no call asked for\n';
   return `${outcome}: ${oneLine(`${what}, by ${row.decided_by}`)}\n${runs}`;
 }
