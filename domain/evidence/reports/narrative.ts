@@ -1,7 +1,7 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
 import { type ReportRow, ofCalls, tally } from './report-rows.js';
 import { textsIn } from '../../texts-in.js';
-import { outcomeOf, type ReviewEnd, reviewEndOf, tierOf } from './outcome.js';
+import { outcomeOf, REVIEW_ENDS, type ReviewEnd, reviewEndOf, tierOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './summaries.js';
 
 const HOUR_MS = 3_600_000;
@@ -47,14 +47,7 @@ export async function tellNarrative(
   const points = emptyPoints(from, to, window);
   const outcomes = { allowed: 0, denied: 0, reviewed: 0, would_deny: 0, would_review: 0 };
   const executions = { completed: 0, failed: 0, uncertain: 0, not_run: 0 };
-  const ended: Record<ReviewEnd, number> = {
-    approved: 0,
-    denied: 0,
-    expired: 0,
-    approved_by_rule: 0,
-    denied_by_gate: 0,
-    withdrawn: 0,
-  };
+  const ended = Object.fromEntries(REVIEW_ENDS.map((end) => [end, 0])) as Record<ReviewEnd, number>;
   const hil = { pending: 0, ...ended, unreachable: 0 };
   const samples = sampler();
   const intents = tally();

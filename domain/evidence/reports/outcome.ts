@@ -75,7 +75,15 @@ export function peopleOf(decision: JsonObject | null): string[] {
 }
 
 /** How the review of a call ended: through people, unless the word says otherwise. */
-export type ReviewEnd = 'approved' | 'denied' | 'expired' | 'approved_by_rule' | 'denied_by_gate' | 'withdrawn';
+export const REVIEW_ENDS = [
+  'approved',
+  'denied',
+  'expired',
+  'approved_by_rule',
+  'denied_by_gate',
+  'withdrawn',
+] as const;
+export type ReviewEnd = (typeof REVIEW_ENDS)[number];
 
 /**
  * How the review of a call ended, from the row of its end; `null` for any other row, for a rehearsal's, and for one that does not say who
