@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { consoleHere } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
-import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { RELAYED } from './relayed.js';
 
 const CALL = '55555555-5555-4555-8555-555555555555';
@@ -10,19 +9,10 @@ const CALL = '55555555-5555-4555-8555-555555555555';
 const rowOf = (tenant: string) =>
   testRow({ tenant, agent_id: 'pay-bot', correlation_id: CALL, reasoning: `${tenant} only` });
 
-let gate: TestLedgerService;
-let console: ConsoleOverLedger;
-beforeEach(async () => {
-  gate = await ledgerService('sqlite');
-  console = consoleOverLedger(() => gate);
-  await gate.ledger.append([rowOf('acme'), rowOf('globex')]);
-});
-afterEach(async () => {
-  await console.close();
-  await gate.close();
-});
+const here = consoleHere();
+beforeEach(() => here.gate.ledger.append([rowOf('acme'), rowOf('globex')]));
 const ask = (path: string, tenant: string, headers: Record<string, string> = {}) =>
-  console.get(`/command-line/ledger${path}`, {
+  here.page.get(`/command-line/ledger${path}`, {
     as: null,
     headers: { accept: 'application/json', authorization: `Bearer ${tenant}`, ...headers },
   });
@@ -54,7 +44,7 @@ describe.each(ROUTES)('the ledger at the command line, %s', (path) => {
     async (query) => {
       const { status, text } = await ask(`${path}${path.includes('?') ? '&' : '?'}${query}`, 'acme');
       expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })]);
-      expect(console.asked).toEqual([]);
+      expect(here.page.asked).toEqual([]);
     },
   );
 });
