@@ -205,7 +205,10 @@ export const SERVICE_WORDS = {
   brain: 'Brain',
   sandbox: 'the sandbox',
   proxy: 'the proxy',
+  identity: 'the identity service',
   engine: 'the workflow engine',
+  worker: 'the worker',
+  upstreams: 'the upstream tools',
   store: 'the console’s store',
 } as const;
 export type ServiceName = keyof typeof SERVICE_WORDS;

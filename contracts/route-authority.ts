@@ -391,6 +391,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   },
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
+  // Whether a worker runs and upstreams answer, for the page of health.
+  row('proxy', 'GET', '/standing', 'proxy.standing.read', console),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.
   row('proxy', 'GET', '/tools', 'proxy.tool-class.read', console),
   row('proxy', 'POST', '/tools/class', 'proxy.tool-class.manage', console),

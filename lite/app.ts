@@ -16,7 +16,7 @@ import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
 import { ById, PendingRow } from '../api/hil/routes/schemas.js';
 import { namedTenant } from '../api/hil/scope.js';
-import { upstreamReadiness } from '../api/proxy/upstream-readiness.js';
+import { upstreamReadiness, upstreamsSeen } from '../api/proxy/upstream-readiness.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import { LONGEST_DECISION_REASON, type PendingRequest } from '../contracts/review.js';
@@ -223,6 +223,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       ledger: () => ledger.ready(),
       policy: () => options.policies.ready(),
     },
+    seen: upstreamsSeen(options.proxy.upstream),
   });
   return app;
 

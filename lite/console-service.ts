@@ -30,6 +30,7 @@ export interface ConsoleServiceOptions extends ReviewServiceOptions {
   /** How the listener is known. */
   readonly address: AddressRules;
   readonly readiness: ServiceChecks;
+  readonly seen: ServiceChecks;
   readonly now: () => number;
 }
 
@@ -52,6 +53,7 @@ export async function openLiteConsole({
   ledger,
   address,
   readiness,
+  seen,
   now,
   ...reviewing
 }: ConsoleServiceOptions): Promise<LiteConsole> {
@@ -106,6 +108,7 @@ export async function openLiteConsole({
         policy: over(Promise.resolve(rules.app)),
       },
       readiness,
+      seen,
       hasEngine: false,
     },
     clock: now,

@@ -15,6 +15,7 @@ const NEIGHBOURS = {
   ledger: { isToldInQuery: true, isShownProof: false },
   policy: { isToldInQuery: true, isShownProof: false },
   brain: { isToldInQuery: true, isShownProof: false },
+  proxy: { isToldInQuery: false, isShownProof: false },
 } as const;
 export type NeighbourName = keyof typeof NEIGHBOURS;
 export const NEIGHBOUR_NAMES = Object.keys(NEIGHBOURS) as readonly NeighbourName[];

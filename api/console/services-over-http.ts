@@ -3,6 +3,7 @@ import { serviceHead, type ServiceHealth, type ServiceName, type Services } from
 import type { Person } from '../../console/visit.js';
 import { modelSnapshot } from '../../contracts/inspection.js';
 import { decisionNarrated } from '../../contracts/narration.js';
+import { proxyStanding } from '../../contracts/proxy-standing.js';
 import { orchestratorStanding } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
@@ -56,13 +57,13 @@ export async function tellStanding(hil: NeighbourOver, asked: AskedFor): Promise
 export function servicesFor(person: Person, proof: ReviewProof, reached: Reached): Services {
   const { tenant, subject, mode } = person;
   const { searches, limits } = reached;
-  const { hil, ledger, policy, brain } = neighboursFor(reached.over, { tenant, proof, limits });
+  const { hil, ledger, policy, brain, proxy } = neighboursFor(reached.over, { tenant, proof, limits });
   const owner = { tenant: tenant ?? '', subject };
   const ownTenant = (): string => {
     if (tenant === null) throw new GateError('tenant_scope_required');
     return tenant;
   };
-  const standings = standingsOf(hil, reached);
+  const standings = standingsOf({ hil, proxy: reached.over.proxy && proxy }, reached);
   return {
     hil: reviewsOver(hil, { person, ownTenant, limits }),
     ledger: ledgerOver(ledger, { ...reached, person, ownTenant }),
@@ -91,9 +92,9 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
   };
 }
 
-/** Whether each service is ready, and the engine behind the review service. */
+/** Whether each service is ready, the engine behind the review service, and what runs calls behind the proxy, where that is another process. */
 function standingsOf(
-  hil: Neighbour,
+  { hil, proxy }: { readonly hil: Neighbour; readonly proxy: Neighbour | undefined },
   { seen, readiness, hasEngine = true, limits }: Pick<Reached, 'seen' | 'readiness' | 'hasEngine' | 'limits'>,
 ) {
   const checks: ServiceChecks = { ...seen, ...readiness };
@@ -110,8 +111,8 @@ function standingsOf(
   };
   const of = (service: ServiceName): Promise<ServiceHealth> =>
     standingOf(service, async () => {
-      await checks[service]?.();
-      return 'answers';
+      const words = await checks[service]?.();
+      return typeof words === 'string' ? words : 'answers';
     });
   /** The review service has a connection to the engine; the console has none. */
   const workflows = async (): Promise<string> => {
@@ -123,12 +124,35 @@ function standingsOf(
     if (!available) throw new Error(`nothing can be decided: ${reason ?? 'it is away'}`);
     return 'answers';
   };
+  /** The proxy has connections to the worker's engine and to tools; the console has none. */
+  const behindProxy = async (): Promise<readonly ServiceHealth[]> => {
+    if (!proxy) return [];
+    const asked = proxy.ask(proxyStanding, get('/standing'), limits.healthMs).catch((error: unknown) => {
+      throw new Error(`not known: ${errorText(error)}`);
+    });
+    const tellOf = (name: 'worker' | 'upstreams'): Promise<ServiceHealth> =>
+      standingOf(name, async () => {
+        const { ok, words } = (await asked)[name] ?? { ok: true, words: 'not known' };
+        if (!ok) throw new Error(words);
+        return words;
+      });
+    const several = asked.then(
+      ({ upstreams }) => upstreams !== null,
+      () => false,
+    );
+    return Promise.all([tellOf('worker'), ...((await several) ? [tellOf('upstreams')] : [])]);
+  };
   return {
     of,
-    all: (): Promise<readonly ServiceHealth[]> =>
-      Promise.all([
-        ...(Object.keys(checks) as ServiceName[]).map(of),
-        ...(hasEngine ? [standingOf('engine', workflows)] : []),
-      ]),
+    async all(): Promise<readonly ServiceHealth[]> {
+      const [own, behind] = await Promise.all([
+        Promise.all([
+          ...(Object.keys(checks) as ServiceName[]).map(of),
+          ...(hasEngine ? [standingOf('engine', workflows)] : []),
+        ]),
+        behindProxy(),
+      ]);
+      return [...own, ...behind];
+    },
   };
 }

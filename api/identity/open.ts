@@ -77,6 +77,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
   const administratorOf = administrators(token !== undefined && tenant !== undefined ? { token, tenant } : null);
   return {
     port: null,
+    ready: () => store.ready(),
     listener: () =>
       listenerOf(
         createIdentityService({

@@ -33,6 +33,7 @@ import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { pinRoutes } from '../proxy/routes/pins.js';
 import { uncertainRoutes } from '../proxy/routes/uncertain.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
+import { standingRoutes } from '../proxy/routes/standing.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createAuthority } from '../../adapters/identity/certificate-authority.js';
@@ -209,6 +210,7 @@ beforeAll(async () => {
     uncertain: { list: nobodyAsks, show: nobodyAsks, settle: nobodyAsks },
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
+  standingRoutes(running.proxy.app, { worker: () => undefined, upstreams: () => null });
   for (const service of services) running[service] ??= await openedByItself(service, common());
   for (const service of Object.values(running)) {
     await service?.app.ready();

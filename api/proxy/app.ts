@@ -30,7 +30,8 @@ import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 import { registerSvidRenewal, type RenewSvid } from './routes/svid-renewal.js';
 import { registerResourceMetadata } from './routes/resource-metadata.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
-import { upstreamReadiness } from './upstream-readiness.js';
+import { upstreamReadiness, upstreamsTold } from './upstream-readiness.js';
+import { standingRoutes } from './routes/standing.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
 import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
@@ -222,6 +223,10 @@ export function createProxyService(options: ProxyOptions): Service {
       toolRoutes(scope as unknown as Service['app'], tools);
       pinRoutes(scope as unknown as Service['app'], tools);
       uncertainRoutes(scope as unknown as Service['app'], tools);
+      standingRoutes(scope as unknown as Service['app'], {
+        worker: options.readiness?.['worker'] ?? (() => undefined),
+        upstreams: () => upstreamsTold(options.upstream),
+      });
       done();
     });
   return service;

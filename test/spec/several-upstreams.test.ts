@@ -52,6 +52,16 @@ describe.each(EDITIONS)('several upstreams behind %s', (_name, open, startLimitM
     );
   });
 
+  it('are told on the page of health, with the name of the one that fails and none of its addresses', async () => {
+    let text = '';
+    await eventually('they are told', async () =>
+      />upstream tools<\/th><td><span class="tag deny">away<.*?2 of 3 answer; odd fails</.test(
+        (text = await gate.health()),
+      ),
+    );
+    expect(text).not.toContain(odd.url);
+  });
+
   it('get what is allowed under their own names, and what they were told in confidence goes to no agent', async () => {
     const before = bank.state().counts['list_files'] ?? 0;
     expect((await gate.bot.call('bank__list_files')).body).toMatchObject({ result: { content: expect.anything() } });

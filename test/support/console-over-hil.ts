@@ -17,6 +17,7 @@ import type { Service } from '../../api/plugins/service.js';
 import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
+import type { ProxyStanding } from '../../contracts/proxy-standing.js';
 import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
 import { writeMigrated } from './migrated-file.js';
@@ -61,6 +62,8 @@ export interface ConsoleFixture {
   ledger: (path: string, search: string, method: string) => unknown;
   /** What the policy engine answers, whatever it is asked, or by path and method. */
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
+  /** What the proxy says of what runs calls for it. */
+  proxy: ProxyStanding;
   /** What Brain answers to a question; by default that rules judge alone. */
   brain: (path: string, asked: unknown) => PolicyAnswer;
   /** The stream of any service, by what it is asked with; `null` where there is none. */
@@ -205,6 +208,7 @@ export async function openConsole(
               const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
               return Promise.resolve({ status, body: JSON.stringify(said) });
             }),
+            proxy: answering('proxy', () => Promise.resolve({ status: 200, body: JSON.stringify(fixture.proxy) })),
           },
           readiness: {
             hil: readyUnless('hil'),
@@ -263,6 +267,7 @@ export async function openConsole(
     reached: [],
     ledger: (path, _search, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
     brain: () => ({ status: 200, body: RULES_ALONE }),
+    proxy: { worker: { ok: true, words: 'answers' }, upstreams: null },
     policies: { status: 404, body: { error: 'not_found', reason: 'no' } },
     streamed: () => null,
     away: new Set(),

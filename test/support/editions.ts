@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { JsonObject } from '../../contracts/json.js';
 import { type AgentClient, createAgentClient } from './agent.js';
+import { consolePage } from './console-page.js';
 import { openLite } from './lite.js';
+import { signedInAt } from './lite-browser.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from './stack.js';
 
 /** What an edition is opened over: the tools, where it keeps its state, and whether it hands on lists that changed. */
@@ -29,6 +31,8 @@ export interface Edition {
   approve(correlationId: string): Promise<number>;
   /** What the readiness of the front door says. */
   ready(): Promise<JsonObject>;
+  /** The console's page of health. */
+  health(): Promise<string>;
   /** What the operator is told to look at. */
   reasons(correlationId: string): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -51,6 +55,7 @@ async function openStack(options: EditionOptions): Promise<Edition> {
     bot: await stack.agent(agent),
     agent: async (name) => ({ bot: await stack.agent(name), id: name }),
     ready: async () => JSON.parse((await stack.health('proxy', '/readyz')).text) as JsonObject,
+    health: () => consolePage(stack.development, '/health-of-services'),
     stack,
     ledgerFile: join(stateDir, 'data', 'ledger.db'),
     approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
@@ -83,6 +88,7 @@ async function openLiteEdition(options: EditionOptions): Promise<Edition> {
       const token = gate.lite.ownDecideToken?.token ?? '';
       return (await gate.send('GET', '/readyz', { headers: { authorization: `Bearer ${token}` } })).body;
     },
+    health: async () => (await (await signedInAt(gate.lite)).get('/health-of-services')).text,
     ledgerFile: gate.ledger,
     approve: async (id) => (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).status,
     reasons: async (id) => {

@@ -50,7 +50,10 @@ export const AGENT_PAGE: Page = {
           <OrAway of={activity}>
             {({ agents: [did], since, until }) =>
               did === undefined ? (
-                <Empty>It called nothing in this window. Take a longer one, or see whether the name is right.</Empty>
+                <Empty>
+                  It called nothing in this window. Take a longer one, or see whether the name is right:{' '}
+                  <a href="/agents">all agents</a>
+                </Empty>
               ) : (
                 <OverTime
                   did={did}

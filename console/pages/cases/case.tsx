@@ -96,7 +96,9 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
       status: 404,
       body: (
         <section class="case">
-          <Empty>Your tenant has no such case.</Empty>
+          <Empty>
+            Your tenant has no such case. <a href="/cases">All cases</a>
+          </Empty>
           {form && <Typed form={form} />}
         </section>
       ),

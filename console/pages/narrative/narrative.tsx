@@ -35,7 +35,10 @@ export const NARRATIVE: Page = {
           <OrAway of={told}>
             {({ total, headline, story, sparkline, outcomes, tools, deny_reasons, hil, notable }) =>
               total === 0 && notable.length === 0 ? (
-                <Empty>Nothing in this window. Take a longer one, or see whether the name is right.</Empty>
+                <Empty>
+                  Nothing in this window. Take a longer one, or see whether the name is right:{' '}
+                  <a href="/agents">all agents</a>
+                </Empty>
               ) : (
                 <>
                   <p class="headline">

@@ -79,7 +79,11 @@ async function noteShown(
     return {
       title: 'No such call',
       status: 404,
-      body: <Empty>There is no such call in your tenant.</Empty>,
+      body: (
+        <Empty>
+          There is no such call in your tenant. <a href="/hil">The queue</a>
+        </Empty>
+      ),
     };
   const { csrf, nowMs } = visit;
   const question = questionOf(row);

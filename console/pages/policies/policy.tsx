@@ -83,7 +83,9 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
           {(found) =>
             found === null ? (
               <>
-                <Empty>There is no file of this name.</Empty>
+                <Empty>
+                  There is no file of this name. <a href="/policies">All rules</a>
+                </Empty>
                 {form && <Typed form={form} />}
               </>
             ) : (

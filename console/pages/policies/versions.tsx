@@ -60,7 +60,10 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
           {(version) =>
             version === null ? (
               <>
-                <Empty>There is no such version.</Empty>
+                <Empty>
+                  There is no such version. <a href={policyAddress(name)}>The policy as it is now</a>, or{' '}
+                  <a href="/policies">all rules</a>
+                </Empty>
                 {form && <Typed form={form} />}
               </>
             ) : (
@@ -173,7 +176,10 @@ export const DIFF: Page = {
           <OrAway of={found}>
             {(diff) =>
               diff === null ? (
-                <Empty>There is no such version.</Empty>
+                <Empty>
+                  There is no such version. <a href={policyAddress(name)}>The policy as it is now</a>, or{' '}
+                  <a href="/policies">all rules</a>
+                </Empty>
               ) : (
                 <Diff of={diff} label={`What changed from version ${from} to version ${to}`} />
               )

@@ -210,8 +210,18 @@ const draftOf = ({
 function whyNot(name: string | undefined, file: Settled<KeptFile | null>): VNode | null {
   if (name === undefined) return null;
   if (!file.ok) return <OrAway of={file}>{() => null}</OrAway>;
-  if (file.value === null) return <Empty>There is no file of this name.</Empty>;
-  if (file.value.protected) return <Empty>It ships with Gate: a release changes it.</Empty>;
+  if (file.value === null)
+    return (
+      <Empty>
+        There is no file of this name. <a href="/policies">All rules</a>
+      </Empty>
+    );
+  if (file.value.protected)
+    return (
+      <Empty>
+        It ships with Gate: a release changes it. <a href="/policies">All rules</a>
+      </Empty>
+    );
   return file.value.deleted_at === null ? null : (
     <Empty>It was deleted. A new policy of its name goes on behind its versions.</Empty>
   );

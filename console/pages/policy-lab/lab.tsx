@@ -61,9 +61,13 @@ async function labPage(visit: Visit, form?: Form): Promise<Shown> {
         <OrAway of={file}>
           {(found) =>
             found === null ? (
-              <Empty>There is no file of this name.</Empty>
+              <Empty>
+                There is no file of this name. <a href="/policies">All rules</a>
+              </Empty>
             ) : found.protected ? (
-              <Empty>It ships with Gate and is always in force.</Empty>
+              <Empty>
+                It ships with Gate and is always in force. <a href={policyAddress(name)}>Its text</a>
+              </Empty>
             ) : (
               <Asking of={found} visit={visit} form={form} />
             )

@@ -114,7 +114,11 @@ describe('the arguments as an approver reads them', () => {
   it('fold longer texts, with length and digest, and are counted', () => {
     const text = `${'x'.repeat(4_000)}é`;
     const html = shown({ text, more: 1 });
-    expect(html).toContain(`folded: 4001 characters, SHA-256 of its UTF-8 <code>${sha256Hex(text)}</code>`);
+    expect(html).toContain('folded: 4001 characters</span></summary>');
+    // Not in what is pressed to unfold it.
+    expect(html.split('</summary>')[1]).toMatch(
+      new RegExp(`</details><span class="dim">SHA-256 of its UTF-8 <code[^>]* data-copy="${sha256Hex(text)}">`),
+    );
     expect(html).toContain(`${text}</span></details>`);
     expect(foldedIn(rowWith({ text, more: { text } }))).toBe(2);
   });

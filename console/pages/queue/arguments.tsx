@@ -7,7 +7,7 @@ import { isInBatchCall } from '../../../domain/review/modification.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
-import { ForeignBlock } from '../../ui/parts.js';
+import { ForeignBlock, Id } from '../../ui/parts.js';
 
 /** How much an approver can read; a larger call is not approved here. */
 export const MOST_CHARACTERS = 100_000;
@@ -164,15 +164,19 @@ function Value({ value }: { readonly value: Leaf['value'] }) {
   if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
   if (!isFolded(value)) return <span class="foreign text">{printable(valueText(value))}</span>;
   return (
-    <details>
-      <summary>
-        <span class="foreign text">{printable(value.slice(0, BEGINNING))}…</span>{' '}
-        <span class="dim">
-          folded: {value.length} characters, SHA-256 of its UTF-8 <code>{sha256Hex(value)}</code>
-        </span>
-      </summary>
-      <span class="foreign text">{printable(value)}</span>
-    </details>
+    <>
+      <details>
+        <summary>
+          <span class="foreign text">{printable(value.slice(0, BEGINNING))}…</span>{' '}
+          <span class="dim">folded: {value.length} characters</span>
+        </summary>
+        <span class="foreign text">{printable(value)}</span>
+      </details>
+      {/* Beside what is pressed to unfold it, as it is pressed to copy it. */}
+      <span class="dim">
+        SHA-256 of its UTF-8 <Id id={sha256Hex(value)} />
+      </span>
+    </>
   );
 }
 

@@ -32,6 +32,34 @@ describe('a call that needs two people', () => {
   });
 });
 
+describe('what identifies something on the page of a call', () => {
+  let fixture: ConsoleFixture;
+  beforeEach(async () => {
+    fixture = await openConsole();
+  });
+  afterEach(() => fixture.close());
+
+  it('is copied by a press: no digest and no id stands there as mere text', async () => {
+    const definition = '7505938ad7dc99fe';
+    const { id } = await fixture.hil.park(1, {
+      review_reasons: [
+        `definition of the tool ${definition} of demo: not among the pins`,
+        'definition of the tool UNLISTED: demo tells none',
+      ],
+      request_payload: { method: 'tools/call', params: { name: 'pay', arguments: { text: 'word '.repeat(2_000) } } },
+    });
+    const { text } = await (await fixture.browser()).get(`/hil/${id}`);
+    expect(text).toMatch(new RegExp(`definition of the tool <code[^>]* data-copy="${definition}">`));
+    expect(text).toContain('definition of the tool UNLISTED: demo tells none');
+    expect(text).toContain('SHA-256 of its UTF-8');
+    const mere = text
+      .slice(text.indexOf('<main'))
+      .replaceAll(/<pre.*?<\/pre>|<a .*?<\/a>|<(\w+)[^>]* data-copy="[^"]*"[^>]*>.*?<\/\1>/gs, ' ')
+      .replaceAll(/<[^>]*>/g, ' ');
+    expect(mere.match(/\b(?=[0-9a-f-]*[a-f])(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b/g)).toBeNull();
+  });
+});
+
 describe('a call that waits', () => {
   let fixture: ConsoleFixture;
   let browser: TestBrowser;

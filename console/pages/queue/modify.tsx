@@ -81,12 +81,22 @@ async function rowIn({ params: { id = '' }, services: { hil } }: Visit): Promise
   return isUuid(id) ? hil.row(id) : null;
 }
 
+const noSuchCall = (): Shown => ({
+  title: 'No such call',
+  status: 404,
+  body: (
+    <Empty>
+      No such call waits. <a href="/hil">The queue</a>
+    </Empty>
+  ),
+});
+
 export const MODIFY_FORM: Page = {
   path: '/hil/:id/modify',
   role: 'approver',
   async show(visit) {
     const row = await rowIn(visit);
-    if (row === null) return { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> };
+    if (row === null) return noSuchCall();
     return modifyShown(visit, row, null);
   },
 };
@@ -107,9 +117,7 @@ export const PREVIEW: Action = {
   },
   refused: async (visit, form) => {
     const row = await rowIn(visit);
-    return row === null
-      ? { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> }
-      : modifyShown(visit, row, form);
+    return row === null ? noSuchCall() : modifyShown(visit, row, form);
   },
 };
 

@@ -112,7 +112,11 @@ export async function queueShown(
         )}
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
-          {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
+          {missing && (
+            <Empty>
+              No such call waits or waited here, or its row is past its retention. <a href="/hil">The queue</a>
+            </Empty>
+          )}
           {found && lately && signing && (
             <Review
               row={found}

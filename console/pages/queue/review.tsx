@@ -183,21 +183,37 @@ const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string
 const PIN = 'definition of the tool ';
 const OF_ITSELF = 'the tool says of itself: ';
 
+/** The beginning of a definition's digest that such a line tells. */
+function digestIn(line: string): string | null {
+  const [word = ''] = line.startsWith(PIN) ? line.slice(PIN.length).split(' ', 1) : [];
+  return word.length >= 8 && [...word].every((digit) => '0123456789abcdef'.includes(digit)) ? word : null;
+}
+
 /** A line of why a call waits: the tool's words about itself in their typeface, and what a definition is in words. */
-export const Why = ({ line }: { readonly line: string }) =>
-  line.startsWith(OF_ITSELF) ? (
+export function Why({ line }: { readonly line: string }) {
+  if (line.startsWith(OF_ITSELF))
+    return (
+      <>
+        {OF_ITSELF}
+        <Foreign text={line.slice(OF_ITSELF.length)} />
+      </>
+    );
+  const digest = digestIn(line);
+  return (
     <>
-      {OF_ITSELF}
-      <Foreign text={line.slice(OF_ITSELF.length)} />
-    </>
-  ) : (
-    <>
-      <Said text={line} />
+      {digest !== null && (
+        <>
+          {PIN}
+          <Id id={digest} />
+        </>
+      )}
+      <Said text={digest === null ? line : line.slice(PIN.length + digest.length)} />
       {line.startsWith(PIN) && (
         <span class="dim"> (how its server describes it: a pin holds the description that somebody read)</span>
       )}
     </>
   );
+}
 
 /** Which call that was, what became of it, and how it differs. */
 const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (

@@ -214,7 +214,9 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
         <OrAway of={template}>
           {(one) =>
             one === null ? (
-              <Empty>There is no template of this name.</Empty>
+              <Empty>
+                There is no template of this name. <a href="/policies/templates">All templates</a>
+              </Empty>
             ) : (
               <>
                 <About of={one} />

@@ -4,7 +4,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import { createAuthority, issueLeaf, type LeafProfile } from '../../../adapters/identity/certificate-authority.js';
 import { issueAgent } from '../../../stack/certificates/dev-pki.js';
+import { ASKED, NEEDED_BESIDE, SEEN } from '../../../api/console/services-asked.js';
+import { WORKER } from '../../../api/worker/service.js';
+import { serviceHead, type ServiceName } from '../../../console/services.js';
+import { SERVICES } from '../../../stack/services.js';
 import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../../support/agent.js';
+import { consolePage } from '../../support/console-page.js';
 import { gate } from '../../support/running-stack.js';
 import { eventually } from '../../support/waiting.js';
 
@@ -1064,6 +1069,27 @@ describe('the operational routes of every service', () => {
     const metrics = await gate.health(service, '/metrics');
     expect(metrics.status).toBe(200);
     expect(metrics.text).toContain('# TYPE process_cpu_seconds_total counter');
+  });
+
+  it('are summed up on the console’s page of health, which has a row of every other service', async () => {
+    const all = Object.entries({ ...ASKED, ...NEEDED_BESIDE, ...SEEN, worker: WORKER });
+    expect(all.map(([, { name }]) => name as string).toSorted()).toEqual(
+      SERVICES.flatMap(({ name }) => (name === 'console' ? [] : [name])).toSorted(),
+    );
+    const heads = [...all.map(([key]) => serviceHead(key as ServiceName)), serviceHead('engine')];
+    let rows: RegExpMatchArray[] = [];
+    const answering = () => rows.flatMap(([, name, tone]) => (tone === 'deny' ? [] : [name]));
+    await eventually('each of them answers', async () => {
+      const text = await consolePage(gate.development, '/health-of-services');
+      rows = [...text.matchAll(/<th scope="row" class="name">([^<]+)<\/th><td><span class="tag (\w+)"/g)];
+      return heads.every((head) => answering().includes(head));
+    });
+  });
+
+  it('tell the console alone whether a worker runs', async () => {
+    const told = await gate.consoleAtProxy().request('GET', '/standing');
+    expect(told).toMatchObject({ status: 200, body: { worker: { ok: true, words: 'answers' }, upstreams: null } });
+    expect((await bot.request('GET', '/standing')).status).toBe(403);
   });
 
   it('the proxy counts verdicts and time without naming tenants, agents or calls', async () => {

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+
+const standing = z.strictObject({ ok: z.boolean(), words: z.string() });
+
+/** How what runs calls for the proxy stands, in words for people of every tenant: without addresses. */
+export const proxyStanding = z.strictObject({
+  worker: standing,
+  /** `null` where there is one upstream: nothing is known of it before a call. */
+  upstreams: standing.nullable(),
+});
+export type ProxyStanding = z.infer<typeof proxyStanding>;
