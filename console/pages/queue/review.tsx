@@ -186,7 +186,7 @@ const OF_ITSELF = 'the tool says of itself: ';
 /** The beginning of a definition's digest that such a line tells. */
 function digestIn(line: string): string | null {
   const [word = ''] = line.startsWith(PIN) ? line.slice(PIN.length).split(' ', 1) : [];
-  return word.length >= 8 && [...word].every((digit) => '0123456789abcdef'.includes(digit)) ? word : null;
+  return word.length >= 8 && word.split('').every((digit) => '0123456789abcdef'.includes(digit)) ? word : null;
 }
 
 /** A line of why a call waits: the tool's words about itself in their typeface, and what a definition is in words. */
