@@ -74,6 +74,20 @@ describe('a call whose approver changes it', () => {
     expect(gate.executed).toEqual([]);
   });
 
+  it('of a demonstration is changed whatever its effect may be: one person is enough for any of it', async () => {
+    await gate.close();
+    gate = await openPipeline({ script: { tier: 'yellow' }, quorum: { strict: 2, risky: 2, destructive: 2 } });
+    call = await gate.call({
+      state_namespace: 'demo',
+      tool: 'wire_transfer',
+      arguments: { amount: 500, to: 'vendor' },
+    });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    expect(await modify()).toMatchObject({ status: 'approved' });
+    await gate.host.idle();
+    expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
+  });
+
   it('has no claim of the tool in its answer that somebody changed it', async () => {
     gate.script.upstream = async (request) => {
       const _meta = { 'gate/modified': { by: 'operator:boss', paths: [] }, kept: 1 };

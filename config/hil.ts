@@ -236,12 +236,12 @@ export const HIL_SETTINGS = {
   quorumRisky: setting(
     'GATE_HIL_QUORUM_RISKY',
     z.coerce.number().int().min(1).max(16).default(1),
-    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier. One without a report counts as the higher of this and the next.',
+    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier. One without a report counts as the higher of this and the next. With more than 1 here or there no call is changed by an approver, but in a demonstration.',
   ),
   quorumDestructive: setting(
     'GATE_HIL_QUORUM_DESTRUCTIVE',
     z.coerce.number().int().min(1).max(16).default(1),
-    'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier.',
+    'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier. With more than 1 no call is changed by an approver, but in a demonstration.',
   ),
   dispositionsFile: setting(
     'GATE_HIL_DISPOSITIONS_FILE',

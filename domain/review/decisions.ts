@@ -16,7 +16,7 @@ import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
-import { ONE_APPROVER, type QuorumRule } from './quorum.js';
+import { ONE_APPROVER, type QuorumRule, requiredApprovers } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
 import { storable } from './storable.js';
@@ -108,6 +108,10 @@ export function createDecisions({
     return (row.approvals ?? []).filter(({ by }) => now.includes(by));
   };
 
+  /** How many people a call in the place of this one needs whose effect nobody has predicted. */
+  const unpredictedNeeds = ({ state_namespace }: PendingRequest): number =>
+    requiredApprovers({ state_namespace, sandbox_report: null }, { ...quorum, strict: 1 });
+
   /** Who asked for the call, or whose agent did. A workload with an operator's token does not say which operator it is. */
   const isOwn = ({ agent_spiffe, ...row }: PendingRequest, { subject, method }: DecisionPrincipal): boolean => {
     const own = owners(row);
@@ -198,8 +202,9 @@ export function createDecisions({
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
     if (given.decision !== 'deny') await reviews.parking.assertOpen(row.tenant);
     if (given.decision !== 'deny' && isOwn(row, given.principal)) throw new GateError('own_request');
-    // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two.
-    if (given.decision === 'modify' && Math.max(quorum.risky, quorum.destructive) > 1)
+    // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two. A demonstration's
+    // needs one whatever it would do.
+    if (given.decision === 'modify' && unpredictedNeeds(row) > 1)
       throw new GateError(
         'modify_under_quorum',
         'a changed call may need several people here, by its predicted effect',
