@@ -495,7 +495,7 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
         await page.evaluate(`(() => {
           const uncovered = (globalThis.uncovered = new Set());
           const look = () => {
-            for (const value of document.querySelectorAll('.arguments .values tr td > span')) {
+            for (const value of document.querySelectorAll('.arguments .values tr td > .foreign')) {
               const { left, top, height } = value.getBoundingClientRect();
               // A row that one window shows the upper part of, and the next one the lower, may have its middle on the very edge.
               const isUncovered = [0.25, 0.5, 0.75].some((part) =>
