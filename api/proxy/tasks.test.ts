@@ -103,8 +103,8 @@ describe('tasks/result', () => {
     return begun;
   };
 
-  it('is a stream that ends with the token of who reads it', async () => {
-    expect(await ask(() => null)).toEqual([['acme/bot', 5_000]]);
+  it("is a stream of who reads it, which ends with that one's token", async () => {
+    expect(await ask(() => null)).toEqual([[CALLER]]);
   });
 
   it('counts among the earlier answers of its agent, and waits while a probe is due', async () => {
