@@ -82,6 +82,8 @@ export interface Round {
 /** Ways to decide in which somebody was answered, and `hung up` where somebody did not wait. */
 export const WAYS = ['token', 'chat', 'link', 'redeemed', 'bulk', 'hung up'] as const;
 type Way = (typeof WAYS)[number];
+/** The second half of a round has a review for each of them, also where one expired as it was parked. */
+export const FEWEST = 4 * WAYS.length;
 
 const now = (): number => Number(process.hrtime.bigint());
 

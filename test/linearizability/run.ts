@@ -7,7 +7,7 @@ import { seededRandom } from '../support/random.js';
 import { startSeparateStack } from '../support/separate-stack.js';
 import { faultsOf } from './faults.js';
 import { type Deployment, KILLS, PROCESSES, separateGate, wholeGate } from './deployments.js';
-import { playRound } from './rounds.js';
+import { FEWEST, playRound } from './rounds.js';
 
 /**
  * `npm run linearizable [-- --histories 10000] [--minutes 60] [--round 300] [--apart]`: rounds of reviews that many people decide at once, under kill -9,
@@ -23,8 +23,8 @@ const { values } = parseArgs({
   },
 });
 const [histories, minutes, size] = [values.histories, values.minutes, values.round].map(Number);
-if (!(histories && minutes && size && histories > 0 && minutes > 0 && size > 1))
-  throw new Error('--histories, --minutes and --round take numbers above 0');
+if (!(histories && minutes && size && histories > 0 && minutes > 0 && size >= FEWEST))
+  throw new Error(`--histories and --minutes take numbers above 0, --round one of ${FEWEST} at least`);
 
 const random = seededRandom('reviews that many people decide at once');
 const untilMs = performance.now() + minutes * 60_000;
