@@ -40,7 +40,7 @@ function readKey(file: string): Uint8Array {
 }
 
 const HOW_OFFLINE =
-  'the rows are as the running ledger tells them; to check offline, name a copy of it: --ledger <file> (docs/how-to/set-up-passkeys.md)\n';
+  'the rows are as the running ledger tells them; to check offline, name a copy of it, which gate backup makes: --ledger <file> (docs/how-to/set-up-passkeys.md)\n';
 const NOT_COMPARED =
   '; the rows, of an earlier Gate, do not say what the approver was shown, and what ran was compared with the rows alone where the signature names no tool';
 const lineOf = ({ seq, event, decided_by, fault, key_sha256, origin, counter, shown_compared }: ApprovalFinding) =>

@@ -151,7 +151,7 @@ describe('an approval of a call that several must approve', () => {
   it('is told as a vote, and one by somebody who has approved already as no other', () => {
     const first = told(voted, { diff: null, before: { ...voted, approvals: [] } });
     expect(first).toBe(
-      '1 of 2 approvals: wire_transfer for support-bot, by operator:ana\nit still waits: somebody else must approve too, or deny\n',
+      '1 of 2 approvals: wire_transfer for support-bot, by operator:ana\nit still waits: somebody else must approve too, or deny (in the development stack: --as second)\n',
     );
     expect(told(voted, { diff: null, before: voted })).toContain(
       'you had approved it before, which counts once; it still waits',

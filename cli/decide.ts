@@ -131,7 +131,7 @@ export function told(
     const again = before.approvals?.length === approvals.length;
     return (
       `${approvals.length} of ${required} approvals: ${oneLine(`${what}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
-      `${again ? 'you had approved it before, which counts once; ' : ''}it still waits: somebody else must approve too, or deny\n`
+      `${again ? 'you had approved it before, which counts once; ' : ''}it still waits: somebody else must approve too, or deny (in the development stack: --as second)\n`
     );
   }
   const outcome =
