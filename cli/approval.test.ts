@@ -22,7 +22,7 @@ describe('gate verify --approval', () => {
   it('says of a running ledger how the same is checked offline', async () => {
     const text = await said({ kind: 'stack', ask: () => Promise.resolve(ROWS) });
     expect(text).toContain('seq 7 hil.approved by ana: NOT PROVED: nobody signed it with a passkey\n');
-    expect(text).toContain('to check offline, name a copy of it: --ledger <file>');
+    expect(text).toContain('to check offline, name a copy of it, which gate backup makes: --ledger <file>');
   });
 
   it('says nothing of that where it is offline', async () => {
