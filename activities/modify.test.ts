@@ -169,6 +169,26 @@ describe('a call whose approver changes it', () => {
     expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual(['hil.created', 'hil.modified', 'hil.denied']);
   });
 
+  it.each([
+    ['denied', 'red', 'standard'],
+    ['left to more people', 'yellow', 'strict'],
+  ] as const)(
+    'is %s in words that no row has a secret in, which the rule quotes',
+    async (_what, tier, approvalTier) => {
+      call = await gate.call({
+        tool: 'wire_transfer',
+        arguments: { amount: 500, to: 'vendor', password: 'hunter2-42' },
+      });
+      expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+      Object.assign(gate.script, { tier, approvalTier, quotes: 'by ann@acme.example with hunter2-42' });
+      expect((await modify()).decision_reason).toContain('by [EMAIL] with [MASKED]');
+      await gate.host.idle();
+      const [denied] = (await gate.rows(call.correlation_id)).filter((row) => row.event_kind === 'hil.denied');
+      expect(denied?.reasoning).toContain('by [EMAIL] with [MASKED]');
+      expect(JSON.stringify(denied)).not.toMatch(/ann@acme|hunter2/);
+    },
+  );
+
   it('is denied where Brain refuses what it became', async () => {
     gate.script.brain = 'rejects';
     expect(await modify()).toMatchObject({ status: 'denied' });

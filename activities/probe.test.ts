@@ -209,10 +209,12 @@ describe('a call whose answer was lost', () => {
     'is not probed against the rules of now, which make the probe %s',
     async (tier) => {
       const call = await lost();
-      gate.script.tier = tier;
+      Object.assign(gate.script, { tier, quotes: 'for ann@acme.example' });
       says = () => reply({ status: 'booked' });
       await look(call);
-      expect((await record(call)).outcome?.probes).toMatchObject([{ said: 'refused', answer_sha256: null }]);
+      expect((await record(call)).outcome?.probes).toMatchObject([
+        { said: 'refused', detail: expect.stringContaining('for [EMAIL]') as never, answer_sha256: null },
+      ]);
       expect(gate.executed).toHaveLength(1);
     },
   );

@@ -4,8 +4,10 @@ import type { JsonObject } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import { MAX_STEPS } from '../domain/call-record/reconciliation.js';
 import { type CallRecord, NotAsStaged, type ProbeStep } from '../domain/call-record/record.js';
+import { secretsOf } from '../domain/call-record/rows.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
+import { keptReasons } from '../domain/masking/kept-reasons.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -78,7 +80,8 @@ export function createProbeActivities({
       (await evaluateChanged({ calls, policies, tools }, asking, body, nobodyDid, null)).decision,
       'enforce',
     );
-    return tier === 'green' ? null : [...reasons, ...review_reasons].join(' | ');
+    // The ledger has it as it is, with what the probe said.
+    return tier === 'green' ? null : keptReasons([...reasons, ...review_reasons], secretsOf(body)).join(' | ');
   };
 
   async function askTool(one: ToolProbe, call: CallInput, values: JsonObject): Promise<ProbeAnswer | Unheard> {

@@ -20,9 +20,10 @@ import {
   type RecordedDecision,
 } from '../domain/call-record/record.js';
 import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import { brainScores } from '../domain/call-record/rows.js';
+import { brainScores, secretsOf } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
+import { keptReasons } from '../domain/masking/kept-reasons.js';
 import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { uncarried } from '../domain/review/carried-change.js';
@@ -493,9 +494,11 @@ async function changeOf(
     policy_bundle: judged.policy_bundle,
     ...(judged.forensic_event && { forensic_event: judged.forensic_event }),
   };
-  if (tier === 'red') return { changed, denies: `the changed call is denied: ${reasons.join(' | ')}` };
+  // It becomes the reason of the decision, which the ledger, the row and whoever looks on have as it is.
+  const told = (said: readonly string[]) => keptReasons(said, secretsOf(candidate)).join(' | ');
+  if (tier === 'red') return { changed, denies: `the changed call is denied: ${told(reasons)}` };
   if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))
-    return { changed, denies: `the changed call needs the tier ${approval_tier}: ${review_reasons.join(' | ')}` };
+    return { changed, denies: `the changed call needs the tier ${approval_tier}: ${told(review_reasons)}` };
   return { changed, denies: null };
 }
 

@@ -43,6 +43,22 @@ describe('an approved call, when the rules changed since it was judged', () => {
     expect(await gate.kinds(call.correlation_id)).toContain('upstream.outcome');
   });
 
+  it.each([
+    ['deny it', { tier: 'red' }],
+    ['ask for more people', { approvalTier: 'strict' }],
+  ])('has no secret in its row that they quote where they %s', async (_what, now) => {
+    call = await gate.call({ arguments: { path: 'a.txt', password: 'hunter2-42' } });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    Object.assign(gate.script, { ...now, rules: 'sha256:new', quotes: 'by ann@acme.example with hunter2-42' });
+    expect(await approved()).toMatchObject({ state: 'not_run', code: 'policy_changed' });
+    const [end] = (await gate.rows(call.correlation_id)).filter((row) => row.event_kind === 'upstream.outcome');
+    expect(end).toMatchObject({
+      reasoning: expect.stringContaining('by [EMAIL] with [MASKED]') as never,
+      policy_decision: { error: expect.stringContaining('by [EMAIL] with [MASKED]') as never },
+    });
+    expect(JSON.stringify(end)).not.toMatch(/ann@acme|hunter2/);
+  });
+
   it('does not run where they ask for more people', async () => {
     Object.assign(gate.script, { rules: 'sha256:new', approvalTier: 'strict' });
     expect(await approved()).toMatchObject({ state: 'not_run', code: 'policy_changed', sent: 0 });

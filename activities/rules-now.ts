@@ -3,7 +3,9 @@ import type { ApprovalTier, ToolClassFact } from '../contracts/policy.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { CallRecord } from '../domain/call-record/record.js';
+import { secretsOf } from '../domain/call-record/rows.js';
 import { GateError } from '../domain/errors.js';
+import { keptReasons } from '../domain/masking/kept-reasons.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -42,10 +44,11 @@ export const rulesNowOf =
     });
     if (heard.policy_bundle.hash_sha256 === bundleThen && isDeepStrictEqual(classesNow, classesThen)) return null;
     const { tier, reasons, review_reasons, approval_tier } = foldVerdict(inspection, heard, 'enforce');
-    if (tier === 'red')
-      return `the rules changed since this call was approved, and deny it now: ${reasons.join(' | ')}`;
+    // It becomes the error of the call's end, which the ledger has as it is.
+    const told = (said: readonly string[]) => keptReasons(said, secretsOf(body)).join(' | ');
+    if (tier === 'red') return `the rules changed since this call was approved, and deny it now: ${told(reasons)}`;
     return tier === 'yellow' && needsMoreEyes(approval_tier, approvedAs satisfies ApprovalTier)
-      ? `the rules changed since this call was approved, and ask for tier ${approval_tier} now: ${review_reasons.join(' | ')}`
+      ? `the rules changed since this call was approved, and ask for tier ${approval_tier} now: ${told(review_reasons)}`
       : null;
   };
 

@@ -52,7 +52,7 @@ describe('reasons in the ledger', () => {
       ['Review: blue-42 is new', 'Review: [MASKED] is new'],
       ['blue-42, blue-42.', '[MASKED], [MASKED].'],
       ['Review: k3y-of-ann for ann-corp', 'Review: [MASKED] for ann-corp'],
-      ['Review: code 4711 of 47110', 'Review: code [MASKED] of 47110'],
+      ['Review: code "4711" of 4711', 'Review: code "[MASKED]" of 4711'],
       ['Review: "river" and `hill top` by the river', 'Review: "[MASKED]" and `[MASKED]` by the river'],
       ['Review: ablue-42', 'Review: ablue-42'],
     ])('are kept without it: %s', (said, kept) => {
@@ -64,6 +64,14 @@ describe('reasons in the ledger', () => {
       const said = 'Violation: shell command of another tenant.';
       for (const password of ['Violation', 'shell command', said, 'a', 'tion'])
         expect(keptReasons([said], namedSecrets({ password }))).toEqual([said]);
+    });
+
+    it.each([
+      ['Violation: prompt injection detected.', ['Violation:', 'detected.', 'Violation: ', '"injection"', '----']],
+      ['Review: amount 5000 is over 1,000 for wire_transfer.', ['5000', '1,000', 5000, 'wire_transfer', 'transfer.']],
+      ['Review: of acme.payments:write, 10:30, 5% of what is tenant’s', ['acme.payments:write', '10:30', 'tenant’s']],
+    ])('say as much as before to one who has them in numbers, identifiers and with points: %s', (said, token) => {
+      expect(keptReasons([said], namedSecrets({ token }))).toEqual([said]);
     });
 
     it.each(['blue-42 is new', '[MASKED] is new'])(

@@ -43,7 +43,10 @@ function secretsIn(value: Json): ReadonlySet<string> {
 
 const MASKED = '[MASKED]';
 const IN_WORD = /[\p{L}\p{N}_]/u;
-const NO_LETTER = /[^\p{L}\p{M}]/u;
+/** What a sentence has at both ends of a word, and what stands inside one, a number or an identifier. */
+const AROUND = /[\p{P}\p{S}]/u;
+const WORD = /^[\p{L}\p{M}.,'’:/_-]*$/u;
+const NUMBER = /^[\p{N}.,'’:/_-]*$/u;
 const QUOTES = ['""', "''", '``', '“”', '„“', '‘’', '«»', '[]'];
 
 /**
@@ -59,8 +62,7 @@ export function withoutNamed(text: string, secrets: NamedSecrets): string {
 }
 
 function without(text: string, secret: string): string {
-  // Words, which a sentence may say by itself.
-  const isWord = /\s/.test(secret) || !NO_LETTER.test(secret);
+  const isWord = maySay(secret);
   const parts: string[] = [];
   let from = 0;
   for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, Math.max(from, at + 1))) {
@@ -72,6 +74,16 @@ function without(text: string, secret: string): string {
     from = end;
   }
   return parts.join('') + text.slice(from);
+}
+
+/** Whether a sentence may say it by itself: words, an identifier, a number. What has letters and digits in one (`hunter2`) is none of them. */
+function maySay(secret: string): boolean {
+  if (/\s/.test(secret)) return true;
+  let [from, to] = [0, secret.length];
+  while (from < to && AROUND.test(secret.charAt(from))) from += 1;
+  while (from < to && AROUND.test(secret.charAt(to - 1))) to -= 1;
+  const inner = secret.slice(from, to);
+  return WORD.test(inner) || NUMBER.test(inner);
 }
 
 /** Whether the first or the last character of it is in the middle of a word. */

@@ -135,6 +135,33 @@ describe('why a call waits, for who looks on', () => {
     });
   });
 
+  it('has no half of a secret where it was cut, also where a whole one stands before', () => {
+    const password = 'correct-horse-battery-staple-9';
+    const begin = `Review: ${password} is new; `;
+    for (const half of [password.slice(0, 24), '4111 1111 1111 111']) {
+      const told = `${begin}${'why '.repeat(200)}`.slice(0, 499 - half.length);
+      const risk_summary = `${told} ${half}`;
+      expect(risk_summary).toHaveLength(500);
+      const row = { ...ROW, request_payload: { params: { arguments: { password } } }, risk_summary };
+      const shown = (JSON.parse(maskedAnswer('row', JSON.stringify(row))) as typeof row).risk_summary;
+      expect(shown).toMatch(/^Review: \[MASKED\] is new; why .*…$/);
+      expect(shown).not.toContain(half.slice(0, 4));
+    }
+  });
+
+  it('is not told of a request that is too large to be looked through', () => {
+    const row = {
+      ...ROW,
+      request_payload: { params: { arguments: { password: 'blue-42', text: 'x '.repeat(8_200) } } },
+      risk_summary: 'asks with blue-42',
+      review_reasons: ['Review: blue-42 is new'],
+    };
+    const seen = JSON.parse(maskedAnswer('row', JSON.stringify(row))) as typeof row;
+    expect(seen.risk_summary).toContain('too large to be masked');
+    expect(seen.review_reasons).toEqual([seen.risk_summary]);
+    expect(JSON.stringify(seen)).not.toContain('blue-42');
+  });
+
   it('is told whole, and masked, where it was not cut', () => {
     expect(summaryShown(`pays ${SECRET} today`)).toBe('pays [EMAIL] today');
   });

@@ -111,23 +111,22 @@ interface Rest {
 }
 const whole = (): Rest => ({ units: ANSWER_UNITS });
 
-function maskedField(name: string, field: Json, rest: Rest): Json {
+function maskedField(name: string, field: Json, rest: Rest, isCut = isCutSummary(field)): Json {
   const units = JSON.stringify(field).length;
   if (units > MASKED_UNITS || units > rest.units) return instead(name, field, rest);
   rest.units -= units;
-  return name === 'risk_summary' && typeof field === 'string' ? summaryShown(field) : mask(field);
+  return name === 'risk_summary' && typeof field === 'string' ? summaryShown(field, isCut) : mask(field);
 }
 
 /**
  * Why a call waits, for who looks on: of a text that was cut nothing from the last blank before its end on, which may be half a secret. Also what
  * a search of his looks in.
  */
-export function summaryShown(text: string): string {
+export function summaryShown(text: string, isCut = isCutSummary(text)): string {
   const masked = mask(text) as string;
-  return text.length < SUMMARY_UNITS
-    ? masked
-    : `${masked.slice(0, Math.max(0, masked.lastIndexOf(' ', masked.length - PART)))}…`;
+  return isCut ? `${masked.slice(0, Math.max(0, masked.lastIndexOf(' ', masked.length - PART)))}…` : masked;
 }
+const isCutSummary = (text: Json): boolean => typeof text === 'string' && text.length >= SUMMARY_UNITS;
 
 /** The name of a tool, for who looks on. */
 export const toolShown = (name: string): string => maskedField('tool', name, whole()) as string;
@@ -158,8 +157,14 @@ function rowMasked(row: JsonObject, rest: Rest): JsonObject {
   const { request_payload: request = null, sandbox_report, modification_diff, since_last_call } = row;
   const masked = maskedField('request_payload', request, rest);
   const secrets = namedSecrets(request);
-  const told = (name: 'risk_summary' | 'review_reasons') =>
-    maskedField(name, quoting(row[name] ?? null, secrets), rest);
+  const isTooLarge = JSON.stringify(request).length > MASKED_UNITS;
+  const told = (name: 'risk_summary' | 'review_reasons') => {
+    const said = row[name] ?? null;
+    // By itself a text does not say whether it quotes a secret of a request in which none is looked for.
+    if (isTooLarge) return instead(name, said, rest);
+    // Without what it quotes it is shorter, and cut all the same.
+    return maskedField(name, quoting(said, secrets), rest, isCutSummary(said));
+  };
   return fieldsOfRow(row, rest, {
     // A rule may quote a secret of the request that only its name tells.
     risk_summary: told('risk_summary'),

@@ -73,6 +73,8 @@ export interface PipelineFixture {
 export interface Script {
   tier: 'green' | 'yellow' | 'red';
   approvalTier: ApprovalTier;
+  /** What a rule says of a call that is denied or reviewed, besides what the tier has. */
+  quotes?: string;
   /** The digest of the rules that policy judges by. */
   rules: string;
   /** What operators said of tools; each counts where a call has the tool. */
@@ -207,7 +209,10 @@ export async function openPipeline({
       if (script.policy === 'down') throw new Error('policy is away');
       const said = decisionOf(script.tier);
       const policy_bundle = { ...said.policy_bundle, hash_sha256: script.rules };
-      return { ...said, approval_tier: script.approvalTier, policy_bundle };
+      const more = script.quotes === undefined ? [] : [script.quotes];
+      const reasons = said.reasons.flatMap((reason) => [reason, ...more]);
+      const review_reasons = said.review_reasons.flatMap((reason) => [reason, ...more]);
+      return { ...said, reasons, review_reasons, approval_tier: script.approvalTier, policy_bundle };
     },
   };
   const tools: ToolClasses = {
