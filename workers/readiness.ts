@@ -24,7 +24,10 @@ const POLLED_WITHIN_MS = 90_000;
 /** A worker takes what waits at its next poll, and a busy one polls many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
 
-/** Readiness: a worker runs somewhere. */
+/** The engine answers, and says that nobody takes calls. */
+export class NoWorker extends Error {}
+
+/** Readiness: a worker runs somewhere. Throws `NoWorker` where none does, and what the engine's client throws where the engine is away. */
 export async function someWorkerPolls(
   { client }: Pick<EngineClient, 'client'>,
   { namespace, taskQueue }: { readonly namespace: string; readonly taskQueue: string },
@@ -36,7 +39,7 @@ export async function someWorkerPolls(
     reportStats: true,
   });
   const fault = workerFault(described, Date.now());
-  if (fault !== null) throw new Error(`${fault} (task queue ${taskQueue})`);
+  if (fault !== null) throw new NoWorker(`${fault} (task queue ${taskQueue})`);
 }
 
 type TaskQueue = Pick<proto.temporal.api.workflowservice.v1.IDescribeTaskQueueResponse, 'pollers' | 'stats'>;
