@@ -307,7 +307,7 @@ export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | '
 
 /** Whom a row is assigned to, as a decision would name him. */
 export const LONGEST_ASSIGNEE = 256;
-/** The body of `POST /pending/{id}/assign`; null gives the row back to everybody. A pool that is absent stays as it is. */
+/** The body of `POST /pending/{id}/assign`; null gives the row back to everybody, of who has it. A pool that is absent stays as it is. */
 export const assignRequest = z.strictObject({
   assigned_to: z.string().min(1).max(LONGEST_ASSIGNEE).nullable(),
   escalation_pool: z.string().min(1).max(128).nullish(),

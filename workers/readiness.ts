@@ -1,4 +1,5 @@
 import type proto from '@temporalio/proto';
+import { errorText } from '../domain/errors.js';
 import type { GateWorker } from './worker-group.js';
 import type { EngineClient } from './client.js';
 import type { Supervised } from './supervisor.js';
@@ -11,11 +12,18 @@ export const engineAnswers =
     await client.workflowService.getSystemInfo({});
   };
 
-/** Readiness: a worker runs in this process. */
+/** Nobody takes calls. What else a check of the worker throws says that nobody knows: the engine is away. */
+export class NoWorker extends Error {}
+
+/** Readiness: a worker runs in this process; throws `NoWorker` otherwise. */
 export function workerRuns(worker: Supervised<GateWorker>): void {
-  worker.assertUp();
+  try {
+    worker.assertUp();
+  } catch (error) {
+    throw new NoWorker(errorText(error));
+  }
   const state = worker.current()?.getState();
-  if (state !== 'RUNNING') throw new Error(`the worker is ${state}`);
+  if (state !== 'RUNNING') throw new NoWorker(`the worker is ${state}`);
 }
 
 const TASK_QUEUE_TYPE_WORKFLOW = 1;
@@ -24,7 +32,7 @@ const POLLED_WITHIN_MS = 90_000;
 /** A worker takes what waits at its next poll, and a busy one polls many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
 
-/** Readiness: a worker runs somewhere. */
+/** Readiness: a worker runs somewhere; throws `NoWorker` where none does. */
 export async function someWorkerPolls(
   { client }: Pick<EngineClient, 'client'>,
   { namespace, taskQueue }: { readonly namespace: string; readonly taskQueue: string },
@@ -36,7 +44,7 @@ export async function someWorkerPolls(
     reportStats: true,
   });
   const fault = workerFault(described, Date.now());
-  if (fault !== null) throw new Error(`${fault} (task queue ${taskQueue})`);
+  if (fault !== null) throw new NoWorker(`${fault} (task queue ${taskQueue})`);
 }
 
 type TaskQueue = Pick<proto.temporal.api.workflowservice.v1.IDescribeTaskQueueResponse, 'pollers' | 'stats'>;

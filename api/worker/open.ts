@@ -34,7 +34,7 @@ import type { GateWorker } from '../../workers/worker-group.js';
 import { bundleWorkflows } from '../../workers/bundle.js';
 import { createRuns } from '../../workers/call-runner.js';
 import { egressMetrics } from '../../workers/egress-metrics.js';
-import { engineAnswers, workerRuns } from '../../workers/readiness.js';
+import { engineAnswers, NoWorker, workerRuns } from '../../workers/readiness.js';
 import { closeEngineRuntime, installEngineRuntime } from '../../workers/runtime.js';
 import { createProbing } from '../../workers/probing.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
@@ -163,7 +163,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
 
   let worker: Supervised<GateWorker> | null = null;
   const runs = () => {
-    if (!worker) throw new Error('the worker is being started');
+    if (!worker) throw new NoWorker('the worker is being started');
     workerRuns(worker);
   };
   return {

@@ -19,14 +19,21 @@ export const NO_NOTES: Notes = {
   incident_by: null,
 };
 
-/** Who should look at a row, as `by` says. Throws `not_pending` once nothing is to be decided. */
+/**
+ * Who should look at a row, as `by` says. Throws `not_pending` once nothing is to be decided, and `note_conflict` where it would be given back and
+ * somebody else has it by now.
+ */
 export function assigned(
-  { status, decided_by, decided_at }: PendingRequest,
+  { status, decided_by, decided_at, assigned_to: before = null }: PendingRequest,
   { assigned_to, escalation_pool }: AssignRequest,
   by: string,
 ): Partial<Notes> {
   if (status !== 'pending')
     throw new GateError('not_pending', undefined, { fields: { status, decided_by, decided_at } });
+  if (assigned_to === null && before !== null && before !== by)
+    throw new GateError('note_conflict', 'Somebody else has this call by now, and he alone gives it back.', {
+      fields: { assigned_to: before },
+    });
   return {
     assigned_to: storable('assigned_to', assigned_to),
     assigned_by: by,

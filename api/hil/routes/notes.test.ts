@@ -63,12 +63,24 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
 
     it('gives a row back where it names nobody', async () => {
       const row = await hil.park(1);
-      await assign(row.id);
-      expect(await assign(row.id, { assigned_to: null })).toMatchObject({
-        status: 200,
-        body: { assigned_to: null, assigned_by: 'operator:dev' },
-      });
+      await assign(row.id, { assigned_to: 'operator:dev' });
+      const back = { status: 200, body: { assigned_to: null, assigned_by: 'operator:dev' } };
+      expect(await assign(row.id, { assigned_to: null })).toMatchObject(back);
       expect(await rowOf(row.id)).toMatchObject({ assigned_to: null, status: 'pending' });
+      // The answer was lost.
+      expect(await assign(row.id, { assigned_to: null })).toMatchObject(back);
+    });
+
+    it('is given back by nobody but who has it', async () => {
+      const row = await hil.park(1);
+      await assign(row.id, { assigned_to: 'operator:dev' });
+      await assign(row.id, { assigned_to: 'operator:ben' });
+      const taken = await rowOf(row.id);
+      expect(await assign(row.id, { assigned_to: null })).toMatchObject({
+        status: 409,
+        body: { error: 'note_conflict', assigned_to: 'operator:ben' },
+      });
+      expect(await rowOf(row.id)).toEqual(taken);
     });
 
     it('leaves a pool that is not named, takes away one that is null, and may assign to somebody else', async () => {

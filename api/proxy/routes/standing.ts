@@ -3,6 +3,7 @@ import { type ProxyStanding, proxyStanding } from '../../../contracts/proxy-stan
 import { errorText } from '../../../domain/errors.js';
 import { foreignText } from '../../../domain/text.js';
 import { within } from '../../../domain/within.js';
+import { NoWorker } from '../../../workers/readiness.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { ReadinessChecks } from '../../plugins/health.js';
 
@@ -25,8 +26,12 @@ export function standingRoutes(
     } catch (error) {
       // Words of the engine name addresses and queues, which are the operator's and not every reader's.
       request.log.info({ reason: foreignText(errorText(error), 300) }, 'no worker is known to run');
-      const words = error === late ? late.message : 'no worker takes calls: none of them runs';
-      return { worker: { ok: false, words }, upstreams: upstreams() };
+      return { worker: { ok: false, words: error === late ? late.message : faultTold(error) }, upstreams: upstreams() };
     }
   });
 }
+
+const faultTold = (error: unknown): string =>
+  error instanceof NoWorker
+    ? 'no worker takes calls: none of them runs'
+    : 'not known: the workflow engine does not answer the proxy';

@@ -101,6 +101,16 @@ describe('a call that waits', () => {
     expect(text).toContain('Assign to me');
   });
 
+  it('is not given back from a page of before somebody else had it, who keeps it', async () => {
+    const { id } = await fixture.hil.park(1);
+    await browser.post(`/hil/${id}/assign`);
+    await (await fixture.browser({ role: 'approver' })).post(`/hil/${id}/assign`, { assignee: 'operator:ben' });
+    const { status, text } = await browser.post(`/hil/${id}/assign`, { nobody: 'yes' });
+    expect([status, wordsIn(text)]).toEqual([409, expect.stringContaining('Somebody else has this call by now')]);
+    expect(wordsIn(text)).toContain('Assigned to operator:ben');
+    expect(await fixture.hil.reviews.get(id)).toMatchObject({ assigned_to: 'operator:ben' });
+  });
+
   it.each(['', ' ', 'ben', 'operator:', 'system:policy-tier', `oidc:${'x'.repeat(252)}`, 'operator:a\0b'])(
     'is assigned to nobody under the name %j, and what was typed stands there again',
     async (assignee) => {
