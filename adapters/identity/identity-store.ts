@@ -707,6 +707,28 @@ export async function openIdentityStore(
       const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();
       return Number(intact('identity_state', state).revocation_generation);
     });
+  /** The number of the list. Throws where something stands under a greater one: the row of numbers is one of before, also where its mark holds. */
+  async function assertNoneBeyond(): Promise<number> {
+    const most = async (table: 'identity_listings' | 'identity_svids') => {
+      const row = await db
+        .selectFrom(table)
+        .select('listed_generation')
+        .where('listed_generation', 'is not', null)
+        .orderBy('listed_generation', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return Number(row?.listed_generation ?? 0);
+    };
+    // Behind the rows: each got its number in the transaction that stored it.
+    const listed = await asked(async () => Math.max(await most('identity_listings'), await most('identity_svids')));
+    const latest = await latestNow();
+    if (listed > latest)
+      throw new GateError(
+        'identity_tampered',
+        `edited in the store: identity_state 1: number ${listed} was given, and the list is at ${latest}`,
+      );
+    return latest;
+  }
   /** The number before the first that tells of a certificate which has not ended: what came before that tells nobody anything. */
   async function beforeFirstLive(within: Database, nowMs: number): Promise<number> {
     const { first } = await within
@@ -771,9 +793,10 @@ export async function openIdentityStore(
         return { recoveryGeneration, revokedSvids };
       }),
     async revocations(nowMs, after) {
-      // Whoever knows nothing yet is told of each that somebody took off the list too.
-      // From a list that nothing ever came onto, nothing can have been taken.
-      if (after === 0 && (await latestNow()) > 0) await assertAllOnce(nowMs);
+      // Whoever knows nothing yet is told of each that somebody took off the list too. Proxies ask from 0 for as long as nothing came onto it: then it
+      // costs little, and nothing may say that it stands there.
+      if (after === 0)
+        await ((await assertNoneBeyond()) > 0 ? assertAllOnce(nowMs) : asked(() => standings.assertAll()));
       return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within

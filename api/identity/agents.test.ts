@@ -119,6 +119,10 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     caller = serviceCaller('console');
     return ask('POST', `/agents/${id}/${what}?tenant=acme`, { as, body });
   };
+  const takenBack = (id: string) => {
+    caller = serviceCaller('console');
+    return ask('POST', '/revoke', { as: ADMIN, body: { kind: 'agent', agent_id: id, reason: 'odd calls' } });
+  };
   const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
   const kinds = async () => {
     await eventually(
@@ -446,13 +450,34 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 
-  it('stands under a number that the list has come to: another one is found out', async () => {
-    const first = await registered('first');
-    await change(first, 'suspend');
-    const [state] = await place.sql('select revocation_generation, mac from identity_state');
-    await change(await registered(), 'suspend');
-    await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
-    caller = serviceCaller('proxy');
-    isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
-  });
+  it.each([
+    [0, 'suspends', async () => change(await registered(), 'suspend')],
+    [1, 'suspends', async () => change(await registered(), 'suspend')],
+    [0, 'takes back whole', async () => takenBack((await certified('bot')).id)],
+    [1, 'takes back whole', async () => takenBack((await certified('bot')).id)],
+  ] as const)(
+    'stands on the list: its number %s, put back as it was before somebody %s an agent, is found out',
+    async (number, _does, stopping) => {
+      if (number === 1) await change(await registered('first'), 'suspend');
+      const [state] = await place.sql('select revocation_generation, mac from identity_state');
+      expect(Number(state?.['revocation_generation'])).toBe(number);
+      expect((await stopping()).statusCode).toBe(200);
+      await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+      caller = serviceCaller('proxy');
+      isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
+    },
+  );
+
+  it.each(['identity_listings', 'identity_svids'])(
+    'stands on the list also where the row of its number is removed beside: %s',
+    async (kept) => {
+      const [state] = await place.sql('select revocation_generation, mac from identity_state');
+      expect((await takenBack((await certified('bot')).id)).statusCode).toBe(200);
+      await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+      for (const table of ['identity_listings', 'identity_svids'])
+        if (table !== kept) await place.sql(`delete from ${table}`);
+      caller = serviceCaller('proxy');
+      isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
+    },
+  );
 });
