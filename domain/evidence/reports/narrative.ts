@@ -293,7 +293,8 @@ function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string
 }
 
 /** Calls that wait are parked for people and for rules alike; a rule decides at once. */
-const sentToPeople = (reviewed: number, approvedByRule: number): number => Math.max(0, reviewed - approvedByRule);
+export const sentToPeople = (reviewed: number, approvedByRule: number): number =>
+  Math.max(0, reviewed - approvedByRule);
 
 /** One sentence per kind of row; a sentence about none is left out. */
 function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
