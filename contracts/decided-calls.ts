@@ -3,8 +3,8 @@ import { jsonObject } from './json.js';
 import type { VerifyResult } from './ledger.js';
 
 /**
- * A call that people decided, with what policy was told of it. `changed`: approved with other arguments than these. Decisions of Gate itself
- * (expiry, the tier `auto`, a withdrawal) are none.
+ * A call that people decided, with what policy was told of it. `changed`: approved with other arguments than these, whatever policy said of
+ * those. Decisions of Gate itself (expiry, the tier `auto`, a withdrawal) are none.
  */
 export const decidedCall = z.object({
   /** The place of the decision's row. */

@@ -32,12 +32,16 @@ export const narrative = z.object({
   deny_reasons: z.array(
     z.object({ reason: z.string(), count, sample_reasoning: z.string(), sample_seq: z.number().int() }),
   ),
-  /** How reviews ended: `approved` and `denied` by people. `denied_by_gate`: its tenant left, or its demonstration was cleaned up. */
+  /**
+   * How reviews ended: `approved` and `denied` by people. `changed_then_denied`: a person approved it with changes, and policy denied that.
+   * `denied_by_gate`: its tenant left, or its demonstration was cleaned up.
+   */
   hil: z.object({
     pending: count,
     approved: count,
     denied: count,
     expired: count,
+    changed_then_denied: count,
     approved_by_rule: count,
     denied_by_gate: count,
     withdrawn: count,

@@ -16,7 +16,7 @@ export const replayRow = z.object({
   /** The whole request, where it is a batch. */
   request: jsonObject.nullable(),
   decision: z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) }),
-  /** `expired`: nobody decided. `null` also where a rule or Gate itself did, or the agent took its call back. */
+  /** `expired`: nobody decided. `null` also where a rule or Gate itself did, the agent took its call back, or policy denied it as a person changed it. */
   people: z.enum(['approved', 'denied', 'expired']).nullable(),
 });
 export type ReplayRow = z.infer<typeof replayRow>;

@@ -237,11 +237,25 @@ describe('recorded evaluations, over HTTP', () => {
       }),
       ...call('changed', 'hil.approved', { decided_by: 'operator:ana', decision: 'modify' }),
       ...call('denied', 'hil.denied', { decided_by: 'operator:ana' }),
+      ...call('changed and denied by policy', 'hil.denied', { decided_by: 'operator:ana', decision: 'modify' }),
       // Nobody decided these.
       ...call('rule', 'hil.approved', { decided_by: 'system:policy-tier' }),
       ...call('back', 'hil.denied', { decided_by: 'system:withdrawn-by-agent' }),
       ...call('other', 'hil.denied', { decided_by: 'operator:ana' }, { tenant: 'other' }),
       ...call('elsewhere', 'hil.denied', { decided_by: 'operator:ana' }, { tool_name: 'list_issues' }),
+    ]);
+    // What was denied in the name of policy is nobody's denial.
+    const settled = await client().replayPage({ limit: 50 });
+    expect(settled.rows.map(({ people }) => people)).toEqual([
+      'approved',
+      'approved',
+      'approved',
+      'denied',
+      null,
+      null,
+      null,
+      'denied',
+      'denied',
     ]);
     const { rows, next } = await client().decidedPage({ limit: 50, tenant: 'acme', tool: 'create_issue' });
     expect(rows.map(({ decided, people, input }) => [input?.['name'], decided, people])).toEqual([
@@ -249,11 +263,12 @@ describe('recorded evaluations, over HTTP', () => {
       ['two', 'approved', ['operator:bo', 'operator:ana']],
       ['changed', 'changed', ['operator:ana']],
       ['denied', 'denied', ['operator:ana']],
+      ['changed and denied by policy', 'changed', ['operator:ana']],
     ]);
-    expect(next).toBe(12);
+    expect(next).toBe(14);
     // A page may hold none, and still be followed by others.
-    expect(await client().decidedPage({ limit: 2, after: 8, tenant: 'acme' })).toMatchObject({ rows: [], next: 12 });
-    expect(await client().decidedPage({ limit: 5, after: 16, tenant: 'acme' })).toEqual({ rows: [], next: null });
+    expect(await client().decidedPage({ limit: 2, after: 10, tenant: 'acme' })).toMatchObject({ rows: [], next: 14 });
+    expect(await client().decidedPage({ limit: 5, after: 18, tenant: 'acme' })).toEqual({ rows: [], next: null });
     expect(await client().verify()).toMatchObject({ valid: true });
   });
 

@@ -145,6 +145,7 @@ export function hostileLedger(words: string, correlationId: string): (path: stri
       approved: 0,
       denied: 0,
       expired: 0,
+      changed_then_denied: 0,
       approved_by_rule: 0,
       denied_by_gate: 0,
       withdrawn: 0,

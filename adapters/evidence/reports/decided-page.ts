@@ -40,7 +40,7 @@ export async function readDecidedPage(
         agent_id: row.agentId,
         tool: row.tool,
         decided:
-          row.kind === 'hil.denied' ? 'denied' : row.decision?.['decision'] === 'modify' ? 'changed' : 'approved',
+          row.decision?.['decision'] === 'modify' ? 'changed' : row.kind === 'hil.denied' ? 'denied' : 'approved',
         people,
         input,
       });

@@ -623,4 +623,29 @@ describe("an agent's narrative", () => {
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
     expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('only 1d, 7d, 30d, 90d: 7d is shown');
   });
+
+  const parked = { policy_decision: { outcome: 'park' }, authorized: false };
+  const ended = (
+    event_kind: 'hil.approved' | 'hil.denied',
+    policy_decision: { decided_by: string; decision?: string },
+  ) => append(parked, { event_kind, method: event_kind, policy_decision });
+
+  it('counts in its facts as in its words what a rule approved, and nothing as sent to people for it', async () => {
+    for (let call = 0; call < 2; call += 1) await ended('hil.approved', { decided_by: 'system:policy-tier' });
+    const found = await told('/audit/agents/agent-a/narrative');
+    expect(found).toContain('made 2 requests: 2 approved by a rule.');
+    expect(found).toContain('2: 0 allowed, 0 sent to people, 0 denied, 2 approved by a rule');
+    expect(found).toContain('0 approved, 0 denied, 0 not decided in time, 0 waiting Tools');
+  });
+
+  it('names each other end of what was sent to people', async () => {
+    await ended('hil.denied', { decided_by: 'operator:dev', decision: 'modify' });
+    await ended('hil.denied', { decided_by: WITHDRAWN_BY_AGENT });
+    await ended('hil.denied', { decided_by: 'system:tenant-offboard' });
+    const found = await told('/audit/agents/agent-a/narrative');
+    expect(found).toContain('3: 0 allowed, 3 sent to people, 0 denied People');
+    expect(found).toContain(
+      '0 approved, 0 denied, 0 not decided in time, 0 waiting, 1 changed and then denied by policy, 1 withdrawn by the agent, 1 denied by Gate',
+    );
+  });
 });

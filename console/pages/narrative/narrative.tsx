@@ -1,4 +1,5 @@
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
+import { sentToPeople } from '../../../domain/evidence/reports/narrative.js';
 import { settled } from '../../services.js';
 import { addressOf, callAddress } from '../../ui/addresses.js';
 import { Bars } from '../../ui/charts.js';
@@ -6,6 +7,8 @@ import { Count, Empty, Facts, Foreign, OrAway, Said, Table, Time } from '../../u
 import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
 import { agentIn, narrativeAddress } from '../agents/address.js';
+
+const ifAny = (count: number, what: string): string => (count > 0 ? `, ${count} ${what}` : '');
 
 /** What an agent did, told, with the rows that the story rests on. */
 export const NARRATIVE: Page = {
@@ -48,13 +51,13 @@ export const NARRATIVE: Page = {
                   <Bars
                     of={sparkline.points}
                     most={Math.max(0, ...sparkline.points.map((point) => point.total))}
-                    label={`Calls by ${sparkline.bucket}, those that were denied or went to people marked`}
+                    label={`Calls by ${sparkline.bucket}, those that were denied or went to review marked`}
                   />
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>
                     <Table
                       label={`Calls by ${sparkline.bucket}`}
-                      heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}
+                      heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to review' }]}
                     >
                       {sparkline.points
                         .filter((point) => point.total > 0)
@@ -86,11 +89,11 @@ export const NARRATIVE: Page = {
                     of={[
                       [
                         'Calls',
-                        `${total}: ${outcomes.allowed} allowed, ${outcomes.reviewed} sent to people, ${outcomes.denied} denied`,
+                        `${total}: ${outcomes.allowed} allowed, ${sentToPeople(outcomes.reviewed, hil.approved_by_rule)} sent to people, ${outcomes.denied} denied${ifAny(hil.approved_by_rule, 'approved by a rule')}`,
                       ],
                       [
                         'People',
-                        `${hil.approved} approved, ${hil.denied} denied, ${hil.expired} not decided in time, ${hil.pending} waiting`,
+                        `${hil.approved} approved, ${hil.denied} denied, ${hil.expired} not decided in time, ${hil.pending} waiting${ifAny(hil.changed_then_denied, 'changed and then denied by policy')}${ifAny(hil.withdrawn, 'withdrawn by the agent')}${ifAny(hil.denied_by_gate, 'denied by Gate')}`,
                       ],
                       [
                         'Tools',

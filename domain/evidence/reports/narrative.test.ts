@@ -98,6 +98,7 @@ describe('an agent’s activity as a story', () => {
         approved: 0,
         denied: 0,
         expired: 0,
+        changed_then_denied: 0,
         approved_by_rule: 0,
         denied_by_gate: 0,
         withdrawn: 0,
@@ -212,6 +213,28 @@ describe('an agent’s activity as a story', () => {
       'its agent took read_file back: looked at it',
       'operator:dev denied read_file: looked at it',
     ]);
+  });
+
+  it('tells a change that policy denied as no denial by the person who made it', async () => {
+    const changed = call(HOUR, { tier: 'yellow', decided: 'denied' }).map(({ agoMs, row }) => ({
+      agoMs,
+      row:
+        row.event_kind === 'hil.denied'
+          ? {
+              ...row,
+              reasoning: 'the changed call is denied: Violation: destructive',
+              policy_decision: { ...row.policy_decision, decision: 'modify' },
+            }
+          : row,
+    }));
+    const told = await tell([...call(2 * HOUR, { tier: 'yellow', decided: 'denied' }), ...changed]);
+    expect(told.hil).toMatchObject({ denied: 1, changed_then_denied: 1, pending: 0 });
+    expect(told.story.map(({ text }) => text)).toContain(
+      '2 requests were sent to a person: 1 denied by a person and 1 changed by a person and then denied by policy.',
+    );
+    expect(told.notable[0]?.summary).toBe(
+      'policy denied read_file as operator:dev changed it: the changed call is denied: Violation: destructive',
+    );
   });
 
   it('a review that no call asked for is not in it', async () => {

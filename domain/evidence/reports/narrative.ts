@@ -293,7 +293,8 @@ function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string
 }
 
 /** Calls that wait are parked for people and for rules alike; a rule decides at once. */
-const sentToPeople = (reviewed: number, approvedByRule: number): number => Math.max(0, reviewed - approvedByRule);
+export const sentToPeople = (reviewed: number, approvedByRule: number): number =>
+  Math.max(0, reviewed - approvedByRule);
 
 /** One sentence per kind of row; a sentence about none is left out. */
 function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
@@ -335,6 +336,9 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   const settled = [
     ...(hil.approved > 0 ? [`${hil.approved} approved`] : []),
     ...(hil.denied > 0 ? [`${hil.denied} denied by a person`] : []),
+    ...(hil.changed_then_denied > 0
+      ? [`${hil.changed_then_denied} changed by a person and then denied by policy`]
+      : []),
     ...(hil.denied_by_gate > 0 ? [`${hil.denied_by_gate} denied by Gate`] : []),
     ...(hil.withdrawn > 0 ? [`${hil.withdrawn} withdrawn by its agent`] : []),
     ...(hil.expired > 0 ? [`${hil.expired} expired`] : []),

@@ -79,6 +79,7 @@ export const REVIEW_ENDS = [
   'approved',
   'denied',
   'expired',
+  'changed_then_denied',
   'approved_by_rule',
   'denied_by_gate',
   'withdrawn',
@@ -87,19 +88,26 @@ export type ReviewEnd = (typeof REVIEW_ENDS)[number];
 
 /**
  * How the review of a call ended, from the row of its end; `null` for any other row, for a rehearsal's, and for one that does not say who
- * decided. The kind alone does not tell: an agent that takes its call back, a tenant that leaves and a rule decide by the same rows as people.
+ * decided. The kind alone does not tell: an agent that takes its call back, a tenant that leaves and a rule decide by the same rows as people,
+ * and so does policy that refuses what a person made of a call (`changed_then_denied`).
  */
 export function reviewEndOf(row: Judged): ReviewEnd | null {
   if (isRehearsal(row)) return null;
   if (row.kind === 'hil.expired') return 'expired';
   if (row.kind !== 'hil.approved' && row.kind !== 'hil.denied') return null;
   const by = row.decision?.['decided_by'];
-  if (peopleOf(row.decision).length > 0) return row.kind === 'hil.approved' ? 'approved' : 'denied';
+  if (peopleOf(row.decision).length > 0) {
+    if (row.kind === 'hil.approved') return 'approved';
+    return row.decision?.['decision'] === 'modify' ? 'changed_then_denied' : 'denied';
+  }
   if (typeof by !== 'string' || by === '') return null;
   if (row.kind === 'hil.approved') return 'approved_by_rule';
   return by === WITHDRAWN_BY_AGENT ? 'withdrawn' : 'denied_by_gate';
 }
 
-/** Refused for good: by the verdict, or later by a person. */
-export const isDenial = (reportRow: Judged): boolean =>
-  outcomeOf(reportRow) === 'denied' || reviewEndOf(reportRow) === 'denied';
+/** Refused for good: by the verdict, or later by a person, or by policy as a person had changed it. */
+export function isDenial(reportRow: Judged): boolean {
+  if (outcomeOf(reportRow) === 'denied') return true;
+  const end = reviewEndOf(reportRow);
+  return end === 'denied' || end === 'changed_then_denied';
+}

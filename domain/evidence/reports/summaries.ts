@@ -54,6 +54,7 @@ export function summaryOf(reportRow: ReportRow): string {
     case 'hil.denied': {
       const end = reviewEndOf(reportRow);
       if (end === 'withdrawn') return `its agent took ${tool} back${because(reasoning)}`;
+      if (end === 'changed_then_denied') return `policy denied ${tool} as ${by} changed it${because(reasoning)}`;
       return `${end === 'denied_by_gate' ? 'Gate' : by} denied ${tool}${because(reasoning)}`;
     }
     case 'hil.expired':
