@@ -156,17 +156,19 @@ export function reviewRetention<Known extends Row>({
     ) => {
       for (let after = first; ; ) {
         const { rows } = await next(after);
-        for (const { id } of rows)
+        for (const { id } of rows) {
           try {
             const row = await rowOf(id);
             if (row) await deal(row);
           } catch {
             swept.failed += 1;
           }
+          // Each is a transaction that a file store waits for in this thread: who asks meanwhile waits for one of them, not for all.
+          await turn();
+        }
         const last = rows.at(-1);
         if (!last || rows.length < PASS_ROWS) return;
         after = [last.at, last.id];
-        await turn();
       }
     };
     const remove = async (row: Known) => {
@@ -218,11 +220,11 @@ export function reviewRetention<Known extends Row>({
         await eraseOne(id).catch(() => {
           done.complete = false;
         });
+        await turn();
       }
       const last = rows.at(-1);
       if (!last || rows.length < PASS_ROWS) break;
       after = [last.at, last.id];
-      await turn();
     }
     return done;
   }

@@ -12,7 +12,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -21,8 +21,8 @@ export const PRIVATE_FILE = 0o600;
 export const PUBLIC_FILE = 0o644;
 
 /**
- * Replaces the content of `file` by `text`. A crash leaves the old content or the new one, never a part; once this returned, the text
- * survives a power loss. Missing folders are created for the owner only.
+ * Replaces the content of `file` by `text`. A crash, or a disk that is full, leaves the old content or the new one, never a part; once this
+ * returned, the text survives a power loss. Missing folders are created for the owner only.
  */
 export const replaceFile = (file: string, text: string, mode: number): void => put(file, text, mode, renameSync);
 
@@ -46,7 +46,8 @@ function put(file: string, text: string, mode: number, into: (temporary: string,
   try {
     const descriptor = openSync(temporary, 'wx', mode);
     try {
-      writeSync(descriptor, text);
+      // Until all of it is written: one write may take less, where the disk is almost full.
+      writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
