@@ -15,7 +15,7 @@ import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
-import { modified, ModificationRefused } from './modification.js';
+import { canonicalDiff, modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
@@ -336,9 +336,11 @@ const withPasskey = (principal: DecisionPrincipal, { passkey }: PasskeyApproval)
 /** The change with the digest of what it makes of the request that the row shows. Throws what is wrong with it. */
 export function modificationOf(
   { request_payload, required_approvers = 1 }: PendingRequest,
-  { decision, modification_diff: diff }: Pick<Decision, 'decision' | 'modification_diff'>,
+  { decision, modification_diff }: Pick<Decision, 'decision' | 'modification_diff'>,
 ): { modification: Modification } | null {
-  if (decision !== 'modify' || !diff) return null;
+  if (decision !== 'modify' || !modification_diff) return null;
+  // What a passkey is asked to sign is in the order of what is decided, in whatever order it was sent.
+  const diff = canonicalDiff(modification_diff);
   if (required_approvers > 1) throw new GateError('modify_under_quorum');
   try {
     return { modification: { diff, reviewed_digest: canonicalDigest(modified(request_payload, diff)) } };

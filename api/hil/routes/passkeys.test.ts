@@ -630,6 +630,21 @@ describe('POST /pending/{id}/approval-challenge', () => {
     expect(new Set(texts).size).toBe(3);
   });
 
+  it('of a change is the same in whatever order its values are sent, as the decision is', async () => {
+    await register();
+    const row = await hil.park(1);
+    const amount = { path: ['amount'], value: 5 };
+    const to = { path: ['to'], value: 'vendor' };
+    const asked = (...replacements: object[]) =>
+      challenge(row.id, {
+        decision: 'modify',
+        modification_diff: { contract: 'gate.hil.modification-diff/v1', replacements },
+      });
+    const sent = await asked(to, amount);
+    expect(sent).toMatchObject({ status: 200, body: { challenge: expect.any(String) } });
+    expect((await asked(amount, to)).body).toEqual(sent.body);
+  });
+
   it('is refused without a passkey, for a row of nobody or of another tenant, and for a settled one', async () => {
     const row = await hil.park(1);
     expect(await challenge(row.id, { decision: 'approve' })).toMatchObject({
