@@ -34,8 +34,13 @@ function secretsIn(value: Json): ReadonlySet<string> {
     } else if (inner !== null && typeof inner === 'object') lookIn(inner, isSecret);
   };
   const lookIn = (object: JsonObject, isSecret: boolean): void => {
-    const isSecretMember = secretMembers(object, isSecretName);
-    for (const [name, member] of Object.entries(object)) look(member, isSecret || isSecretMember(name) !== undefined);
+    // Names are read too, and may be many in one object.
+    const names = Object.keys(object).slice(0, Math.max(0, left));
+    const isSecretMember = secretMembers(object, isSecretName, names);
+    for (const name of names) {
+      if (left <= 0 || found.size === MOST) return;
+      look(object[name] ?? null, isSecret || isSecretMember(name) !== undefined);
+    }
   };
   look(value, false);
   return found;
