@@ -48,6 +48,18 @@ describe('opening a review', () => {
     return () => (left-- > 0 ? pass() : Promise.resolve());
   };
 
+  it('quotes no secret in the summary, which lists have without the request; the reasons are whole', async () => {
+    gate.script.quotes = 'by ann@acme.example with hunter2-42';
+    const call = await gate.call({ arguments: { path: 'a.txt', password: 'hunter2-42' } });
+    const evaluated = await gate.activities.evaluate(call, await gate.activities.inspect(call));
+    await gate.activities.commitVerdict(call, { available: true, inspection: inspectionOf(true) }, evaluated);
+    await gate.activities.openReview(call, nowMs);
+    expect(await rowOf(call)).toMatchObject({
+      risk_summary: 'Review: money movement; by [EMAIL] with [MASKED]',
+      review_reasons: ['Review: money movement', 'by ann@acme.example with hunter2-42'],
+    });
+  });
+
   it('leaves the row of the second attempt alone when the first, whose answer was lost, fails late', async () => {
     const call = await decided();
     const first = gateway();

@@ -143,7 +143,8 @@ export const createReviewActivities = ({
         correlation_id: call.correlation_id,
         method: call.method,
         request_payload: request.body,
-        risk_summary: foreignText(reasons.join('; ') || 'review required', 500),
+        // Lists have it without the request, for who looks on too: what it quotes could not be told there.
+        risk_summary: foreignText(keptReasons(reasons, secretsOf(request.body)).join('; ') || 'review required', 500),
         state_namespace: call.state_namespace ?? 'operator',
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),

@@ -60,6 +60,14 @@ describe('reasons in the ledger', () => {
       expect(eventKept({ events: [{ reasons: [said] }] }, secrets)).toEqual({ events: [{ reasons: [kept] }] });
     });
 
+    it('are looked for in so many members of a request and no more', () => {
+      let read = 0;
+      const names = Array.from({ length: 30_000 }, (_, at) => `pass-${at}`);
+      const member = { enumerable: true, get: () => `blue-${(read += 1)}`.slice(0, 3) };
+      namedSecrets(Object.defineProperties({}, Object.fromEntries(names.map((name) => [name, member]))))();
+      expect(read).toBeLessThanOrEqual(20_000);
+    });
+
     it('say as much as before to an agent who calls their words his password', () => {
       const said = 'Violation: shell command of another tenant.';
       for (const password of ['Violation', 'shell command', said, 'a', 'tion'])

@@ -34,8 +34,13 @@ function secretsIn(value: Json): ReadonlySet<string> {
     } else if (inner !== null && typeof inner === 'object') lookIn(inner, isSecret);
   };
   const lookIn = (object: JsonObject, isSecret: boolean): void => {
-    const isSecretMember = secretMembers(object, isSecretName);
-    for (const [name, member] of Object.entries(object)) look(member, isSecret || isSecretMember(name) !== undefined);
+    // Names are read too, and may be many in one object.
+    const names = Object.keys(object).slice(0, Math.max(0, left));
+    const isSecretMember = secretMembers(object, isSecretName, names);
+    for (const name of names) {
+      if (left <= 0 || found.size === MOST) return;
+      look(object[name] ?? null, isSecret || isSecretMember(name) !== undefined);
+    }
   };
   look(value, false);
   return found;
@@ -45,8 +50,8 @@ const MASKED = '[MASKED]';
 const IN_WORD = /[\p{L}\p{N}_]/u;
 /** What a sentence has at both ends of a word, and what stands inside one, a number or an identifier. */
 const AROUND = /[\p{P}\p{S}]/u;
-const WORD = /^[\p{L}\p{M}.,'’:/_-]*$/u;
-const NUMBER = /^[\p{N}.,'’:/_-]*$/u;
+const NO_WORD = /[^\p{L}\p{M}.,'’:/_-]/u;
+const NO_NUMBER = /[^\p{N}.,'’:/_-]/u;
 const QUOTES = ['""', "''", '``', '“”', '„“', '‘’', '«»', '[]'];
 
 /**
@@ -83,7 +88,7 @@ function maySay(secret: string): boolean {
   while (from < to && AROUND.test(secret.charAt(from))) from += 1;
   while (from < to && AROUND.test(secret.charAt(to - 1))) to -= 1;
   const inner = secret.slice(from, to);
-  return WORD.test(inner) || NUMBER.test(inner);
+  return !NO_WORD.test(inner) || !NO_NUMBER.test(inner);
 }
 
 /** Whether the first or the last character of it is in the middle of a word. */

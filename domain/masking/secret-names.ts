@@ -86,10 +86,11 @@ export const SCHEME = /^(?:bearer|basic|digest|token|negotiate|ntlm|hawk|hmac|jw
 export function secretMembers(
   object: JsonObject,
   isSecret: (name: string) => boolean,
+  names: readonly string[] = Object.keys(object),
 ): (key: string) => string | undefined {
-  const nameOfPair = Object.entries(object)
-    .filter(([key]) => holdsName(key))
-    .map(([, value]) => value)
+  const nameOfPair = names
+    .filter(holdsName)
+    .map((key) => object[key])
     .find((value) => typeof value === 'string' && namesSecretItself(value)) as string | undefined;
   return (key) => (isSecret(key) ? key : holdsValue(key) ? nameOfPair : undefined);
 }

@@ -149,6 +149,18 @@ describe('why a call waits, for who looks on', () => {
     }
   });
 
+  it('is its summary in a list, where the request is in short and no secret of it is known', () => {
+    const row = {
+      ...ROW,
+      request_payload: { params: { arguments: {} } },
+      risk_summary: 'Review: [MASKED] is new',
+      review_reasons: ['Review: blue-42 is new'],
+      payload_summary: true,
+    };
+    const [seen] = JSON.parse(maskedAnswer('rows', JSON.stringify([row]))) as (typeof row)[];
+    expect(seen?.review_reasons).toEqual(['Review: [MASKED] is new']);
+  });
+
   it('is not told of a request that is too large to be looked through', () => {
     const row = {
       ...ROW,

@@ -165,10 +165,12 @@ function rowMasked(row: JsonObject, rest: Rest): JsonObject {
     // Without what it quotes it is shorter, and cut all the same.
     return maskedField(name, quoting(said, secrets), rest, isCutSummary(said));
   };
+  const risk_summary = told('risk_summary');
   return fieldsOfRow(row, rest, {
     // A rule may quote a secret of the request that only its name tells.
-    risk_summary: told('risk_summary'),
-    review_reasons: told('review_reasons'),
+    risk_summary,
+    // In a list a row has its request in short, in which no secret is known; the summary was made where it was at hand.
+    review_reasons: row['payload_summary'] === true ? [risk_summary] : told('review_reasons'),
     request_payload: masked,
     ...(isObject(sandbox_report) && { sandbox_report: reportSeen(sandbox_report, row, masked, rest) }),
     ...(isObject(modification_diff) && { modification_diff: replacementsSeen(modification_diff, request, rest) }),
