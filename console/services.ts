@@ -337,6 +337,8 @@ export interface Drift extends Omit<FleetBehavioralDiff, 'agents_total' | 'insuf
 export interface ServiceHealth {
   readonly name: string;
   readonly ok: boolean;
+  /** Of several things some answer. */
+  readonly isPartly?: boolean;
   readonly words: string;
   /** How long the answer took, or the wait for none. */
   readonly tookMs: number;

@@ -135,9 +135,7 @@ export function ledgerOver(
         }));
       }),
     drift: (limit) =>
-      keptOf(['drift', limit], () =>
-        ask(drift, get('/analysis/fleet-behavioral-diff', { limit }), limits.reportMs),
-      ),
+      keptOf(['drift', limit], () => ask(drift, get('/analysis/fleet-behavioral-diff', { limit }), limits.reportMs)),
     silent: (since_hours) =>
       keptOf(['silent', since_hours], () =>
         ask(silentAgents, get('/analysis/silent-agents', { since_hours }), limits.reportMs),

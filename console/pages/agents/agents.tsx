@@ -247,8 +247,8 @@ const Drift = ({ of }: { readonly of: Settled<DriftOfAgents> }) => (
             <p class="dim">
               The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35
               % on it counts as drift.{' '}
-              {isCounted ? `${insufficient_total} of ${agents_total}` : 'Agents that are not here'} had fewer than 50 calls
-              in one of the two, which says nothing{isCounted ? '' : ', or changed less'}.
+              {isCounted ? `${insufficient_total} of ${agents_total}` : 'Agents that are not here'} had fewer than 50
+              calls in one of the two, which says nothing{isCounted ? '' : ', or changed less'}.
             </p>
             {judged.length > 0 && (
               <Table
