@@ -285,7 +285,7 @@ export interface LedgerService extends CasesService {
   saidByRules(sinceHours: number, limit: number): Promise<readonly Pick<LedgerEntry, 'policy_decision'>[]>;
   /** The same of one agent, by tier over time too. */
   activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
-  drift(limit: number): Promise<FleetBehavioralDiff>;
+  drift(limit: number): Promise<Drift>;
   silent(sinceHours: number): Promise<SilentAgents>;
   /** What inspections of a month, as in 2026-11, are estimated to have cost, by agent, highest first. */
   spend(month: string, limit: number): Promise<Spend>;
@@ -328,9 +328,17 @@ export interface Services {
   health(): Promise<readonly ServiceHealth[]>;
 }
 
+/** As the ledger tells it; one of before it counted all agents says `null` of how many there are. */
+export interface Drift extends Omit<FleetBehavioralDiff, 'agents_total' | 'insufficient_total'> {
+  readonly agents_total: number | null;
+  readonly insufficient_total: number | null;
+}
+
 export interface ServiceHealth {
   readonly name: string;
   readonly ok: boolean;
+  /** Of several things some answer. */
+  readonly isPartly?: boolean;
   readonly words: string;
   /** How long the answer took, or the wait for none. */
   readonly tookMs: number;

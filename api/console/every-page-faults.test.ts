@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PAGES } from '../../console/routes.js';
-import { SERVICE_WORDS } from '../../console/services.js';
+import { SERVICE_WORDS, serviceHead } from '../../console/services.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import {
   type ConsoleFixture,
@@ -9,6 +9,7 @@ import {
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
 import { testRow } from '../../test/support/ledger.js';
+import { tagsBeside } from '../../test/support/html.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
 import type { Over } from '../plugins/declaration.js';
@@ -21,8 +22,10 @@ import { NEIGHBOUR_NAMES, type NeighbourName } from './neighbour.js';
  */
 
 /** How a page says that a service is away: in a sentence, or in a row. */
-const says = (service: NeighbourName) =>
-  new RegExp(`${SERVICE_WORDS[service]} (?:is away|cannot be reached)|tag deny">away`, 'i');
+const says = (service: NeighbourName, text: string): boolean =>
+  new RegExp(`${SERVICE_WORDS[service]} (?:is away|cannot be reached)`, 'i').test(text) ||
+  // The proxy is asked what runs calls behind it.
+  tagsBeside(text, serviceHead(service === 'proxy' ? 'worker' : service)).some((tag) => tag.join() === 'tag deny,away');
 /** Pages that are about one thing of a service alone. */
 const OF_IT_ALONE = ['/hil/:id/modify hil', '/hil/:id/note hil', '/decide/redeem hil'];
 /**
@@ -128,7 +131,7 @@ describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
       const found = await Promise.all(
         asking.map(async ({ path }) => {
           const { status, text } = await browser.get(addressOf(path));
-          return [path, status, says(service).test(text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
+          return [path, status, says(service, text) || WITHOUT_A_WORD.includes(`${path} ${service}`)];
         }),
       );
       expect(found).toEqual(

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
@@ -383,6 +383,57 @@ describe('the engine', () => {
     ]).toContainEqual(tagsBeside((await browser.get('/health-of-services')).text, 'workflow engine')[0]);
     fixture.away.add('hil');
     expect((await browser.get('/health-of-services')).text).toMatch(/workflow engine.*not known/);
+  });
+});
+
+describe('what no page needs, on the page of health', () => {
+  const tagsOf = async (service: string) => tagsBeside((await browser.get('/health-of-services')).text, service);
+  const worker = { ok: true, words: 'answers' };
+
+  it('is identity, which is away alone', async () => {
+    fixture.identity = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    expect(await tagsOf('identity service')).toEqual([['tag deny', 'away']]);
+    expect((await tagsOf('worker')).join()).not.toContain('away');
+  });
+
+  it.each<[string, NonNullable<typeof fixture.proxy.upstreams>, [string, string]]>([
+    ['of which some answer', { ok: false, partly: true, words: '2 of 3 answer; odd fails' }, ['tag park', 'partly']],
+    ['of which none answers', { ok: false, words: '0 of 1 answer; odd fails' }, ['tag deny', 'away']],
+  ])('are tools %s', async (_, upstreams, tag) => {
+    fixture.proxy = { worker, upstreams };
+    expect(await tagsOf('upstream tools')).toEqual([tag]);
+    expect((await browser.get('/health-of-services')).text).toContain(upstreams.words);
+  });
+
+  it('took as long as the proxy did', async () => {
+    let aheadMs = 0;
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+    const told = { worker, upstreams: { ok: true, words: '3 of 3 answer' } };
+    Object.defineProperty(fixture, 'proxy', {
+      configurable: true,
+      get() {
+        aheadMs += 60_000;
+        return told;
+      },
+    });
+    try {
+      const { text } = await browser.get('/health-of-services');
+      for (const service of ['worker', 'upstream tools']) {
+        expect(tagsBeside(text, service)).toEqual([['tag park', 'slow']]);
+        const row = partsIn(text, 'tr').find((one) => partsIn(one, 'th').some((head) => wordsIn(head) === service));
+        expect(row && partsIn(row, 'td', { class: 'number' }).map(wordsIn)).toEqual([
+          expect.stringMatching(/^6\d{4} ms$/),
+        ]);
+      }
+    } finally {
+      clock.mockRestore();
+      Object.defineProperty(fixture, 'proxy', {
+        configurable: true,
+        writable: true,
+        value: { worker, upstreams: null },
+      });
+    }
   });
 });
 

@@ -117,12 +117,16 @@ describe('exports at once', () => {
 });
 
 describe('exports whose readers left while their session was looked up', () => {
-  it('hold no place', async () => {
+  it('hold no place, and nothing is read for them', async () => {
     let isLeaving = true;
     let come = 0;
     let gone = 0;
     const who = { person: { subject: 'oidc:ann', tenant: 'acme' }, proof: {}, session: { id: 'a' } };
-    const rows = () => Promise.resolve([]);
+    let read = 0;
+    const rows = () => {
+      read += 1;
+      return Promise.resolve([]);
+    };
     const app = fastify({ forceCloseConnections: true });
     app.setErrorHandler((error: Error & { code?: string }, _request, reply) =>
       reply.code(error.code === 'rate_limited' ? 429 : 500).send({}),
@@ -155,6 +159,7 @@ describe('exports whose readers left while their session was looked up', () => {
       await eventually('both are gone', () => gone === 2);
       isLeaving = false;
       for (let again = 0; again < 3; again += 1) expect((await app.inject('/audit/export')).statusCode).toBe(200);
+      expect(read).toBe(3);
     } finally {
       await app.close();
     }

@@ -98,6 +98,8 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     if (placeAsked(address) === null)
       throw new GateError('invalid_cursor', 'before is no number of a row: leave it out for the newest.');
     const query = rowsAsked(address, clock());
+    // Nobody reads what the ledger would be asked for.
+    if (reply.raw.destroyed) return reply.send('');
     const free = placeOf(whoIs(who.person));
     whenLeft(reply, free);
     const pages = pagesOf(services(who).ledger, { ...query, limit: EXPORT_PAGE });

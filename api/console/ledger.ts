@@ -57,6 +57,17 @@ const MAY_BE_COPIED = 'It may have copied rows, or still be copying them: look a
 const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as const;
 
 const rows = z.array(ledgerEntry);
+// An older ledger says neither of these.
+const unlessOlder = z.number().int().nullable().default(null);
+const drift = fleetBehavioralDiff.extend({ agents_total: unlessOlder, insufficient_total: unlessOlder });
+const unlessCounted = z.number().int().default(0);
+const story = narrative.extend({
+  hil: narrative.shape.hil.extend({
+    denied_by_gate: unlessCounted,
+    withdrawn: unlessCounted,
+    unreachable: unlessCounted,
+  }),
+});
 const masked = z.object({ masked_params: jsonObject.nullable(), retention_class: z.string().nullable() });
 
 /** What policy was told of a call, as the ledger recorded it, and what it said. */
@@ -100,7 +111,7 @@ export function ledgerOver(
     narrative: (agent, window) => {
       const { part, query: agent_id } = nameInPath(agent);
       const question = get(`/audit/agents/${part}/narrative`, { ...(agent_id && { agent_id }), window });
-      return ask(narrative, question, limits.reportMs);
+      return ask(story, question, limits.reportMs);
     },
     activity: (since_hours, limit) =>
       keptOf(['activity', since_hours, limit], () =>
@@ -124,9 +135,7 @@ export function ledgerOver(
         }));
       }),
     drift: (limit) =>
-      keptOf(['drift', limit], () =>
-        ask(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { limit }), limits.reportMs),
-      ),
+      keptOf(['drift', limit], () => ask(drift, get('/analysis/fleet-behavioral-diff', { limit }), limits.reportMs)),
     silent: (since_hours) =>
       keptOf(['silent', since_hours], () =>
         ask(silentAgents, get('/analysis/silent-agents', { since_hours }), limits.reportMs),

@@ -7,7 +7,7 @@ import { proxyStanding } from '../../contracts/proxy-standing.js';
 import { orchestratorStanding } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
-import type { ReadinessChecks } from '../plugins/health.js';
+import { Partly, type ReadinessChecks } from '../plugins/health.js';
 import type { AskLimits } from './ask-limits.js';
 import { judgedAgainOver } from './judged-again.js';
 import { type LedgerForAll, ledgerOver } from './ledger.js';
@@ -92,21 +92,26 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
   };
 }
 
+const NOT_KNOWN = { ok: true, words: 'not known', partly: false };
+
 /** Whether each service is ready, the engine behind the review service, and what runs calls behind the proxy, where that is another process. */
 function standingsOf(
   { hil, proxy }: { readonly hil: Neighbour; readonly proxy: Neighbour | undefined },
   { seen, readiness, hasEngine = true, limits }: Pick<Reached, 'seen' | 'readiness' | 'hasEngine' | 'limits'>,
 ) {
   const checks: ServiceChecks = { ...seen, ...readiness };
-  const standingOf = async (service: ServiceName, check: () => Promise<string>): Promise<ServiceHealth> => {
-    const began = performance.now();
+  const standingOf = async (
+    service: ServiceName,
+    check: () => Promise<string>,
+    began = performance.now(),
+  ): Promise<ServiceHealth> => {
     const name = serviceHead(service);
     const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
     const late = () => new Error(`no answer within ${limits.healthMs} ms`);
     try {
       return told(true, await within(limits.healthMs, Promise.resolve().then(check), late));
     } catch (error) {
-      return told(false, errorText(error));
+      return { ...told(false, errorText(error)), isPartly: error instanceof Partly };
     }
   };
   const of = (service: ServiceName): Promise<ServiceHealth> =>
@@ -127,15 +132,21 @@ function standingsOf(
   /** The proxy has connections to the worker's engine and to tools; the console has none. */
   const behindProxy = async (): Promise<readonly ServiceHealth[]> => {
     if (!proxy) return [];
+    const began = performance.now();
     const asked = proxy.ask(proxyStanding, get('/standing'), limits.healthMs).catch((error: unknown) => {
       throw new Error(`not known: ${errorText(error)}`);
     });
     const tellOf = (name: 'worker' | 'upstreams'): Promise<ServiceHealth> =>
-      standingOf(name, async () => {
-        const { ok, words } = (await asked)[name] ?? { ok: true, words: 'not known' };
-        if (!ok) throw new Error(words);
-        return words;
-      });
+      standingOf(
+        name,
+        async () => {
+          const { worker, upstreams } = await asked;
+          const { ok, words, partly = false } = { worker: { ...worker, partly: false }, upstreams }[name] ?? NOT_KNOWN;
+          if (!ok) throw partly ? new Partly(words) : new Error(words);
+          return words;
+        },
+        began,
+      );
     const several = asked.then(
       ({ upstreams }) => upstreams !== null,
       () => false,

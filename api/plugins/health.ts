@@ -8,6 +8,9 @@ import { ownCompilersOnly } from './own-compilers.js';
 import { foreignText } from '../../domain/text.js';
 import { within } from '../../domain/within.js';
 
+/** What a check throws of several things of which some answer. */
+export class Partly extends Error {}
+
 /** A check must be quick and have no side effects. It throws what is wrong, and may return a value to show. */
 export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>

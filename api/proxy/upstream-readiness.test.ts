@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { noUpstream } from '../../domain/pipeline/no-upstream.js';
 import type { NamedStanding } from '../../domain/pipeline/upstream.js';
+import { Partly } from '../plugins/health.js';
 import { proxyMetrics } from './metrics.js';
-import { upstreamReadiness } from './upstream-readiness.js';
+import { upstreamReadiness, upstreamsSeen, upstreamsTold } from './upstream-readiness.js';
 
 const STANDINGS: readonly NamedStanding[] = [
   { name: 'bank', state: 'answers', fault: null, sinceMs: null },
@@ -19,6 +20,14 @@ describe('how several upstreams stand', () => {
       '1 of 3 answer; 1 not asked yet; notes fails since 1970-01-01T00:00:00.000Z (timeout)',
     );
     expect(said(STANDINGS.slice(0, 1))).toBe('1 of 1 answer');
+  });
+
+  it('is told people: partly, where some fail and not all', () => {
+    const told = (standings: readonly NamedStanding[]) => upstreamsTold({ ...noUpstream, standings: () => standings });
+    expect(told(STANDINGS)).toEqual({ ok: false, partly: true, words: '1 of 3 answer; 1 not asked yet; notes fails' });
+    expect(told(STANDINGS.slice(0, 1))).toEqual({ ok: true, words: '1 of 1 answer' });
+    expect(told(STANDINGS.slice(1, 2))).toEqual({ ok: false, words: '0 of 1 answer; notes fails' });
+    expect(upstreamsSeen({ ...noUpstream, standings: () => STANDINGS }).upstreams).toThrow(Partly);
   });
 
   it('is told within bounds, however many fail', () => {

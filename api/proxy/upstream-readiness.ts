@@ -1,6 +1,6 @@
 import type { ProxyStanding } from '../../contracts/proxy-standing.js';
 import type { NamedStanding, Upstream } from '../../domain/pipeline/upstream.js';
-import type { ReadinessChecks } from '../plugins/health.js';
+import { Partly, type ReadinessChecks } from '../plugins/health.js';
 
 const MAX_NAMED = 20;
 
@@ -20,7 +20,9 @@ export function upstreamReadiness({ standings }: Upstream): ReadinessChecks {
 export function upstreamsTold({ standings }: Upstream): ProxyStanding['upstreams'] {
   if (!standings) return null;
   const all = standings();
-  return { ok: all.every(({ fault }) => fault === null), words: told(all, ({ name }) => `${name} fails`) };
+  const failing = all.filter(({ fault }) => fault !== null).length;
+  const partly = failing > 0 && failing < all.length;
+  return { ok: failing === 0, ...(partly && { partly }), words: told(all, ({ name }) => `${name} fails`) };
 }
 
 /** As a check of a page of health, which is on no way of calls. */
@@ -28,8 +30,8 @@ export const upstreamsSeen = (upstream: Upstream): { readonly upstreams?: Readin
   upstream.standings
     ? {
         upstreams() {
-          const { ok, words } = upstreamsTold(upstream) ?? { ok: true, words: '' };
-          if (!ok) throw new Error(words);
+          const { ok, words, partly = false } = upstreamsTold(upstream) ?? { ok: true, words: '' };
+          if (!ok) throw partly ? new Partly(words) : new Error(words);
           return words;
         },
       }

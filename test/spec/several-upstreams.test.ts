@@ -55,7 +55,7 @@ describe.each(EDITIONS)('several upstreams behind %s', (_name, open, startLimitM
   it('are told on the page of health, with the name of the one that fails and none of its addresses', async () => {
     let text = '';
     await eventually('they are told', async () =>
-      />upstream tools<\/th><td><span class="tag deny">away<.*?2 of 3 answer; odd fails</.test(
+      />upstream tools<\/th><td><span class="tag park">partly<.*?2 of 3 answer; odd fails</.test(
         (text = await gate.health()),
       ),
     );

@@ -64,6 +64,8 @@ export interface ConsoleFixture {
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
   /** What the proxy says of what runs calls for it. */
   proxy: ProxyStanding;
+  /** Whether identity is ready, which no page needs. */
+  identity: () => Promise<void>;
   /** What Brain answers to a question; by default that rules judge alone. */
   brain: (path: string, asked: unknown) => PolicyAnswer;
   /** The stream of any service, by what it is asked with; `null` where there is none. */
@@ -217,6 +219,7 @@ export async function openConsole(
             policy: readyUnless('policy'),
             sandbox: readyUnless('sandbox'),
           },
+          seen: { identity: () => fixture.identity() },
           limits,
         },
         clock,
@@ -268,6 +271,7 @@ export async function openConsole(
     ledger: (path, _search, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
     brain: () => ({ status: 200, body: RULES_ALONE }),
     proxy: { worker: { ok: true, words: 'answers' }, upstreams: null },
+    identity: () => Promise.resolve(),
     policies: { status: 404, body: { error: 'not_found', reason: 'no' } },
     streamed: () => null,
     away: new Set(),

@@ -44,7 +44,7 @@ function partOf(html: Html): Part {
     const part = { tag, attributes: attributesOf(attributes), inside: [] as (Part | string)[] };
     last.inside.push(part);
     if (empty === '' && !VOID.has(tag)) open.push(part);
-    if (FIRST_LINE_IS_DROPPED.has(tag)) next(/\n/y);
+    if (FIRST_LINE_IS_DROPPED.has(tag)) next(/\r?\n/y);
   }
   if (open.length > 1) throw new Error(`<${open.at(-1)?.tag}> is not closed`);
   return root;
@@ -165,9 +165,12 @@ export const linksIn = (html: Html): { readonly words: string; readonly href: st
     ...(part.attributes['rel'] !== undefined && { rel: part.attributes['rel'] }),
   }));
 
-/** Where the first link of these words leads; empty where there is none. */
-export const linkOf = (html: Html, words: string | RegExp): string =>
-  linksIn(html).find((link) => (typeof words === 'string' ? link.words === words : words.test(link.words)))?.href ?? '';
+/** Where the first link of these words leads. Throws where there is none. */
+export function linkOf(html: Html, words: string | RegExp): string {
+  const found = linksIn(html).find((link) => is(link.words, words));
+  if (!found) throw new Error(`no link says ${words}`);
+  return found.href;
+}
 
 /** The rows of what has this name, a table or what it scrolls in, without those of its heads. */
 export const rowsOf = (html: Html, label: string): Part[] =>

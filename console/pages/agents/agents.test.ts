@@ -43,3 +43,29 @@ it('says nothing of the kind where all are shown', async () => {
   for (const label of ['Silent agents', 'Changed behaviour']) expect(rowsOf(text, label)).toHaveLength(100);
   expect(told(text)).not.toMatch(/the longest of|changed most of/);
 });
+
+it('shows what a ledger of before it counted all agents says, and of how many nothing', async () => {
+  await pageOf(101);
+  const counting = fixture.ledger;
+  fixture.ledger = (path, ...asked) => {
+    const answer = counting(path, ...asked) as Record<string, unknown>;
+    if (path !== '/analysis/fleet-behavioral-diff') return answer;
+    const { agents_total: _all, insufficient_total: _unjudged, ...older } = answer;
+    return older;
+  };
+  fixture.hil.now += 3_600_000;
+  const { text } = await (await fixture.browser({ role: 'viewer' })).get('/agents');
+  expect(rowsOf(text, 'Changed behaviour')).toHaveLength(100);
+  expect(told(text)).not.toMatch(/changed most of|null/);
+});
+
+it('tells the story of an agent by a ledger that does not count all ends of reviews', async () => {
+  fixture.ledger = (path) => {
+    const answer = tells(path) as Record<string, Record<string, unknown>>;
+    if (!path.endsWith('/narrative')) return answer;
+    const { denied_by_gate: _gate, withdrawn: _agent, unreachable: _nobody, ...older } = answer['hil'] ?? {};
+    return { ...answer, hil: older };
+  };
+  const { text } = await (await fixture.browser({ role: 'viewer' })).get('/audit/agents/a-bot/narrative');
+  expect(text).toContain('class="headline"');
+});

@@ -1,5 +1,5 @@
-import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
-import { type Settled, settled } from '../../services.js';
+import type { AgentActivity, SilentAgents } from '../../../contracts/ledger-reports.js';
+import { type Drift as DriftOfAgents, type Settled, settled } from '../../services.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { addressOf } from '../../ui/addresses.js';
 import { Bars, Shares } from '../../ui/charts.js';
@@ -234,19 +234,21 @@ const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly n
   </section>
 );
 
-const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
+const Drift = ({ of }: { readonly of: Settled<DriftOfAgents> }) => (
   <section aria-labelledby="drift">
     <h2 id="drift">Changed behaviour</h2>
     <OrAway of={of}>
       {({ agents, agents_total, insufficient_total, recent_days, baseline_days }) => {
         const judged = agents.filter(({ insufficient }) => !insufficient);
-        const judgedTotal = agents_total - insufficient_total;
+        const isCounted = agents_total !== null && insufficient_total !== null;
+        const judgedTotal = isCounted ? agents_total - insufficient_total : null;
         return (
           <>
             <p class="dim">
               The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35
-              % on it counts as drift. {insufficient_total} of {agents_total} had fewer than 50 calls in one of the two,
-              which says nothing.
+              % on it counts as drift.{' '}
+              {isCounted ? `${insufficient_total} of ${agents_total}` : 'Agents that are not here'} had fewer than 50
+              calls in one of the two, which says nothing{isCounted ? '' : ', or changed less'}.
             </p>
             {judged.length > 0 && (
               <Table
@@ -278,7 +280,7 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
                 ))}
               </Table>
             )}
-            {judgedTotal > judged.length && (
+            {judgedTotal !== null && judgedTotal > judged.length && (
               <p class="dim">
                 The {judged.length} that changed most of {judgedTotal}.
               </p>

@@ -141,16 +141,25 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
   };
 }
 
-/** Agents of whom the ledger has no row, the first of them: a name that was mistyped stands in a case like any other. */
+/** Agents of whom the ledger has no row, and how many were not looked for: a name that was mistyped stands in a case like any other. */
 async function neverSeen(
   { services }: Visit,
   agents: readonly string[],
   evidence: readonly LedgerEntry[],
-): Promise<readonly string[]> {
+): Promise<Unseen> {
   const seen = new Set(evidence.map(({ agent_id }) => agent_id));
-  const asked = agents.filter((agent) => !seen.has(agent)).slice(0, AGENTS_ASKED);
+  const missing = agents.filter((agent) => !seen.has(agent));
+  // The ledger takes `*` for any text.
+  const asked = missing.filter((agent) => !agent.includes('*')).slice(0, AGENTS_ASKED);
   const found = await settled('ledger', Promise.all(asked.map((agent) => services.ledger.rows({ agent, limit: 1 }))));
-  return found.ok ? asked.filter((_, at) => found.value[at]?.length === 0) : [];
+  return found.ok
+    ? { agents: asked.filter((_, at) => found.value[at]?.length === 0), unasked: missing.length - asked.length }
+    : { agents: [], unasked: 0 };
+}
+
+interface Unseen {
+  readonly agents: readonly string[];
+  readonly unasked: number;
 }
 
 const About = ({
@@ -159,7 +168,7 @@ const About = ({
   nowMs,
 }: {
   readonly of: IncidentCase;
-  readonly unseen: readonly string[];
+  readonly unseen: Unseen;
   readonly nowMs: number;
 }) => (
   <>
@@ -185,10 +194,10 @@ const About = ({
     </p>
     <h2>Agents</h2>
     <Named of={of.agent_ids} none="None yet." link={(agent) => addressOf('/audit', { agent })} />
-    {unseen.length > 0 && (
+    {unseen.agents.length > 0 && (
       <p class="notice bad">
         The ledger has no row of{' '}
-        {unseen.map((agent, at) => (
+        {unseen.agents.map((agent, at) => (
           <span key={agent}>
             {at > 0 && ', '}
             <Foreign text={agent} />
@@ -197,6 +206,7 @@ const About = ({
         : no such agent was seen.
       </p>
     )}
+    {unseen.unasked > 0 && <p class="dim">Whether the ledger has rows of {unseen.unasked} more was not looked for.</p>}
     <h2>Calls</h2>
     <Named of={of.correlation_ids} none="None yet." link={(call) => callAddress(call)} />
   </>

@@ -47,6 +47,8 @@ describe('a case', () => {
     const id = await opened({ agent: 'a bot\na bit\ntheirs' });
     expect(await told(`/cases/${id}`)).toMatch(/The ledger has no row of a bit, theirs: no such agent was seen/);
     expect(await told(`/cases/${await opened({ agent: 'a bot' })}`)).not.toContain('no such agent');
+    const many = await opened({ agent: ['a*', ...Array.from({ length: 22 }, (_, at) => `b${at}`)].join('\n') });
+    expect(await told(`/cases/${many}`)).toContain('Whether the ledger has rows of 3 more was not looked for.');
     here.page.ledgerIsAway = true;
     expect(await told(`/cases/${id}`)).not.toContain('no such agent');
   });

@@ -46,7 +46,8 @@ export const HEALTH: Page = {
   },
 };
 
-function State({ of: { ok, tookMs } }: { readonly of: ServiceHealth }) {
+function State({ of: { ok, isPartly = false, tookMs } }: { readonly of: ServiceHealth }) {
+  if (isPartly) return <span class="tag park">partly</span>;
   if (!ok) return <span class="tag deny">away</span>;
   return tookMs < SLOW_MS ? <span class="tag allow">answers</span> : <span class="tag park">slow</span>;
 }
