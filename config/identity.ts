@@ -86,6 +86,7 @@ export const IDENTITY_PEOPLE_SETTINGS = {
   ),
   /** Whether the console vouches for whoever signs in: somebody else could confirm then. */
   signIn: SIGN_IN_SETTINGS.mode,
+  adminTenant: SIGN_IN_SETTINGS.adminTenant,
 } as const;
 
 /** A token of no tenant could be used for nothing. */

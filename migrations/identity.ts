@@ -165,7 +165,7 @@ const workloads: Migration = {
   async up(db) {
     const { text, integer, strict } = dialectOf(db);
     await sql`create table if not exists identity_workloads (
-      id ${text} not null primary key, service ${text} not null, bootstrap_state ${text} not null,
+      id ${text} not null primary key, service ${text} not null, bootstrap_state ${text} not null, bootstrap_sha256 ${text},
       recovery_generation ${integer} not null, svid_generation ${integer} not null, current_id ${text}, mac ${text} not null
     ) ${strict}`.execute(db);
     await sql`create table if not exists identity_workload_svids (
@@ -182,6 +182,20 @@ const workloads: Migration = {
     await sql`create index if not exists identity_workload_svids_open on identity_workload_svids (state) where state = 'pending'`.execute(
       db,
     );
+  },
+};
+
+/**
+ * 0010: what a bootstrap certificate was used for, by its digest (docs/architecture/identity.md#services). For a time no row of a workload had that of
+ * its last one; no released version wrote any such row, so those are removed: their services come again with a bootstrap certificate that was never
+ * used. A small table, locked for a moment; reads `identity_workload_svids` once.
+ */
+const usedBootstraps: Migration = {
+  async up(db) {
+    if (!(await hasColumn(db, 'identity_workloads', 'bootstrap_sha256'))) {
+      await sql`delete from identity_workloads`.execute(db);
+      await sql`alter table identity_workloads add column bootstrap_sha256 ${dialectOf(db).text}`.execute(db);
+    }
     await sql`create index if not exists identity_workload_svids_first on identity_workload_svids (caller_fingerprint)
       where authority_kind = 'bootstrap'`.execute(db);
   },
@@ -197,4 +211,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0007-ends': ends,
   '0008-workloads': workloads,
   '0009-standings': standings,
+  '0010-used-bootstraps': usedBootstraps,
 };

@@ -81,7 +81,15 @@ const MARKED = {
     'release_reason',
     'listed_generation',
   ],
-  identity_workloads: ['id', 'service', 'bootstrap_state', 'recovery_generation', 'svid_generation', 'current_id'],
+  identity_workloads: [
+    'id',
+    'service',
+    'bootstrap_state',
+    'bootstrap_sha256',
+    'recovery_generation',
+    'svid_generation',
+    'current_id',
+  ],
   identity_workload_svids: [
     'id',
     'workload',

@@ -68,6 +68,8 @@ export interface IdentityTables {
     service: string;
     /** As of an agent: `available`, then `retired`; `recovery` while a bootstrap certificate that was used may be used once more. */
     bootstrap_state: string;
+    /** The bootstrap certificate that was used last, also where its row in `identity_workload_svids` was removed. */
+    bootstrap_sha256: string | null;
     recovery_generation: Count;
     svid_generation: Count;
     /** The request whose certificate counts. */

@@ -30,6 +30,8 @@ export interface StoreParts {
 /** A service that asks in a loop fills no store. One that renews every second asks less often. */
 const REQUESTS_PER_HOUR = 4_000;
 const HOUR_MS = 3_600_000;
+/** Rows that are read together. */
+const AT_ONCE = 1_000;
 
 const conflict = (why: string) => new GateError('issuance_conflict', why);
 
@@ -76,17 +78,22 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
     return shown.workload;
   }
 
-  /** Whether a bootstrap certificate ever brought one, to whichever workload. */
+  /** Whether a bootstrap certificate ever brought one, to whichever workload. Each row is looked at: one that was edited may say that it brought none. */
   async function wasUsed(within: Database, fingerprint: string): Promise<boolean> {
-    const brought = await within
-      .selectFrom('identity_workload_svids')
-      .selectAll()
-      .where('caller_fingerprint', '=', fingerprint)
-      .where('authority_kind', '=', sql.lit('bootstrap'))
-      .where('state', '=', 'issued')
-      .limit(1)
-      .executeTakeFirst();
-    return brought !== undefined && intact('identity_workload_svids', brought) === brought;
+    for (let behind = ''; ; ) {
+      const rows = await within
+        .selectFrom('identity_workload_svids')
+        .selectAll()
+        .where('caller_fingerprint', '=', fingerprint)
+        .where('authority_kind', '=', sql.lit('bootstrap'))
+        .where('id', '>', behind)
+        .orderBy('id')
+        .limit(AT_ONCE)
+        .execute();
+      if (rows.some((row) => intact('identity_workload_svids', row).state === 'issued')) return true;
+      behind = rows.at(-1)?.id ?? '';
+      if (rows.length < AT_ONCE) return false;
+    }
   }
 
   /** The workload, locked, where what was shown gives a right to its next certificate. */
@@ -99,7 +106,9 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
     if (!workload) throw conflict('this workload never had a certificate');
     if (authority.kind === 'self') return workload;
     if (authority.kind === 'bootstrap') {
-      if (workload.bootstrap_state === 'recovery' || !(await wasUsed(within, authority.fingerprint))) return workload;
+      if (workload.bootstrap_state === 'recovery') return workload;
+      if (workload.bootstrap_sha256 !== authority.fingerprint && !(await wasUsed(within, authority.fingerprint)))
+        return workload;
       throw conflict('the bootstrap certificate was used: an operator opens a recovery, or makes another one');
     }
     const current = workload.current_id === null ? undefined : await requestOf(within, 'id', workload.current_id);
@@ -133,6 +142,7 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
               id: name,
               service: authority.service,
               bootstrap_state: 'available',
+              bootstrap_sha256: null,
               recovery_generation: 0,
               svid_generation: 0,
               current_id: null,
@@ -215,7 +225,10 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
         const isCurrent = await change(within, 'identity_workloads', workload, {
           svid_generation: generation,
           current_id: intent.id,
-          ...(authority.kind === 'bootstrap' && { bootstrap_state: 'retired' }),
+          ...(authority.kind === 'bootstrap' && {
+            bootstrap_state: 'retired',
+            bootstrap_sha256: authority.fingerprint,
+          }),
         });
         const isSuperseded =
           !prior || (await change(within, 'identity_workload_svids', prior, { superseded_ms: nowMs }));

@@ -58,7 +58,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   let now: number;
   let told: NewLedgerRow[];
 
-  const serve = (operators = 2, signIn?: string): void => {
+  const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
     const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
     service = identityOver(ca, {
       store,
@@ -78,6 +78,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         ].filter((_one, at) => at >= 2 || at < operators),
         decideToken: VOUCHES,
         signIn,
+        adminTenant,
       },
       resolveCaller: () => caller,
       clock: () => now,
@@ -279,13 +280,17 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     ['nobody', 'by their passkeys', 'webauthn', false],
     ['whoever signs in', 'at a provider', 'oidc', true],
     ['the one administrator', 'by a password', 'basic-admin', true],
-  ])('is given back with %s, beside one operator, where people sign in %s', async (_who, _how, signIn, isThere) => {
-    await service.close();
-    serve(1, signIn);
-    const id = await registered();
-    await change(id, 'suspend');
-    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: isThere });
-  });
+    ['nobody', 'by a password, for another tenant', 'basic-admin', false, 'other'],
+  ])(
+    'is given back with %s, beside one operator, where people sign in %s',
+    async (_who, _how, signIn, isThere, adminTenant = 'acme') => {
+      await service.close();
+      serve(1, signIn, adminTenant);
+      const id = await registered();
+      await change(id, 'suspend');
+      expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: isThere });
+    },
+  );
 
   it('is given back by the one administrator of a password and an operator, and not by the one alone', async () => {
     await service.close();

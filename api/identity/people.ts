@@ -29,6 +29,8 @@ export interface PeopleOptions {
   readonly decideToken?: string | undefined;
   /** How people sign in there; by the tokens of operators by default. */
   readonly signIn?: string | undefined;
+  /** The tenant of the one administrator who signs in by a password. */
+  readonly adminTenant?: string | undefined;
   readonly clock: () => number;
 }
 
@@ -36,7 +38,14 @@ export interface PeopleOptions {
  * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
  * names nobody (docs/architecture/identity.md#standing).
  */
-export function peopleOf({ administratorOf, operators, decideToken, signIn, clock }: PeopleOptions): People {
+export function peopleOf({
+  administratorOf,
+  operators,
+  decideToken,
+  signIn,
+  adminTenant,
+  clock,
+}: PeopleOptions): People {
   const scopeOf = scopeReader({ operators, decideToken });
   const vouchesAs = decideToken === undefined ? undefined : VOUCHED_METHODS.find((method) => method === signIn);
 
@@ -69,6 +78,6 @@ export function peopleOf({ administratorOf, operators, decideToken, signIn, cloc
     },
     hasOther: ({ tenant, sub }) =>
       operators.some((operator) => operator.tenant === tenant && subjectOf(operator) !== sub) ||
-      (vouchesAs !== undefined && !(vouchesAs === 'basic-admin' && isSubjectOf(vouchesAs, sub))),
+      (vouchesAs === 'basic-admin' ? tenant === adminTenant && !isSubjectOf(vouchesAs, sub) : vouchesAs !== undefined),
   };
 }

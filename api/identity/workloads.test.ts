@@ -5,17 +5,18 @@ import { Registry } from 'prom-client';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
+import { openStore } from '../../adapters/store/database.js';
 import { type PinnedWorkload, type WorkloadSvid, workloadSvid } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
-import type { SvidSigner } from '../../domain/identity/signed-once.js';
+import type { CertificateRequest, SvidSigner } from '../../domain/identity/signed-once.js';
 import { fingerprintOf, hostsOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import { identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
-import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { ledgerPlace, NOT_MIGRATED, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
@@ -174,6 +175,35 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
         expect(await refusal(bootstrap('ledger', digest.repeat(64)))).toEqual([409, 'issuance_conflict']);
       }
       expect(await place.sql("select id from identity_workload_svids where state = 'issued'")).toHaveLength(2);
+    });
+  });
+
+  describe('a bootstrap certificate that was used, in a store that somebody edited', () => {
+    const pinTo = (digest: string) => (pinned = [{ name: 'ledger', service: 'ledger', bootstrap_sha256: digest }]);
+    it.each([
+      ['is said to have brought none', "update identity_workload_svids set state = 'failed'"],
+      ['is said to have been none', "update identity_workload_svids set authority_kind = 'workload'"],
+      ['is told of nowhere', 'delete from identity_workload_svids'],
+    ])('brings nothing more where it %s', async (_what, edit) => {
+      const { as } = await withFirst();
+      // What is current is another row.
+      await issued(as);
+      await place.sql(`${edit} where caller_fingerprint = ?`, [ledgerAtFirst.fingerprint]);
+      const [status, error] = await refusal(ledgerAtFirst);
+      expect(status).toBe(409);
+      expect(['issuance_conflict', 'identity_tampered']).toContain(error);
+      expect(await place.sql('select id from identity_workload_svids where svid_generation = 3')).toEqual([]);
+    });
+
+    it('is found out where another one was used since', async () => {
+      await withFirst();
+      pinTo('e'.repeat(64));
+      await issued(bootstrap('ledger', 'e'.repeat(64)));
+      await place.sql("update identity_workload_svids set state = 'failed' where caller_fingerprint = ?", [
+        'a'.repeat(64),
+      ]);
+      pinTo('a'.repeat(64));
+      expect(await refusal(ledgerAtFirst)).toEqual([409, 'identity_tampered']);
     });
   });
 
@@ -351,5 +381,51 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       expect((await recover('ledger', 'x'.repeat(40))).body).toMatchObject({ error: 'invalid_token' });
       expect((await recover('hil')).body).toMatchObject({ error: 'not_found' });
     });
+  });
+});
+
+describe.each(STORES)('a store of services on %s that an earlier version wrote', (kind) => {
+  const OF_BEFORE = Object.fromEntries(Object.entries(identityMigrations).filter(([name]) => name < '0010'));
+  const ROW = ['ledger', 'ledger', 'retired', 'a'.repeat(64), 0, 1, null];
+  let place: TestLedgerPlace;
+  beforeEach(async () => {
+    place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    await (await openStore(place.target, OF_BEFORE)).close();
+    const mark = place.keys.authenticate(JSON.stringify(['gate.identity_workloads/1', ...ROW]), 'gate.identity-row/1');
+    await place.sql(
+      `insert into identity_workloads (id, service, bootstrap_state, bootstrap_sha256, recovery_generation, svid_generation, current_id, mac)
+        values (?, ?, ?, ?, ?, ?, ?, ?)`,
+      [...ROW, mark],
+    );
+  });
+  afterEach(() => place.remove());
+
+  const begun = async (fingerprint: string) => {
+    const store = await openIdentityStore(place.target, place.keys);
+    const authority = { kind: 'bootstrap', workload: 'ledger', service: 'ledger', fingerprint } as const;
+    const request = { csrSha256: 'c'.repeat(64), publicKeySha256: 'd'.repeat(64) } as CertificateRequest;
+    try {
+      return await store.beginWorkload({ requestId: uuidV7(), request, authority }, START_MS);
+    } finally {
+      await store.close();
+    }
+  };
+  const indexes = async () =>
+    place.sql(
+      kind === 'sqlite'
+        ? "select name from sqlite_master where name = 'identity_workload_svids_first'"
+        : "select indexname from pg_indexes where indexname = 'identity_workload_svids_first'",
+    );
+
+  it('keeps its rows, and what was used; a certificate is found by an index', async () => {
+    expect(await indexes()).toEqual([]);
+    await expect(begun('a'.repeat(64))).rejects.toMatchObject({ code: 'issuance_conflict' });
+    expect(await begun('e'.repeat(64))).toMatchObject({ workload: 'ledger' });
+    expect(await indexes()).toHaveLength(1);
+  });
+
+  it('loses the rows of workloads that had no such column, and comes up', async () => {
+    await place.sql('alter table identity_workloads drop column bootstrap_sha256');
+    expect(await begun('e'.repeat(64))).toMatchObject({ workload: 'ledger', recoveryGeneration: 0 });
   });
 });
