@@ -410,7 +410,7 @@ describe('reports over the rows of a ledger', () => {
         drifted: await reports().driftedAgents({ baselineDays: 14, recentDays: 7, nowMs: NOW }),
         tools: await reports().envelopeRecommendations({ agentId: 'young', windowDays: 30 }),
         canary: await reports().modelUpgradeCanary({ windowHours: 24 }),
-        hunted: (await reports().hunt({}, 9)).agents.map(({ agent_id, deny_count }) => [agent_id, deny_count]),
+        hunted: (await reports().hunt({}, 9)).agents,
         decided: (await reports().decidedPage({ tenant: 'acme', limit: 100 })).rows,
       });
       const before = await asked();
@@ -421,6 +421,7 @@ describe('reports over the rows of a ledger', () => {
       expect(await asked()).toEqual(before);
       await calls(1, HOUR, { ...rehearsal, agent: 'unheard', decided: 'approved' });
       expect((await asked()).fleet).toEqual(before.fleet);
+      expect((await asked()).hunted).toEqual(before.hunted);
     });
 
     it('the fleet, the one that changed most first and those of whom nothing can be said last', async () => {
