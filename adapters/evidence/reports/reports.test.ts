@@ -458,9 +458,12 @@ describe('reports over the rows of a ledger', () => {
       const ownTool = { ...approved, contract: 'gate.decision/v1' } as const;
       await calls(1, DAY, { ...ownTool, tool: 'run_by_its_agent' });
       await calls(1, DAY, { ...ownTool, tool: 'refused_to_its_agent', decided: 'denied' });
+      // What ended without running is remembered no longer, so a row of an execution that follows is none of its use.
+      for (const decided of ['denied', 'expired'] as const)
+        await calls(1, DAY, { ...approved, tool: `${decided}_and_forgotten`, decided, outcome: 'completed' });
       const told = await reports().envelopeRecommendations({ agentId: 'approved', windowDays: 30 });
       expect([told.total_calls, told.used_tools.map((one) => [one.tool_type, one.used_count])]).toEqual([
-        9,
+        11,
         [
           ['ran', 2],
           ['answered_an_error', 1],
