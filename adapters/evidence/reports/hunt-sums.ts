@@ -1,7 +1,7 @@
 import { type Kysely, sql, type SqlBool } from 'kysely';
 import type { JsonObject } from '../../../contracts/json.js';
 import { type HuntRow, type HuntSum, huntSumOf, huntSumOfAll } from '../../../domain/evidence/reports/hunt.js';
-import { isDenial } from '../../../domain/evidence/reports/outcome.js';
+import { isDenial, isRehearsal } from '../../../domain/evidence/reports/outcome.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered, turn } from '../../ledger/rows.js';
 import type { Summed, SumScope } from './stretch-sums.js';
@@ -27,9 +27,10 @@ const COLUMNS = [
   'authorized',
   'correlation_id',
   'signal',
+  'source',
 ] as const;
 
-/** The rows of at most one of the smallest stretches. Decisions, which are most of a row, are read only where they may say that it was denied. */
+/** The rows of at most one of the smallest stretches, without those of rehearsals. Decisions, which are most of a row, are read only where they may say that it was denied. */
 async function rowsOf(db: Kysely<LedgerTables>, scope: SumScope, first: number, last: number): Promise<HuntRow[]> {
   const denied = await deniedIn(db, scope, first, last);
   const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {
@@ -40,7 +41,10 @@ async function rowsOf(db: Kysely<LedgerTables>, scope: SumScope, first: number, 
     .orderBy('seq')
     .execute();
   await turn();
-  return rows.map((row) => ({
+  const ofCalls = rows.filter(
+    ({ event_kind: event, method, source }) => !isRehearsal({ kind: event ?? (method as string), source }),
+  );
+  return ofCalls.map((row) => ({
     seq: Number(row.seq),
     at: row.timestamp,
     agentId: row.agent_id as string,

@@ -410,7 +410,7 @@ describe('reports over the rows of a ledger', () => {
         drifted: await reports().driftedAgents({ baselineDays: 14, recentDays: 7, nowMs: NOW }),
         tools: await reports().envelopeRecommendations({ agentId: 'young', windowDays: 30 }),
         canary: await reports().modelUpgradeCanary({ windowHours: 24 }),
-        hunted: (await reports().hunt({}, 9)).agents.map(({ agent_id, deny_count }) => [agent_id, deny_count]),
+        hunted: (await reports().hunt({}, 9)).agents,
         decided: (await reports().decidedPage({ tenant: 'acme', limit: 100 })).rows,
       });
       const before = await asked();
@@ -421,6 +421,7 @@ describe('reports over the rows of a ledger', () => {
       expect(await asked()).toEqual(before);
       await calls(1, HOUR, { ...rehearsal, agent: 'unheard', decided: 'approved' });
       expect((await asked()).fleet).toEqual(before.fleet);
+      expect((await asked()).hunted).toEqual(before.hunted);
     });
 
     it('the fleet, the one that changed most first and those of whom nothing can be said last', async () => {
@@ -457,9 +458,12 @@ describe('reports over the rows of a ledger', () => {
       const ownTool = { ...approved, contract: 'gate.decision/v1' } as const;
       await calls(1, DAY, { ...ownTool, tool: 'run_by_its_agent' });
       await calls(1, DAY, { ...ownTool, tool: 'refused_to_its_agent', decided: 'denied' });
+      // What ended without running is remembered no longer, so a row of an execution that follows is none of its use.
+      for (const decided of ['denied', 'expired'] as const)
+        await calls(1, DAY, { ...approved, tool: `${decided}_and_forgotten`, decided, outcome: 'completed' });
       const told = await reports().envelopeRecommendations({ agentId: 'approved', windowDays: 30 });
       expect([told.total_calls, told.used_tools.map((one) => [one.tool_type, one.used_count])]).toEqual([
-        9,
+        11,
         [
           ['ran', 2],
           ['answered_an_error', 1],

@@ -247,7 +247,17 @@ export async function driftedAgents(
 }
 
 /** Event kinds that recommendations read. */
-export const USE_KINDS = ['proxy.verdict', 'hil.approved', 'upstream.outcome'] as const;
+export const USE_KINDS = [
+  'proxy.verdict',
+  'hil.approved',
+  'hil.denied',
+  'hil.expired',
+  'upstream.outcome',
+  'call.aborted',
+  'call.abandoned',
+] as const;
+/** After one of these a call that waited does not run, so it is no longer remembered. */
+const NEVER_RUN: ReadonlySet<string> = new Set(['hil.denied', 'hil.expired', 'call.aborted', 'call.abandoned']);
 
 /**
  * The tools an agent used, on its own or with approval. A refused call is no reason to allow a tool, nor is one that was approved and
@@ -271,7 +281,7 @@ export async function envelopeRecommendations(
       const stage = kind === 'upstream.outcome' ? decision?.['stage'] : null;
       const ran =
         isHere === true ? stage === 'completed' || stage === 'failed' : isHere === false && kind === 'hil.approved';
-      if (ran) parked.delete(correlationId);
+      if (ran || stage === 'not_run' || NEVER_RUN.has(kind)) parked.delete(correlationId);
       if (tool !== null && (outcome === 'allowed' || ran)) used.add(tool);
     }
   }

@@ -251,6 +251,20 @@ describe('an agent’s activity as a story', () => {
     expect(told.notable.map(({ event_kind }) => event_kind)).toEqual(['hil.denied', 'proxy.verdict']);
   });
 
+  it('names the row of a call that waits for a person although a rule might have approved it', async () => {
+    const auto = (agoMs: number, change: Omit<TestCall, 'name'> = {}) =>
+      call(agoMs, { tier: 'yellow', ...change }).map(({ agoMs: ago, row }) => ({
+        agoMs: ago,
+        row: { ...row, policy_decision: { ...row.policy_decision, approval_tier: 'auto' } },
+      }));
+    const told = await tell([
+      ...auto(2 * HOUR, { decided: 'approved', decidedBy: 'system:policy-tier' }),
+      ...auto(HOUR),
+    ]);
+    // The last of the nine rows says that the second call waits.
+    expect(told.story).toContainEqual({ text: '1 request was sent to a person: 1 still waits.', seqs: [9] });
+  });
+
   it('a call that was parked and closed otherwise waits no longer', async () => {
     const told = await tell([...call(HOUR, { tier: 'yellow', outcome: 'aborted' })]);
     expect(told.hil.pending).toBe(0);

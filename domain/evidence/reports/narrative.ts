@@ -54,7 +54,8 @@ export async function tellNarrative(
   const tools = tally();
   const signals = tally();
   const reasons = new Map<string, Narrative['deny_reasons'][number]>();
-  const waiting = new Set<string>();
+  /** Calls that wait, each with the place of the row that says so. */
+  const waiting = new Map<string, number>();
   const notable: ReportRow[] = [];
   let total = 0;
 
@@ -96,7 +97,8 @@ export async function tellNarrative(
           samples.take(stage, reportRow.seq);
         }
       }
-      if (reportRow.kind === 'hil.created' && reportRow.correlationId !== null) waiting.add(reportRow.correlationId);
+      if (reportRow.kind === 'hil.created' && reportRow.correlationId !== null)
+        waiting.set(reportRow.correlationId, reportRow.seq);
       const end = reviewEndOf(reportRow);
       if (end !== null) {
         hil[end] += 1;
@@ -115,6 +117,7 @@ export async function tellNarrative(
   notable.sort((a, b) => a.seq - b.seq);
   notable.splice(0, Math.max(0, notable.length - MAX_NOTABLE));
   hil.pending = waiting.size;
+  for (const seq of waiting.values()) samples.take('waits', seq);
 
   const denyReasons = [...reasons.values()].toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
   const numbers = {
@@ -348,7 +351,7 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   if (sent > 0 || settled.length > 0)
     tell(
       `${counted(sent, 'request was', 'requests were')} sent to a person${settled.length > 0 ? `: ${listed(settled)}` : ''}.`,
-      samples.of('reviewed', 'decided'),
+      samples.of('reviewed', 'decided', 'waits'),
     );
   if (hil.approved_by_rule > 0)
     tell(
