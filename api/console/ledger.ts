@@ -63,6 +63,8 @@ const drift = fleetBehavioralDiff.extend({ agents_total: unlessOlder, insufficie
 const unlessCounted = z.number().int().default(0);
 const story = narrative.extend({
   hil: narrative.shape.hil.extend({
+    changed_then_denied: unlessCounted,
+    approved_by_rule: unlessCounted,
     denied_by_gate: unlessCounted,
     withdrawn: unlessCounted,
     unreachable: unlessCounted,

@@ -63,7 +63,14 @@ it('tells the story of an agent by a ledger that does not count all ends of revi
   fixture.ledger = (path) => {
     const answer = tells(path) as Record<string, Record<string, unknown>>;
     if (!path.endsWith('/narrative')) return answer;
-    const { denied_by_gate: _gate, withdrawn: _agent, unreachable: _nobody, ...older } = answer['hil'] ?? {};
+    const {
+      changed_then_denied: _policy,
+      approved_by_rule: _rule,
+      denied_by_gate: _gate,
+      withdrawn: _agent,
+      unreachable: _nobody,
+      ...older
+    } = answer['hil'] ?? {};
     return { ...answer, hil: older };
   };
   const { text } = await (await fixture.browser({ role: 'viewer' })).get('/audit/agents/a-bot/narrative');
