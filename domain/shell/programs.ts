@@ -636,7 +636,9 @@ const copiesOut: Judge = ({ program, args, paths }) => {
     return changes(WRITES_SYSTEM);
   // Behind a path of Unix, one letter is no drive.
   if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data sent out');
-  return plainArgs(args).length > 1 && /^(?:[\w.-]{1,64}@[\w.-]{0,253}|[\w.-]{1,317}):(?!\\)/.test(last) && !/^[a-z]:/i.test(last)
+  return plainArgs(args).length > 1 &&
+    /^(?:[\w.-]{1,64}@[\w.-]{0,253}|[\w.-]{1,317}):(?!\\)/.test(last) &&
+    !/^[a-z]:/i.test(last)
     ? changes('data sent out')
     : null;
 };
