@@ -1,9 +1,10 @@
-import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
+import { type CallInput, type CallSummary, type ReachedRecord, REVIEW_CONTRACT } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type {
   Approval,
   CarriedDecision,
   CarriedSettlement,
+  NewReview,
   SettledReview,
   SignedDecision,
 } from '../contracts/review.js';
@@ -28,6 +29,7 @@ import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domai
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { uncarried } from '../domain/review/carried-change.js';
 import { shownDigestsOf } from '../domain/review/approval-challenge.js';
+import { otherThanAsked } from '../domain/review/as-asked.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
@@ -138,7 +140,7 @@ export const createReviewActivities = ({
     try {
       const opening = call.contract === 'gate.server-execution/v1' ? openDefinitions : openSeenDefinitions;
       const definition = definitions && (await opening(definitions, call, batchTools(call.method, request.body)));
-      const row = await reviews.createOnce({
+      const asked: NewReview = {
         agent_id: call.agent,
         correlation_id: call.correlation_id,
         method: call.method,
@@ -158,7 +160,18 @@ export const createReviewActivities = ({
         agent_spiffe: call.agent_spiffe,
         tenant: call.tenant,
         callback_url,
-      });
+      };
+      const row = await reviews.createOnce(asked);
+      // A review that no call asked for says of itself what it is.
+      const other =
+        call.contract === REVIEW_CONTRACT ? null : otherThanAsked(row, { ...asked, review_reasons: reasons });
+      // Nobody decides what somebody else said of the call. What is predicted now and was not before, or the other way, the next attempt asks anew.
+      if (other === 'sandbox_report' && report === null)
+        throw new Error('the review stands with a prediction of before');
+      if (other !== null) {
+        await withdraw();
+        throw new GateError('review_tampered', `the review of this call was opened with another ${other}`);
+      }
       // An earlier attempt opened it before the upstream changed: the operator would read one definition and approve another.
       if (definition && !definition.told.every((told) => row.review_reasons.includes(told)))
         throw new Error('the definition of the tool changed while its review was opened');
