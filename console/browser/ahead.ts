@@ -8,8 +8,10 @@ export interface Held {
   /** By which the server tells whether it would make it so again. */
   readonly tag: string;
 }
-/** Beside the call that is shown: what `j` opens, what it opens then, and what `k` does. */
-const BESIDE = [1, 2, -1] as const;
+/** Which way keys moved last. */
+let heading: 1 | -1 = 1;
+/** Beside the call that is shown: what the key of that way opens, what it opens then, and what the other one does. */
+const beside = () => [heading, 2 * heading, -heading] as const;
 
 /** How long a call may take to come: less than the page around it would. */
 export const OPENS_WITHIN_MS = 5_000;
@@ -82,8 +84,13 @@ export function taken(href: string): Held | Promise<Held | null> | null {
   );
 }
 
+/** Keys move that way: the calls that lie there are held first from now on. */
+export function head(by: number): void {
+  heading = by < 0 ? -1 : 1;
+}
+
 function hrefsBeside(): string[] {
-  return BESIDE.flatMap((by) => {
+  return beside().flatMap((by) => {
     const row = rowBeside(by);
     return row ? [row.href] : [];
   });

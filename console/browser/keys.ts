@@ -1,4 +1,4 @@
-import { chosenRow, rowBeside } from './ahead.js';
+import { chosenRow, head, rowBeside } from './ahead.js';
 import { REASON_FIELD } from './detail.js';
 import { dialogOf, openDialog } from './dialogs.js';
 import { OPENED, STAYED } from './heard.js';
@@ -166,6 +166,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
 
 /** Opens the row so many further in the list, or its last one on that way; from the chosen one, or from where it stood before it was decided. */
 function move(by: number): void {
+  if (by !== 0) head(by);
   for (let step = by; step !== 0; step -= Math.sign(by)) {
     const row = rowBeside(step);
     if (row) return void openCall(row.href);
