@@ -5,6 +5,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff } from '../contracts/review.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/review/modification.js';
+import type { QuorumRule } from '../domain/review/quorum.js';
 import { approvalRecorded, parked } from '../test/support/forged-approvals.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 
@@ -61,17 +62,91 @@ describe('a call whose approver changes it', () => {
     expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
   });
 
-  it.each([
-    ['risky', { strict: 2, risky: 2, destructive: 1 }],
-    ['destructive', { strict: 2, risky: 1, destructive: 2 }],
-  ])('is changed by nobody where a %s effect needs two people, as the changed call may have one', async (_, quorum) => {
-    await gate.close();
-    gate = await openPipeline({ script: { tier: 'yellow' }, quorum });
-    call = await gate.call({ tool: 'wire_transfer', arguments: { amount: 500, to: 'vendor' } });
-    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
-    await expect(modify()).rejects.toMatchObject({ code: 'modify_under_quorum', status: 422 });
-    expect(await stateOf()).toBe('parked');
-    expect(gate.executed).toEqual([]);
+  describe('where predicted effects need several people', () => {
+    const DROPS = 'DROP TABLE invoices';
+    const UPDATES = 'UPDATE invoices SET paid = 1 WHERE id = 7';
+    const LOOKS = 'SELECT * FROM invoices';
+    const sql = (value: string): ModificationDiff => ({ ...LESS, replacements: [{ path: ['sql'], value }] });
+    const waiting = async (statement: string, quorum: QuorumRule) => {
+      await gate.close();
+      gate = await openPipeline({ script: { tier: 'yellow' }, quorum });
+      call = await gate.call({ tool: 'run_sql', arguments: { sql: statement } });
+      expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    };
+
+    it.each([
+      ['a safe one, in the place of a risky one', UPDATES, LOOKS, { strict: 2, risky: 1, destructive: 2 }, 'safe'],
+      [
+        'a risky one, where only what destroys needs two',
+        LOOKS,
+        UPDATES,
+        { strict: 2, risky: 1, destructive: 2 },
+        'risky',
+      ],
+      [
+        'what destroys, where only a risky one needs two',
+        LOOKS,
+        DROPS,
+        { strict: 2, risky: 2, destructive: 1 },
+        'destructive',
+      ],
+    ])('one person makes of a call what one person may approve: %s', async (_, before, after, quorum, effect) => {
+      await waiting(before, quorum);
+      expect(await modify(sql(after))).toMatchObject({ status: 'approved' });
+      await gate.host.idle();
+      expect(await stateOf()).toBe('completed');
+      expect(sentArguments()).toEqual([{ sql: after }]);
+      expect((await gate.calls.find(call.correlation_id))?.decision?.changed?.effect).toBe(effect);
+    });
+
+    it.each([
+      ['a risky one', LOOKS, UPDATES, { strict: 2, risky: 2, destructive: 1 }, /predicted to be risky/],
+      ['what destroys', UPDATES, DROPS, { strict: 2, risky: 1, destructive: 2 }, /predicted to be destructive/],
+    ])('and makes of it nothing that needs two: %s', async (_, before, after, quorum, why) => {
+      await waiting(before, quorum);
+      expect(await modify(sql(after))).toMatchObject({ status: 'denied', decision_reason: expect.stringMatching(why) });
+      await gate.host.idle();
+      expect(await stateOf()).toBe('denied');
+      expect(gate.executed).toEqual([]);
+    });
+
+    it.each(['down', 'silent'] as const)(
+      'nor what nobody predicts: the call waits on where the sandbox is %s',
+      async (sandbox) => {
+        await waiting(LOOKS, { strict: 2, risky: 1, destructive: 2 });
+        gate.script.sandbox = sandbox;
+        await expect(modify(sql(UPDATES))).rejects.toMatchObject({ code: 'modification_unjudged', status: 503 });
+        expect(await stateOf()).toBe('parked');
+        gate.script.sandbox = 'up';
+        expect(await modify(sql(UPDATES))).toMatchObject({ status: 'approved' });
+      },
+    );
+
+    it('and the effect that was predicted is held against what HIL signed once more before it runs', async () => {
+      await waiting(LOOKS, { strict: 2, risky: 1, destructive: 2 });
+      const body = await bodyOf();
+      const modification = { diff: sql(DROPS), reviewed_digest: canonicalDigest(modified(body, sql(DROPS))) };
+      const signed = await gate.decision(call, 'approve', {
+        decision: 'modify',
+        modification,
+        approvable_effects: ['safe', 'risky'],
+      });
+      const params = modified(body, sql(DROPS))['params'] as JsonObject;
+      const changed = {
+        params_sha256: canonicalDigest(params).replace('sha256:', ''),
+        tier: 'green',
+        reasons: [],
+        review_reasons: [],
+        approval_tier: 'standard',
+        policy_bundle: { schema_version: 1, version: '1', hash_sha256: 'sha256:x', policy_count: 1 },
+      } as const;
+      await gate.calls.move(call.correlation_id, 'approve', {
+        decision: approvalRecorded(signed, { changed: { ...changed, effect: 'destructive' } }),
+      });
+      expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('tampered');
+      expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(/another effect/);
+      expect(gate.executed).toEqual([]);
+    });
   });
 
   it('of a demonstration is changed whatever its effect may be: one person is enough for any of it', async () => {

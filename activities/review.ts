@@ -49,6 +49,7 @@ import { openDefinitions, openSeenDefinitions } from '../domain/tool-definitions
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
+import type { Predict } from './sandbox.js';
 import { tamperedReview, tenantOf } from './ledger.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
@@ -86,6 +87,7 @@ const OPEN_LIMIT_MS = 4_000;
 export interface ReviewActivityOptions {
   readonly calls: CallStore;
   readonly judgeChanged: JudgeChanged;
+  readonly predict: Predict;
   readonly reviews: Reviews;
   /** Binds the review to the definition of the tool, and has a note about it for the operator. */
   readonly definitions?: ReviewGuard | undefined;
@@ -105,6 +107,7 @@ export interface ReviewActivityOptions {
 export const createReviewActivities = ({
   calls,
   judgeChanged,
+  predict,
   reviews,
   definitions,
   verify,
@@ -286,7 +289,7 @@ export const createReviewActivities = ({
       return cast.record
         ? { applied: true, summary: summarize(cast.record), settled: null, approvals: cast.approvals }
         : { applied: false, code: 'decision_refused', settled: null, summary: null };
-    const change = request ? await changeOf(record, request.body, decision, judgeChanged) : UNCHANGED;
+    const change = request ? await changeOf(record, request.body, decision, { judgeChanged, predict }) : UNCHANGED;
     if (change instanceof NotAsStaged) return condemned(calls, decision, change);
     if ('refused' in change) return { applied: false, code: change.refused, settled: null, summary: null };
     const move = decision.decision === 'deny' || change.denies !== null ? 'deny' : 'approve';
@@ -480,8 +483,8 @@ const UNCHANGED: Change = { changed: null, denies: null };
 async function changeOf(
   record: CallRecord,
   body: JsonObject,
-  { decision, modification }: SignedDecision,
-  judgeChanged: JudgeChanged,
+  { decision, modification, approvable_effects: forOne }: SignedDecision,
+  { judgeChanged, predict }: Pick<ReviewActivityOptions, 'judgeChanged' | 'predict'>,
 ): Promise<Change | NotAsStaged> {
   // A call that no longer waits is not judged again: what stands is found by the transition.
   if (decision !== 'modify' && modification) return { refused: 'decision_refused' };
@@ -498,6 +501,9 @@ async function changeOf(
   } catch (error) {
     return error instanceof NotAsStaged ? error : { refused: 'modification_unjudged' };
   }
+  const effect = forOne && ((await predict(call, candidate))?.severity ?? null);
+  // Whoever decides again asks the sandbox again.
+  if (effect === null) return { refused: 'modification_unjudged' };
   const { tier, reasons, review_reasons, approval_tier } = judged.verdict;
   const changed: ChangedCall = {
     params_sha256: paramsSha256(candidate),
@@ -506,6 +512,7 @@ async function changeOf(
     review_reasons,
     approval_tier,
     policy_bundle: judged.policy_bundle,
+    ...(effect && { effect }),
     ...(judged.forensic_event && { forensic_event: judged.forensic_event }),
   };
   // It becomes the reason of the decision, which the ledger, the row and whoever looks on have as it is.
@@ -513,6 +520,8 @@ async function changeOf(
   if (tier === 'red') return { changed, denies: `the changed call is denied: ${told(reasons)}` };
   if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))
     return { changed, denies: `the changed call needs the tier ${approval_tier}: ${told(review_reasons)}` };
+  if (effect && !forOne?.includes(effect))
+    return { changed, denies: `the changed call is predicted to be ${effect}, which several people must approve here` };
   return { changed, denies: null };
 }
 

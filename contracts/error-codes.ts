@@ -889,7 +889,7 @@ export const ERROR_CODES = {
     status: 422,
     retry: 'no',
     meaning:
-      'A call that several people must approve is approved as it is, or denied; so is every call but those of a demonstration where several must approve some predicted effects, because the effect of a changed call is not predicted.',
+      'A call that several people must approve is approved as it is, or denied.',
   },
   modification_unjudged: {
     status: 503,

@@ -362,6 +362,8 @@ export const signedDecision = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),
   /** Of `modify`. */
   modification: modification.optional(),
+  /** Of `modify`: the predicted effects of the changed call that one person may approve. Absent: whatever its effect is. */
+  approvable_effects: z.array(sandboxSeverity).optional(),
   reason: z.string().nullable(),
   decided_via: z.string().nullable(),
   principal: decisionPrincipal,

@@ -22,7 +22,7 @@ import {
 } from '../activities/reconcile.js';
 import { createProbeActivities, type ProbeActivities } from '../activities/probe.js';
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
-import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
+import { createSandboxActivities, predictBy, type SandboxActivities } from '../activities/sandbox.js';
 import { rulesNowOf } from '../activities/rules-now.js';
 import { createTakeInActivities, type TakeInActivities } from '../activities/take-in.js';
 import { createUpstreamActivities, type MayCall, type UpstreamActivities } from '../activities/upstream.js';
@@ -132,6 +132,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const review = createReviewActivities({
     calls,
     judgeChanged: judgeChangedBy({ ...ports, observed }),
+    predict: predictBy(ports),
     reviews: ports.reviews,
     definitions: ports.definitions,
     verify: ports.verifyDecision,

@@ -960,19 +960,29 @@ describe('POST /decide/{id}', () => {
         decided_by: null,
       });
 
-    // Nobody has predicted the changed call's effect, so the row of the call as it was asked for does not say how many it needs.
+    // The worker has the changed call predicted, and holds it against what HIL signed.
     it.each([
-      ['a risky effect', { strict: 1, risky: 2, destructive: 1 }],
-      ['a destructive effect', { strict: 1, risky: 1, destructive: 2 }],
-    ])('is not sent where %s needs two, although the row needs one', async (_, quorum) => {
+      ['a risky effect', { strict: 1, risky: 2, destructive: 1 }, ['safe', 'destructive']],
+      ['a destructive effect', { strict: 1, risky: 1, destructive: 2 }, ['safe', 'risky']],
+      ['either', { strict: 1, risky: 2, destructive: 3 }, ['safe']],
+      ['none', { strict: 1, risky: 1, destructive: 1 }, undefined],
+    ])('is sent with the effects that one person may approve: %s needs two', async (_, quorum, effects) => {
       const row = await park();
       expect(row.required_approvers ?? 1).toBe(1);
       await service.close();
       service = start({ quorum });
+      expect(await decide(row.id, alone())).toMatchObject({ status: 200 });
+      expect(sender.received.map(({ approvable_effects }) => approvable_effects)).toEqual([effects]);
+    });
+
+    it('is not sent where no effect is for one person any more: the rule of its tier has changed', async () => {
+      const row = await park({ approval_tier: 'strict' });
+      expect(row.required_approvers ?? 1).toBe(1);
+      await service.close();
+      service = start({ quorum: { strict: 2, risky: 1, destructive: 1 } });
       expect(await decide(row.id, alone())).toMatchObject(refused);
       expect(sender.received).toEqual([]);
       await pendingStill(row);
-      expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
     });
 
     it('is not sent where the tier strict needs two, nor once one of them has approved', async () => {

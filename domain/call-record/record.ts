@@ -5,6 +5,7 @@ import type { CallTraits } from '../inspection/behaviour/traits.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
+import type { SandboxSeverity } from '../../contracts/sandbox.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
@@ -110,6 +111,8 @@ export interface ChangedCall {
   readonly review_reasons: readonly string[];
   readonly approval_tier: ApprovalTier;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
+  /** What the sandbox predicts of it, where one person may approve some effects alone. */
+  readonly effect?: SandboxSeverity;
   /** What the rules want to be recorded of its evaluation. Absent in older records and their rows. */
   readonly forensic_event?: JsonObject;
 }

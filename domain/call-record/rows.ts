@@ -253,6 +253,7 @@ export function rowsOf(
           ...digests,
           tier: told.tier,
           approval_tier: told.approval_tier,
+          ...(told.effect && { predicted_effect: told.effect }),
           ...reasonsKept(told, secretsThen),
           policy_bundle: asJson(told.policy_bundle),
           ...(told.forensic_event && { event: eventKept(told.forensic_event, secretsThen) }),

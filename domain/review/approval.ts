@@ -65,6 +65,9 @@ export async function approvalFault(
   if (effective === null) return 'the signed change does not fit this call';
   if (decision.changed && decision.changed.params_sha256 !== paramsSha256(effective))
     return 'the record tells another change than the one that was judged';
+  const { approvable_effects: forOne } = signed;
+  if (forOne && !forOne.some((effect) => effect === decision.changed?.effect))
+    return 'the change has another effect than one person may approve';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
   // A rule approves only what policy said it may.

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { AssertionJson, PasskeyApproval } from '../../contracts/approval.js';
+import { approvalTier } from '../../contracts/policy.js';
 import type {
   Approval,
   CarriedSettlement,
@@ -16,7 +17,7 @@ import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { canonicalDiff, modified, ModificationRefused } from './modification.js';
-import { ONE_APPROVER, type QuorumRule, requiredApprovers } from './quorum.js';
+import { effectsForOne, ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
 import { storable } from './storable.js';
@@ -69,7 +70,7 @@ export interface DecisionsOptions {
   readonly owners?: (of: Pick<PendingRequest, 'tenant' | 'agent_id'>) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
   /** How many people predicted effects ask for, where they do. */
-  readonly quorum?: Pick<QuorumRule, 'risky' | 'destructive'> | undefined;
+  readonly quorum?: QuorumRule | undefined;
   /** Absent in an edition without passkeys. */
   readonly passkeys?: Pick<Passkeys, 'prove' | 'required'> | undefined;
   /** Absent where a decision takes no engine: then each is sent at once. */
@@ -108,10 +109,6 @@ export function createDecisions({
     return (row.approvals ?? []).filter(({ by }) => now.includes(by));
   };
 
-  /** How many people a call in the place of this one needs whose effect nobody has predicted. */
-  const unpredictedNeeds = ({ state_namespace }: PendingRequest): number =>
-    requiredApprovers({ state_namespace, sandbox_report: null }, { ...quorum, strict: 1 });
-
   /** Who asked for the call, or whose agent did. A workload with an operator's token does not say which operator it is. */
   const isOwn = ({ agent_spiffe, ...row }: PendingRequest, { subject, method }: DecisionPrincipal): boolean => {
     const own = owners(row);
@@ -137,12 +134,24 @@ export function createDecisions({
         not_after: new Date(now + decisionLifeMs).toISOString(),
         request_id: decision.request_id,
         ...modificationOf(row, decision),
+        ...effectsOf(row, decision),
         ...(approval && { approval }),
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
         ...((row.required_approvers ?? 1) > 1 && { standing_approvers: await approversOf(row) }),
       },
       decisionKey,
     );
+
+  /** Of a change: with which predicted effects it needs nobody else, where that depends on its effect. */
+  function effectsOf(
+    { state_namespace, approval_tier }: PendingRequest,
+    { decision }: DecisionBy,
+  ): Pick<SignedDecision, 'approvable_effects'> {
+    const tier = approvalTier.catch('strict').parse(approval_tier ?? 'standard');
+    const effects = decision === 'modify' ? effectsForOne({ state_namespace, approval_tier: tier }, quorum) : null;
+    if (effects?.length === 0) throw new GateError('modify_under_quorum');
+    return effects === null ? {} : { approvable_effects: [...effects] };
+  }
 
   /** What the approver's passkey says of this decision; `null` where none is asked for. Denying never needs one. */
   async function proved(row: PendingRequest, decision: DecisionBy): Promise<PasskeyApproval | null> {
@@ -202,18 +211,12 @@ export function createDecisions({
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
     if (given.decision !== 'deny') await reviews.parking.assertOpen(row.tenant);
     if (given.decision !== 'deny' && isOwn(row, given.principal)) throw new GateError('own_request');
-    // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two. A demonstration's
-    // needs one whatever it would do.
-    if (given.decision === 'modify' && unpredictedNeeds(row) > 1)
-      throw new GateError(
-        'modify_under_quorum',
-        'a changed call may need several people here, by its predicted effect',
-      );
     // The simulator decides with an operator's token, and would be that person a second time.
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
     // What cannot be changed at all needs no passkey.
     modificationOf(row, given);
+    effectsOf(row, given);
     const approval = await proved(row, given);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);

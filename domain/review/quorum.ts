@@ -1,7 +1,7 @@
 import type { Approval, SignedDecision } from '../../contracts/review.js';
 import { POLICY_TIER } from './transitions.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
-import type { SandboxSeverity } from '../../contracts/sandbox.js';
+import { sandboxSeverity, type SandboxSeverity } from '../../contracts/sandbox.js';
 
 /** A vote that reached the call: what HIL signed, and the clock's time when it was applied. */
 export interface RecordedVote {
@@ -38,6 +38,19 @@ export function requiredApprovers(
   const predicted = { safe: 1, risky: rule.risky, destructive: rule.destructive, none: unscored }[severity ?? 'none'];
   if (review.approval_tier === 'auto' && isForRule(severity)) return 1;
   return Math.max(1, predicted, review.approval_tier === 'strict' ? rule.strict : 1);
+}
+
+/**
+ * The predicted effects of a call, changed by one person, that one person may approve; `null` for any effect, also one that nobody predicts.
+ * Nobody makes alone of a harmless call one that needs two.
+ */
+export function effectsForOne(
+  review: Omit<Parameters<typeof requiredApprovers>[0], 'sandbox_report'>,
+  rule: QuorumRule,
+): readonly SandboxSeverity[] | null {
+  const isForOne = (sandbox_report: { readonly severity: SandboxSeverity } | null) =>
+    requiredApprovers({ ...review, sandbox_report }, rule) === 1;
+  return isForOne(null) ? null : sandboxSeverity.options.filter((severity) => isForOne({ severity }));
 }
 
 /** Whether a rule may decide a call of tier `auto`: it did not see what this one would do. What destroys is for people, and what nobody knows. */
