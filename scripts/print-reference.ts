@@ -135,7 +135,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'The call was denied: by a person, or in the name of Gate where its agent took it back, its tenant left or its demonstration was cleaned up (`decided_by` begins with `system:`); who, how and when.',
   'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
   'hil.modified':
-    'An operator changed the call; the diff, the digests, and the verdict about the changed call. `hil.denied` follows where that verdict is a denial or needs a higher tier than the call had: the call is denied for good. Its sidecar is the changed request.',
+    'An operator changed the call; the diff, the digests, and the verdict about the changed call. `hil.denied` follows where that verdict is a denial, needs a higher tier than the call had, or is predicted (`predicted_effect`) to do what one person may not approve: the call is denied for good. Its sidecar is the changed request.',
   'hil.vote': 'One approval of a call that several people must approve; it still waits.',
   'hil.escalated':
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
