@@ -10,9 +10,9 @@ import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
-import { type LiteFlags, rowOfLite } from './lite-target.js';
-import { wholeId } from './row-id.js';
-import { consoleOfStack, rowOfStack } from './stack-target.js';
+import type { LiteFlags } from './lite-target.js';
+import { rowMeant } from './row-id.js';
+import { consoleOfStack } from './stack-target.js';
 
 /** Below the options of `gate decide --help`. */
 const MODIFY_HELP = `
@@ -83,8 +83,7 @@ export function registerDecide(program: Command): void {
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
         const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
         const diff = change?.diff ?? null;
-        const whole = await wholeId(target, id);
-        const row = target.kind === 'lite' ? await rowOfLite(target, whole) : await rowOfStack(target, whole);
+        const row = await rowMeant(target, id);
         if (change && !change.whole) assertSameTypes(change.diff, row);
         const digest = actionDigest ?? row.original_payload_digest;
         const decided = await target

@@ -8,9 +8,8 @@ import { details, expiry } from './review-text.js';
 import { table } from './table.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
 import { toldOn } from './wrapped.js';
-import { type LiteFlags, rowOfLite } from './lite-target.js';
-import { allRows, wholeId } from './row-id.js';
-import { rowOfStack } from './stack-target.js';
+import type { LiteFlags } from './lite-target.js';
+import { allRows, rowMeant, wholeRow } from './row-id.js';
 
 interface PendingOptions extends LiteFlags, ConsoleFlags {
   readonly status: string;
@@ -49,15 +48,12 @@ export function registerPending(program: Command): void {
         if (id !== undefined || asJson || limit !== undefined || sort !== undefined || status !== 'pending')
           throw new CliError('--watch shows what waits, and goes with no other choice of rows', 2);
         const { watchPending } = await import('./watch.js');
-        return watchPending(target, (row) =>
-          target.kind === 'lite' ? rowOfLite(target, row) : rowOfStack(target, row),
-        );
+        return watchPending(target, (row) => wholeRow(target, row));
       }
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
         throw new CliError('--limit is a number from 1', 2);
       if (id !== undefined) {
-        const whole = await wholeId(target, id);
-        const row = target.kind === 'lite' ? await rowOfLite(target, whole) : await rowOfStack(target, whole);
+        const row = await rowMeant(target, id);
         return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
 import type { ReviewTarget } from './review-target.js';
-import { wholeId } from './row-id.js';
+import { rowMeant, wholeId } from './row-id.js';
 
 const ONE = '97c45fb7-0000-4000-8000-000000000001';
 const CALL = '55555555-0000-4000-8000-000000000001';
@@ -66,5 +66,17 @@ describe('the id that is meant', () => {
 
   it('is not known where none begins so', async () => {
     await expect(wholeId(over([row(ONE)]).target, '00000000')).rejects.toMatchObject({ exitCode: 4 });
+  });
+});
+
+describe('the row that is meant', () => {
+  it.each([
+    ['stack', `/pending/${ONE}`, row(ONE)],
+    ['lite', `/pending?id=${ONE}`, [row(ONE)]],
+  ])('is asked for whole, as a %s has it', async (kind, path, answer) => {
+    const ask = (_service: string, _method: string, asked: string) =>
+      Promise.resolve(asked === path ? answer : [row(ONE, { agent_id: 'in short' })]);
+    const target = { kind, ask } as unknown as ReviewTarget;
+    expect(await rowMeant(target, '97c45fb7')).toEqual(row(ONE));
   });
 });

@@ -3,7 +3,9 @@ import type { PendingRequest } from '../contracts/review.js';
 import { linear } from '../domain/expressions/linear.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { rowOfLite } from './lite-target.js';
 import type { ReviewTarget } from './review-target.js';
+import { rowOfStack } from './stack-target.js';
 import { UUID } from './target.js';
 
 /** As much of an id as pages show, or more. */
@@ -44,6 +46,14 @@ export async function wholeId(target: ReviewTarget, given: string): Promise<stri
   const listed = found.map((row) => `  ${row.id}  ${oneLine(`${toolOf(row)} for ${row.agent_id}, ${row.status}`)}`);
   throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);
 }
+
+/** The whole row of an id: of a list each is in short. */
+export const wholeRow = (target: ReviewTarget, id: string): Promise<PendingRequest> =>
+  target.kind === 'lite' ? rowOfLite(target, id) : rowOfStack(target, id);
+
+/** The row that is meant by an id, or by the beginning of one. */
+export const rowMeant = async (target: ReviewTarget, given: string): Promise<PendingRequest> =>
+  wholeRow(target, await wholeId(target, given));
 
 const beginsSo = (row: PendingRequest, asked: string): boolean =>
   row.id.startsWith(asked) || row.correlation_id.startsWith(asked);

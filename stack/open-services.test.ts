@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { Counter, Registry } from 'prom-client';
+import { Counter } from 'prom-client';
 import type { Listener, Opened, Opening, ServiceDeclaration } from '../api/plugins/declaration.js';
-import { createService, type TlsMaterial } from '../api/plugins/service.js';
+import type { TlsMaterial } from '../api/plugins/service.js';
 import { StartError } from '../config/start-error.js';
+import { bareService } from '../test/support/bare-service.js';
 import { ensureTestPki, type TestPki } from '../test/support/service-certificates.js';
 import { openServices, type ServiceProcess } from './open-services.js';
 import { Undo } from './undo.js';
@@ -319,13 +320,7 @@ describe('a neighbour', () => {
     );
     /** Readiness of the neighbour, which shows the certificate of `as`. */
     async function readiness(as: 'brain' | 'proxy' | 'ledger', neighbour = brain): Promise<unknown> {
-      const service = createService({
-        name: 'brain',
-        logger,
-        registry: new Registry(),
-        trustDomain: 'gate.local',
-        tls: { ...pki.services[as], clientCertificate: 'required' },
-      });
+      const service = bareService({ name: 'brain', tls: { ...pki.services[as], clientCertificate: 'required' } });
       service.app.get('/health', () => ({ status: 'ok' }));
       const local = '127.0.0.1';
       const { port } = await service.listen({ host: local, port: 0, healthHost: local, healthPort: 0 });

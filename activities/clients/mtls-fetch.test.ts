@@ -4,10 +4,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
-import { createService, type Service } from '../../api/plugins/service.js';
+import type { Service } from '../../api/plugins/service.js';
 import { type DevLeaf, issueAgent } from '../../stack/certificates/dev-pki.js';
+import { bareService } from '../../test/support/bare-service.js';
 import { ensureTestPki, type TestPki } from '../../test/support/service-certificates.js';
 import { createMtlsFetch, type MtlsFetchOptions } from './mtls-fetch.js';
 import { surelyNotSent } from './unsent.js';
@@ -22,13 +21,7 @@ const open: { close(): Promise<void> }[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-mtls-'));
   pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
-  service = createService({
-    name: 'ledger',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    tls: { ...pki.services.ledger, clientCertificate: 'required' },
-  });
+  service = bareService({ name: 'ledger', tls: { ...pki.services.ledger, clientCertificate: 'required' } });
   service.app.addHook('onRequest', (request, _reply, done) => {
     requests.push(
       `${request.method} ${request.url} from ${request.caller?.callerId} port ${request.socket.remotePort}`,

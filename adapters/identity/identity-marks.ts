@@ -2,6 +2,9 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { rowContent } from '../../domain/crypto/row-content.js';
 import { errorText, GateError } from '../../domain/errors.js';
 
+/** Rows that are read, and whose marks are verified, together where many are looked at. */
+export const AT_ONCE = 1_000;
+
 /**
  * The columns that a row's mark covers, by table and in this order: everything by which a certificate is given, counts or is told of
  * (docs/architecture/identity.md#marks).

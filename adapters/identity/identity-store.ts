@@ -20,7 +20,8 @@ import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
-import { identityMarks, type MarkedTable } from './identity-marks.js';
+import { pagesOf } from '../store/pages.js';
+import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { type NewAgent, openStandingStore } from './standing-store.js';
 import { openWorkloadStore } from './workload-store.js';
@@ -67,8 +68,6 @@ const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Of a certificate of an agent. */
 const LONGEST_LIFE_MS = SVID_TTL_SECONDS.max * 1_000;
-/** Rows that are read together where all are looked at. */
-const AT_ONCE = 1_000;
 const TAMPERED_NAMED = 3;
 
 /** Opens the store. Requests that an earlier process left open are closed: nothing is signed for them any more. */
@@ -686,20 +685,19 @@ export async function openIdentityStore(
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
   async function assertAll(nowMs: number): Promise<void> {
-    for (let [endMs, id] = [nowMs + 1, '']; ; ) {
-      const rows = await db
+    const pages = pagesOf(AT_ONCE, (last: Row<'identity_svids'> | undefined) =>
+      db
         .selectFrom('identity_svids')
         .selectAll()
-        .where(({ eb, refTuple, tuple }) => eb(refTuple('not_after_ms', 'id'), '>', tuple(endMs, id)))
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('not_after_ms', 'id'), '>', tuple(Number(last?.not_after_ms ?? nowMs + 1), last?.id ?? '')),
+        )
         .orderBy('not_after_ms')
         .orderBy('id')
         .limit(AT_ONCE)
-        .execute();
-      for (const row of rows) intact('identity_svids', row);
-      const last = rows.at(-1);
-      if (!last || rows.length < AT_ONCE) return;
-      [endMs, id] = [Number(last.not_after_ms), last.id];
-    }
+        .execute(),
+    );
+    for await (const rows of pages) for (const row of rows) intact('identity_svids', row);
   }
 
   const latestNow = (): Promise<number> =>
@@ -884,23 +882,23 @@ export async function openIdentityStore(
       asked(async () => {
         const waiting: Undelivered[] = [];
         const tampered: string[] = [];
-        for (let behind = ''; ; ) {
-          const rows = await db
+        const pages = pagesOf(most, (last: Row<'identity_outbox'> | undefined) =>
+          db
             .selectFrom('identity_outbox')
             .selectAll()
-            .where('id', '>', behind)
+            .where('id', '>', last?.id ?? '')
             .orderBy('id')
             .limit(most)
-            .execute();
+            .execute(),
+        );
+        for await (const rows of pages)
           for (const row of rows) {
             const fault = marks.fault('identity_outbox', row);
             if (fault === null) waiting.push({ id: row.id, row: JSON.parse(row.content) as NewLedgerRow });
             else if (tampered.length < TAMPERED_NAMED) tampered.push(`edited in the store: ${fault}`);
             if (waiting.length === most) return { waiting, tampered };
           }
-          if (rows.length < most) return { waiting, tampered };
-          behind = rows.at(-1)?.id ?? '';
-        }
+        return { waiting, tampered };
       }),
     delivered: ({ id }) =>
       asked(async () => void (await db.deleteFrom('identity_outbox').where('id', '=', id).execute())),

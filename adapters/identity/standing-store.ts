@@ -9,6 +9,8 @@ import {
   stateFault,
   type StandingStore,
 } from '../../domain/identity/standing.js';
+import { pagesOf } from '../store/pages.js';
+import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -228,14 +230,16 @@ export function openStandingStore(parts: StandingParts): Standings {
       if (fault !== null) throw fault;
     },
     async assertAll() {
-      for (let behind = ''; ; ) {
-        const rows = await db
+      const pages = pagesOf(AT_ONCE, (last: Row<'identity_standings'> | undefined) =>
+        db
           .selectFrom('identity_standings')
           .selectAll()
-          .where('id', '>', behind)
+          .where('id', '>', last?.id ?? '')
           .orderBy('id')
           .limit(AT_ONCE)
-          .execute();
+          .execute(),
+      );
+      for await (const rows of pages) {
         // Behind the rows: each got its number in the transaction that stored it.
         const latest = rows.length === 0 ? 0 : await parts.latest();
         for (const row of rows) {
@@ -246,8 +250,6 @@ export function openStandingStore(parts: StandingParts): Standings {
               `edited in the store: identity_standings ${row.id}: it stands under number ${listed} of a list that is at ${latest}`,
             );
         }
-        behind = rows.at(-1)?.id ?? '';
-        if (rows.length < AT_ONCE) return;
       }
     },
     async toldBetween(within, after, latest, most) {
@@ -266,9 +268,6 @@ export function openStandingStore(parts: StandingParts): Standings {
     },
   };
 }
-
-/** Rows that are read together where all are looked at. */
-const AT_ONCE = 1_000;
 
 const NO_RELEASE = { release_ms: null, release_by: null, release_reason: null };
 const NO_HIL = { hil_until_ms: null, hil_applied_ms: null, hil_by: null, hil_reason: null };

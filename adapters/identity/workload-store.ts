@@ -3,6 +3,8 @@ import { GateError } from '../../domain/errors.js';
 import { type WorkloadEvent, workloadRow } from '../../domain/identity/identity-rows.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { IssuedWorkload, WorkloadAuthority, WorkloadStore } from '../../domain/identity/workload-issuing.js';
+import { pagesOf } from '../store/pages.js';
+import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -30,8 +32,6 @@ export interface StoreParts {
 /** A service that asks in a loop fills no store. One that renews every second asks less often. */
 const REQUESTS_PER_HOUR = 4_000;
 const HOUR_MS = 3_600_000;
-/** Rows that are read together. */
-const AT_ONCE = 1_000;
 
 const conflict = (why: string) => new GateError('issuance_conflict', why);
 
@@ -80,20 +80,20 @@ export async function openWorkloadStore(parts: StoreParts): Promise<WorkloadStor
 
   /** Whether a bootstrap certificate ever brought one, to whichever workload. Each row is looked at: one that was edited may say that it brought none. */
   async function wasUsed(within: Database, fingerprint: string): Promise<boolean> {
-    for (let behind = ''; ; ) {
-      const rows = await within
+    const pages = pagesOf(AT_ONCE, (last: Row<'identity_workload_svids'> | undefined) =>
+      within
         .selectFrom('identity_workload_svids')
         .selectAll()
         .where('caller_fingerprint', '=', fingerprint)
         .where('authority_kind', '=', sql.lit('bootstrap'))
-        .where('id', '>', behind)
+        .where('id', '>', last?.id ?? '')
         .orderBy('id')
         .limit(AT_ONCE)
-        .execute();
+        .execute(),
+    );
+    for await (const rows of pages)
       if (rows.some((row) => intact('identity_workload_svids', row).state === 'issued')) return true;
-      behind = rows.at(-1)?.id ?? '';
-      if (rows.length < AT_ONCE) return false;
-    }
+    return false;
   }
 
   /** The workload, locked, where what was shown gives a right to its next certificate. */

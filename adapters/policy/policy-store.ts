@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import {
@@ -39,6 +39,7 @@ import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
 import { openStore, type StoreTarget } from '../store/database.js';
+import { pagesOf } from '../store/pages.js';
 import { assertWritable } from '../store/writable.js';
 
 const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenant_operations']): TenantOperation => ({
@@ -461,9 +462,14 @@ export async function openPolicyStore(
         const waiting: Undelivered[] = [];
         const tampered: string[] = [];
         const inOrder = db.selectFrom('policy_outbox').selectAll().orderBy('generation').orderBy('ordinal').limit(most);
-        let isBehind = sql<boolean>`1 = 1`;
-        for (;;) {
-          const rows = await inOrder.where(isBehind).execute();
+        const pages = pagesOf(most, (last: Selectable<PolicyTables['policy_outbox']> | undefined) =>
+          inOrder
+            .$if(last !== undefined, (query) =>
+              query.where(sql<boolean>`(generation, ordinal) > (${last?.generation}, ${last?.ordinal})`),
+            )
+            .execute(),
+        );
+        for await (const rows of pages)
           for (const row of rows) {
             const { tenant, name, version, content } = row;
             const fault = sealing.fault('policy_outbox', row);
@@ -472,11 +478,7 @@ export async function openPolicyStore(
             else if (tampered.length < ROWS_NAMED) tampered.push(`${waitingRow(row)}: ${fault}`);
             if (waiting.length === most) return { waiting, tampered };
           }
-          const last = rows.at(-1);
-          if (!last || rows.length < most) return { waiting, tampered };
-          isBehind = sql<boolean>`(generation, ordinal) > (${last.generation}, ${last.ordinal})`;
-          await nextTurn();
-        }
+        return { waiting, tampered };
       }),
     delivered: ({ tenant, name, version }, seq) =>
       asked(() =>

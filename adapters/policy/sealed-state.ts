@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { edited, policiesDigest, policyKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
-import { pagesOf, ROWS_AT_ONCE } from './pages.js';
+import { policyPages, ROWS_AT_ONCE } from './pages.js';
 import type { PolicyTables } from './policy-tables.js';
 
 type StateRow = PolicyTables['policy_state'];
@@ -70,7 +70,7 @@ export function sealedState(sealing: PolicySealing) {
       const macs = new Map<string, string | null>();
       const all = db.selectFrom('policies').select(['tenant', 'name', 'mac']);
       const inOrder = all.orderBy('tenant').orderBy('name').limit(ROWS_AT_ONCE);
-      for await (const rows of pagesOf((isBehind) => inOrder.where(isBehind).execute()))
+      for await (const rows of policyPages((isBehind) => inOrder.where(isBehind).execute()))
         for (const { tenant, name, mac } of rows) macs.set(policyKey(tenant, name), mac);
       return macs;
     },

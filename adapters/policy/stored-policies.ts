@@ -3,7 +3,7 @@ import type { GateError } from '../../domain/errors.js';
 import type { Catalogue, StoredPolicy, StoredSet } from '../../domain/policy/library-ports.js';
 import { headerOf, type PolicyHeader } from '../../domain/policy/policy-header.js';
 import { edited, ofWhom, policyKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
-import { pagesOf, ROWS_AT_ONCE } from './pages.js';
+import { policyPages, ROWS_AT_ONCE } from './pages.js';
 import type { PolicyTables } from './policy-tables.js';
 import { firstOf, laterSet, laterThanSets, laterVersions, type Newest, putBack, type Told } from './put-back.js';
 import type { PolicyState, sealedState } from './sealed-state.js';
@@ -62,7 +62,7 @@ export function storedPolicies(
     const macs = new Map<string, string | null>();
     const [tampered, whole] = [new Map<string, string>(), new Map<string, Told>()];
     const all = db.selectFrom('policies').selectAll().orderBy('tenant').orderBy('name').limit(ROWS_AT_ONCE);
-    for await (const page of pagesOf((isBehind) => all.where(isBehind).execute()))
+    for await (const page of policyPages((isBehind) => all.where(isBehind).execute()))
       for (const row of page) {
         const { tenant, name, mac } = row;
         macs.set(policyKey(tenant, name), mac);
@@ -83,7 +83,7 @@ export function storedPolicies(
       .orderBy('tenant')
       .orderBy('name')
       .limit(ROWS_AT_ONCE);
-    for await (const page of pagesOf((isBehind) => versions.where(isBehind).execute()))
+    for await (const page of policyPages((isBehind) => versions.where(isBehind).execute()))
       for (const row of page) all.push({ ...row, version: Number(row.version) });
     return all;
   }

@@ -704,7 +704,6 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
   });
 });
 
-/** A file as Gate left it on the day before rows had keys of their own: five reviews in every state. It is kept as it is for good. */
 describe('a release of a legal hold, while somebody reads the file in whose log the deleted row may be', () => {
   it('is unfinished, also asked for again; after that the same operation has its receipt', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gate-retention-'));
@@ -744,6 +743,7 @@ describe('a release of a legal hold, while somebody reads the file in whose log 
   });
 });
 
+/** A file as Gate left it on the day before rows had keys of their own: five reviews in every state. It is kept as it is for good. */
 describe('a file of an earlier version', () => {
   let folder: string;
   let store: WholeReviews;

@@ -7,7 +7,7 @@ import { proxyStanding } from '../../contracts/proxy-standing.js';
 import { orchestratorStanding } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
-import { Partly, type ReadinessChecks } from '../plugins/health.js';
+import { asCheck, Partly, type ReadinessChecks } from '../plugins/health.js';
 import type { AskLimits } from './ask-limits.js';
 import { judgedAgainOver } from './judged-again.js';
 import { type LedgerForAll, ledgerOver } from './ledger.js';
@@ -92,8 +92,6 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
   };
 }
 
-const NOT_KNOWN = { ok: true, words: 'not known', partly: false };
-
 /** Whether each service is ready, the engine behind the review service, and what runs calls behind the proxy, where that is another process. */
 function standingsOf(
   { hil, proxy }: { readonly hil: Neighbour; readonly proxy: Neighbour | undefined },
@@ -136,22 +134,9 @@ function standingsOf(
     const asked = proxy.ask(proxyStanding, get('/standing'), limits.healthMs).catch((error: unknown) => {
       throw new Error(`not known: ${errorText(error)}`);
     });
-    const tellOf = (name: 'worker' | 'upstreams'): Promise<ServiceHealth> =>
-      standingOf(
-        name,
-        async () => {
-          const { worker, upstreams } = await asked;
-          const { ok, words, partly = false } = { worker: { ...worker, partly: false }, upstreams }[name] ?? NOT_KNOWN;
-          if (!ok) throw partly ? new Partly(words) : new Error(words);
-          return words;
-        },
-        began,
-      );
-    const several = asked.then(
-      ({ upstreams }) => upstreams !== null,
-      () => false,
-    );
-    return Promise.all([tellOf('worker'), ...((await several) ? [tellOf('upstreams')] : [])]);
+    const worker = standingOf('worker', async () => asCheck((await asked).worker), began);
+    const upstreams = await asked.then((told) => told.upstreams).catch(() => null);
+    return [await worker, ...(upstreams ? [await standingOf('upstreams', async () => asCheck(upstreams), began)] : [])];
   };
   return {
     of,

@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import type { RouteAuthority } from '../../contracts/route-authority.js';
+import { bareService } from '../../test/support/bare-service.js';
 import { enforceRouteAuthority, registeredRoutes } from './caller-authority.js';
 import type { Caller, ServiceApp } from './app.js';
-import { createService } from './service.js';
 
 const row = (
   service: RouteAuthority['service'],
@@ -31,13 +29,7 @@ const workload = (name: string): Caller => ({
 });
 
 function hil(caller: Caller | null, register: (app: ServiceApp) => void = standardRoutes): ServiceApp {
-  const { app } = createService({
-    name: 'hil',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => caller,
-  });
+  const { app } = bareService({ name: 'hil', resolveCaller: () => caller });
   enforceRouteAuthority(app, 'hil', rows);
   register(app);
   return app;

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { createAuthority, type Credential, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import { GateError } from '../../domain/errors.js';
 import type { RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { agentSpiffe } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
-import { createService, type Service } from './service.js';
+import { bareService } from '../../test/support/bare-service.js';
+import type { Service } from './service.js';
 
 const HOUR_MS = 3_600_000;
 const refused = new Map<string, GateError>();
@@ -36,11 +35,8 @@ const validity = { notBefore: new Date(Date.now() - HOUR_MS), notAfter: new Date
 
 beforeAll(async () => {
   ca = await createAuthority('gate.local', validity);
-  service = createService({
+  service = bareService({
     name: 'test',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
     tls: { ca: ca.cert, ...(await leaf('spiffe://gate.local/service/proxy')), clientCertificate: 'asked' },
     standing: {
       faultOf: (fingerprint) => refused.get(fingerprint) ?? null,

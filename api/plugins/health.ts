@@ -11,6 +11,19 @@ import { within } from '../../domain/within.js';
 /** What a check throws of several things of which some answer. */
 export class Partly extends Error {}
 
+/** How something stands, in words. `partly`: several things, of which some answer. */
+export interface Standing {
+  readonly ok: boolean;
+  readonly words: string;
+  readonly partly?: boolean | undefined;
+}
+
+/** The same, as a check says it. */
+export function asCheck({ ok, words, partly = false }: Standing): string {
+  if (!ok) throw partly ? new Partly(words) : new Error(words);
+  return words;
+}
+
 /** A check must be quick and have no side effects. It throws what is wrong, and may return a value to show. */
 export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
+import { bareService } from '../../test/support/bare-service.js';
 import { eventually } from '../../test/support/waiting.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../../domain/errors.js';
@@ -195,12 +196,7 @@ describe('what is no whole HTTP request is answered like everything else, and th
 
 describe('a service that ends', () => {
   it('waits for no connection on which nothing was ever asked', async () => {
-    const ending = createService({
-      name: 'ending',
-      logger: pino({ level: 'silent' }),
-      registry: new Registry(),
-      trustDomain: 'gate.local',
-    });
+    const ending = bareService({ name: 'ending' });
     const at = await ending.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
     const came = once(ending.app.server, 'connection');
     // As a browser opens them in advance.

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { createService } from './service.js';
+import { bareService } from '../../test/support/bare-service.js';
 
 const SHAPE = z.object({
   tool: z.string().min(1).max(8).optional(),
@@ -39,12 +37,7 @@ describe('a request that has not the documented shape', () => {
     ['a field within', { list: [{ name: 7 }] }, 'list.0.name has to be a text'],
     ['what is missing', { needed: undefined }, 'needed is missing'],
   ])('says the field and what is wrong in words: %s', async (_, over, reason) => {
-    const { app } = createService({
-      name: 'test',
-      logger: pino({ level: 'silent' }),
-      registry: new Registry(),
-      trustDomain: 'gate.local',
-    });
+    const { app } = bareService({ name: 'test' });
     app.post('/asked', { schema: { body: SHAPE } }, () => ({}));
     const answer = await app.inject({ method: 'POST', url: '/asked', payload: { needed: true, ...over } });
     expect([answer.statusCode, answer.json()]).toEqual([

@@ -5,12 +5,12 @@ import { Agent, request as askTls } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
+import { bareService } from '../../test/support/bare-service.js';
 import { needs } from '../../test/support/needs.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
-import { createService, type Service, type ServiceOptions } from './service.js';
+import type { Service, ServiceOptions } from './service.js';
 
 /** More than both sides' kernels hold. */
 const LARGE = 48 * 1_024 * 1_024;
@@ -30,11 +30,9 @@ afterEach(async () => {
 
 async function serving(more: Partial<ServiceOptions> = {}): Promise<number> {
   registry = new Registry();
-  service = createService({
+  service = bareService({
     name: 'test',
-    logger: pino({ level: 'silent' }),
     registry,
-    trustDomain: 'gate.local',
     stalledLimitMs: LIMIT_MS,
     ...more,
   });

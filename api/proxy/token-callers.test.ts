@@ -1,10 +1,9 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import type { AccessTokens } from '../../adapters/identity/access-tokens.js';
 import { GateError } from '../../domain/errors.js';
+import { bareService } from '../../test/support/bare-service.js';
 import type { Caller } from '../plugins/app.js';
-import { createService, type Service } from '../plugins/service.js';
+import type { Service } from '../plugins/service.js';
 import { agentOf } from './mcp-requests.js';
 import { identifyByToken } from './token-callers.js';
 
@@ -22,13 +21,7 @@ const bot: Caller = {
 
 /** A proxy without an issuer, whose agents show a certificate. */
 async function asked(authorization: string | undefined, readElsewhere?: string) {
-  service = createService({
-    name: 'proxy',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => bot,
-  });
+  service = bareService({ name: 'proxy', resolveCaller: () => bot });
   identifyByToken(service.app, undefined, ({ headers }) => headers.authorization === readElsewhere);
   service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
   const headers = authorization === undefined ? {} : { authorization };
@@ -49,11 +42,8 @@ it.each(['Bearer eyJhbGciOiJub25lIn0.e30.', 'Basic YTpi', 'nonsense', ''])(
 it.each(['certificate_revoked', 'control_state_unavailable'] as const)(
   'lets nobody in by a token whose certificate is %s, and tells that first',
   async (code) => {
-    service = createService({
+    service = bareService({
       name: 'proxy',
-      logger: pino({ level: 'silent' }),
-      registry: new Registry(),
-      trustDomain: 'gate.local',
       resolveCaller: () => bot,
       standing: { faultOf: () => new GateError(code), onRevoked: () => undefined },
     });

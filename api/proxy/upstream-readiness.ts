@@ -1,6 +1,6 @@
 import type { ProxyStanding } from '../../contracts/proxy-standing.js';
 import type { NamedStanding, Upstream } from '../../domain/pipeline/upstream.js';
-import { Partly, type ReadinessChecks } from '../plugins/health.js';
+import { asCheck, type ReadinessChecks, type Standing } from '../plugins/health.js';
 
 const MAX_NAMED = 20;
 
@@ -17,25 +17,18 @@ export function upstreamReadiness({ standings }: Upstream): ReadinessChecks {
 }
 
 /** The same for people who look on: which fail, and not how. `null` where there is one upstream. */
-export function upstreamsTold({ standings }: Upstream): ProxyStanding['upstreams'] {
-  if (!standings) return null;
-  const all = standings();
+export const upstreamsTold = ({ standings }: Upstream): ProxyStanding['upstreams'] =>
+  standings ? toldOf(standings()) : null;
+
+/** As a check of a page of health, which is on no way of calls. */
+export const upstreamsSeen = ({ standings }: Upstream): { readonly upstreams?: ReadinessChecks[string] } =>
+  standings ? { upstreams: () => asCheck(toldOf(standings())) } : {};
+
+function toldOf(all: readonly NamedStanding[]): Standing {
   const failing = all.filter(({ fault }) => fault !== null).length;
   const partly = failing > 0 && failing < all.length;
   return { ok: failing === 0, ...(partly && { partly }), words: told(all, ({ name }) => `${name} fails`) };
 }
-
-/** As a check of a page of health, which is on no way of calls. */
-export const upstreamsSeen = (upstream: Upstream): { readonly upstreams?: ReadinessChecks[string] } =>
-  upstream.standings
-    ? {
-        upstreams() {
-          const { ok, words, partly = false } = upstreamsTold(upstream) ?? { ok: true, words: '' };
-          if (!ok) throw partly ? new Partly(words) : new Error(words);
-          return words;
-        },
-      }
-    : {};
 
 function told(all: readonly NamedStanding[], failure: (standing: NamedStanding) => string): string {
   const failing = all.filter(({ fault }) => fault !== null);

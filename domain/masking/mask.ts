@@ -8,7 +8,7 @@ import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 import { tokensIn } from './tokens.js';
 import { writtenCardsIn } from './written-cards.js';
 
-const MASKED = '[MASKED]';
+export const MASKED = '[MASKED]';
 
 type Patterns = readonly (readonly [LinearExpression, string])[];
 /**

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
+import { MASKED } from './mask.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 
 /** Texts that are secrets by the names that they stand under, and so known as secrets nowhere else. Looked for when they are first asked for. */
@@ -46,7 +47,6 @@ function secretsIn(value: Json): ReadonlySet<string> {
   return found;
 }
 
-const MASKED = '[MASKED]';
 const IN_WORD = /[\p{L}\p{N}_]/u;
 /** What a sentence has at both ends of a word, and what stands inside one, a number or an identifier. */
 const AROUND = /[\p{P}\p{S}]/u;

@@ -9,7 +9,7 @@ import {
 } from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
-import { mask, maskedAt } from '../masking/mask.js';
+import { mask, MASKED, maskedAt } from '../masking/mask.js';
 import { namedSecrets, type NamedSecrets, withoutNamed } from '../masking/named-secrets.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { modified, ModificationRefused, pathInRequest } from './modification.js';
@@ -99,7 +99,6 @@ const SUMMARY: Fields<typeof pendingSummary.shape> = {
 const MASKED_UNITS = 16_384;
 /** The same of everything in one answer: of a list of large calls the first ones are shown. */
 const ANSWER_UNITS = 524_288;
-const WITHHELD = '[MASKED]';
 const TOO_LARGE = '[MASKED: too large to be masked here]';
 /** Summaries are cut at so many units. What is written with blanks and would be masked as a whole has no more than so many. */
 const SUMMARY_UNITS = 500;
@@ -111,8 +110,14 @@ interface Rest {
 }
 const whole = (): Rest => ({ units: ANSWER_UNITS });
 
-function maskedField(name: string, field: Json, rest: Rest, isCut = isCutSummary(field)): Json {
-  const units = JSON.stringify(field).length;
+const unitsOf = (field: Json): number => JSON.stringify(field).length;
+
+function maskedField(
+  name: string,
+  field: Json,
+  rest: Rest,
+  { units = unitsOf(field), isCut = isCutSummary(field) }: { readonly units?: number; readonly isCut?: boolean } = {},
+): Json {
   if (units > MASKED_UNITS || units > rest.units) return instead(name, field, rest);
   rest.units -= units;
   return name === 'risk_summary' && typeof field === 'string' ? summaryShown(field, isCut) : mask(field);
@@ -155,15 +160,15 @@ const summaryMasked = maskedBy(SUMMARY);
 
 function rowMasked(row: JsonObject, rest: Rest): JsonObject {
   const { request_payload: request = null, sandbox_report, modification_diff, since_last_call } = row;
-  const masked = maskedField('request_payload', request, rest);
+  const units = unitsOf(request);
+  const masked = maskedField('request_payload', request, rest, { units });
   const secrets = namedSecrets(request);
-  const isTooLarge = JSON.stringify(request).length > MASKED_UNITS;
   const told = (name: 'risk_summary' | 'review_reasons') => {
     const said = row[name] ?? null;
     // By itself a text does not say whether it quotes a secret of a request in which none is looked for.
-    if (isTooLarge) return instead(name, said, rest);
+    if (units > MASKED_UNITS) return instead(name, said, rest);
     // Without what it quotes it is shorter, and cut all the same.
-    return maskedField(name, quoting(said, secrets), rest, isCutSummary(said));
+    return maskedField(name, quoting(said, secrets), rest, { isCut: isCutSummary(said) });
   };
   const risk_summary = told('risk_summary');
   return fieldsOfRow(row, rest, {
@@ -208,13 +213,13 @@ const REPORT_SEEN = ['contract', 'analyzer_version', 'analyzed', 'operation_clas
 function replacementsSeen(diff: JsonObject, request: Json, rest: Rest): Json {
   const { contract = null } = diff;
   const read = modificationDiff.safeParse(diff);
-  const units = JSON.stringify(diff).length;
+  const units = unitsOf(diff);
   if (!read.success || units > MASKED_UNITS || units > rest.units) return { contract, replacements: [] };
   rest.units -= units;
   const changed = isObject(request) ? changedIn(request, read.data) : null;
   const seen = read.data.replacements.map(({ path }) => ({
     path: path.map((name) => mask(name)),
-    value: changed === null ? WITHHELD : maskedAt(changed, pathInRequest(changed, path)),
+    value: changed === null ? MASKED : maskedAt(changed, pathInRequest(changed, path)),
   }));
   return { contract, replacements: seen };
 }
@@ -271,10 +276,10 @@ export type ReviewAnswer = 'row' | 'rows' | 'summaries' | 'event' | 'counts';
 
 /** An answer of the review service as text, masked as what it is. Throws `console_neighbour_away` for one that is something else. */
 export function maskedAnswer(is: ReviewAnswer, text: string): string {
-  return JSON.stringify(MASKED[is](parsed(text), whole()));
+  return JSON.stringify(MASKED_AS[is](parsed(text), whole()));
 }
 
-const MASKED: Readonly<Record<ReviewAnswer, (answer: Json, rest: Rest) => Json>> = {
+const MASKED_AS: Readonly<Record<ReviewAnswer, (answer: Json, rest: Rest) => Json>> = {
   row: (answer, rest) => rowMasked(objectIn(answer), rest),
   rows: (answer, rest) => listIn(answer).map((row) => rowMasked(objectIn(row), rest)),
   summaries(answer, rest) {

@@ -11,11 +11,12 @@ import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
-import { createService, type Service } from '../../api/plugins/service.js';
+import type { Service } from '../../api/plugins/service.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { LiveTls } from '../../domain/identity/live-tls.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
+import { bareService } from '../../test/support/bare-service.js';
 import { eventually } from '../../test/support/waiting.js';
 import { type ApartProcess, startApart } from '../separate.js';
 import {
@@ -97,9 +98,8 @@ const liveOf = ({ tls }: Workload): LiveTls => tls.live as LiveTls;
 
 /** A service that tells who called it. */
 async function listening(workload: Workload, registry = new Registry()): Promise<{ service: Service; at: string }> {
-  const service = createService({
+  const service = bareService({
     name: 'ledger',
-    logger,
     registry,
     trustDomain: TRUST_DOMAIN,
     tls: { ...workload.tls, clientCertificate: 'required' },
@@ -172,10 +172,8 @@ describe('certificates that identity gives services', () => {
 
   it('leave a stream open that was begun before', async () => {
     const [server, client] = await Promise.all([workloadOf('ledger'), workloadOf('proxy', { renewEveryMs: 100 })]);
-    const service = createService({
+    const service = bareService({
       name: 'ledger',
-      logger,
-      registry: new Registry(),
       trustDomain: TRUST_DOMAIN,
       tls: { ...server.tls, clientCertificate: 'required' },
     });
@@ -319,10 +317,8 @@ describe('certificates that identity gives services', () => {
       expect.objectContaining({ error: 'caller_not_allowed' }),
     ]);
     const { ledger } = await issueBootstraps(pki, [{ name: 'ledger', service: 'ledger' }]);
-    const serving = createService({
+    const serving = bareService({
       name: 'ledger',
-      logger,
-      registry: new Registry(),
       trustDomain: TRUST_DOMAIN,
       tls: { ca: pki.ca, ...ledger, clientCertificate: 'required' },
     });

@@ -1,11 +1,10 @@
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import type { Credential } from '../../adapters/identity/certificate-authority.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { createIdentityService, type IdentityServiceOptions } from '../../api/identity/app.js';
 import type { Caller } from '../../api/plugins/app.js';
 import type { Service } from '../../api/plugins/service.js';
+import { unwatched } from './bare-service.js';
 
 export const TRUST_DOMAIN = 'gate.local';
 
@@ -21,8 +20,7 @@ export const identityOver = (
     signList: revocationSigner(ca.cert, ca.key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
     tokenKeys: [],
-    registry: new Registry(),
-    logger: pino({ level: 'silent' }),
+    ...unwatched(),
     trustDomain: TRUST_DOMAIN,
     ...parts,
   });

@@ -1,13 +1,11 @@
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Caller } from '../../api/plugins/app.js';
 import type { Service } from '../../api/plugins/service.js';
+import { unwatched } from './bare-service.js';
 
 /** What a service is opened with where the proxy is its only caller and no certificate is asked for. */
 export const calledByProxy = () => ({
-  logger: pino({ level: 'silent' }),
-  registry: new Registry(),
+  ...unwatched(),
   trustDomain: 'gate.local',
   resolveCaller: (): Caller => ({
     kind: 'service',

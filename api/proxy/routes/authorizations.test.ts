@@ -3,17 +3,16 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { rulesNowOf } from '../../../activities/rules-now.js';
 import type { CallInput } from '../../../contracts/call.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { createSigner } from '../../../domain/identity/signer.js';
+import { bareService } from '../../../test/support/bare-service.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
-import { createService, type Service } from '../../plugins/service.js';
+import type { Service } from '../../plugins/service.js';
 import { type Authorizer, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 import { registerPending } from './pending.js';
@@ -37,11 +36,8 @@ let standing: (tenant: string) => void;
 let asks: { tenant: string; agent: string };
 const open = async () => {
   gate = await openPipeline({ folder, script: { tier: 'yellow' } });
-  service = createService({
+  service = bareService({
     name: 'proxy',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
     resolveCaller: () => ({
       kind: 'agent',
       spiffe: `spiffe://gate.local/tenant/${asks.tenant}/agent/${asks.agent}/instance/0190b8d0-0000-7000-8000-000000000000`,

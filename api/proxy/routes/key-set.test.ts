@@ -1,21 +1,13 @@
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, verify } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { createSigner } from '../../../domain/identity/signer.js';
-import { createService } from '../../plugins/service.js';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
+import { bareService } from '../../../test/support/bare-service.js';
 import { registerKeySet } from './key-set.js';
 
 it('the key set has the key of every authorization under its key id, for everybody, and nothing of its secret', async () => {
   const { privateKey } = generateKeyPairSync('ed25519');
   const signer = createSigner(privateKey);
-  const service = createService({
-    name: 'proxy',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => null,
-  });
+  const service = bareService({ name: 'proxy', resolveCaller: () => null });
   registerKeySet(service.app, signer);
   const reply = await service.app.inject('/.well-known/jwks.json');
   expect([reply.statusCode, reply.headers['cache-control']]).toEqual([200, 'public, max-age=300']);

@@ -8,6 +8,7 @@ import { type SelectedContract, selectContract, selectorOnControl } from '../../
 import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
 import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { whenLeft } from '../../plugins/when-left.js';
 import type { Answer } from '../answers.js';
 import type { Authorizer } from '../authorizer.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
@@ -195,9 +196,7 @@ export function send(reply: FastifyReply, { status, headers, body }: Answer): Fa
 function deliver(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
   if (!('events' in answer)) return send(reply, answer);
   reply.request.streamed = true;
-  reply.raw.on('close', answer.end);
-  // It may have gone while its stream was prepared.
-  if (reply.raw.closed) answer.end();
+  whenLeft(reply, answer.end);
   return reply
     .code(200)
     .headers({

@@ -1,8 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { NoWorker, someWorkerPolls } from '../../../workers/readiness.js';
-import { createService } from '../../plugins/service.js';
+import { bareService } from '../../../test/support/bare-service.js';
 import { standingRoutes } from './standing.js';
 
 /** The engine's word about a queue that nobody polls. */
@@ -28,13 +26,7 @@ it.each<[string, () => unknown, string]>([
     'not known: the workflow engine does not answer the proxy',
   ],
 ])('of %s the proxy says what it knows, and no address', async (_of, worker, words) => {
-  const service = createService({
-    name: 'proxy',
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    resolveCaller: () => null,
-  });
+  const service = bareService({ name: 'proxy', resolveCaller: () => null });
   standingRoutes(service.app, { worker: worker as never, upstreams: () => null });
   const reply = await service.app.inject('/standing');
   expect([reply.statusCode, reply.json()]).toEqual([200, { worker: { ok: false, words }, upstreams: null }]);
