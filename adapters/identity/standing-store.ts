@@ -3,15 +3,11 @@ import { AGENTS_LISTED, type AgentState } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy, ToldStanding } from '../../domain/identity/revocation.js';
-import {
-  type RegisteredAgent,
-  RELEASE_LIFE_MS,
-  stateFault,
-  type StandingStore,
-} from '../../domain/identity/standing.js';
+import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import { pagesOf } from '../store/pages.js';
 import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
+import { movedTo, NEVER_SUSPENDED, released, releaseOf, suspended } from './suspension.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Database = Kysely<IdentityTables>;
@@ -114,14 +110,6 @@ export function openStandingStore(parts: StandingParts): Standings {
       return recordOf(agent, row, by.nowMs);
     });
 
-  const movedTo = (state: AgentState, { by, reason, nowMs }: RevokedBy) => ({
-    state,
-    state_changed_ms: nowMs,
-    state_changed_by: by,
-    state_reason: reason,
-    ...NO_RELEASE,
-  });
-
   return {
     agents: ({ tenant, state, agent: name, after }, nowMs) =>
       asked(async () => {
@@ -174,27 +162,19 @@ export function openStandingStore(parts: StandingParts): Standings {
     suspend: (id, tenant, by) =>
       changing(id, tenant, by, (was) => {
         assertLives(was);
-        // Who stops an agent that is stopped says no to its release.
-        if (was.state === 'suspended' && was.release_by === null) return null;
-        return Promise.resolve({ kind: 'agent.suspended', to: movedTo('suspended', by) });
+        const to = suspended(was, by);
+        return to && Promise.resolve({ kind: 'agent.suspended', to });
       }),
     unsuspend: (id, tenant, by) =>
       changing(id, tenant, by, (was) => {
         assertLives(was);
-        if (was.state !== 'suspended') return null;
-        const asker = openRelease(was, by.nowMs);
-        if (asker === by.by) return null;
+        const step = released(was, by);
+        if (step === null) return null;
+        const { to, askedBy } = step;
         return Promise.resolve(
-          asker === null
-            ? {
-                kind: 'agent.unsuspend_requested',
-                to: { release_ms: by.nowMs, release_by: by.by, release_reason: by.reason },
-              }
-            : {
-                kind: 'agent.unsuspended',
-                to: movedTo('active', by),
-                standing: { requested_by: asker, confirmed_by: by.by },
-              },
+          askedBy === null
+            ? { kind: 'agent.unsuspend_requested', to }
+            : { kind: 'agent.unsuspended', to, standing: { requested_by: askedBy, confirmed_by: by.by } },
         );
       }),
     decommission: (id, tenant, by) =>
@@ -269,7 +249,6 @@ export function openStandingStore(parts: StandingParts): Standings {
   };
 }
 
-const NO_RELEASE = { release_ms: null, release_by: null, release_reason: null };
 const NO_HIL = { hil_until_ms: null, hil_applied_ms: null, hil_by: null, hil_reason: null };
 
 /** Of an agent that nobody ever stopped. */
@@ -277,13 +256,9 @@ const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'ide
   id,
   tenant,
   agent_name,
-  state: 'active',
+  ...NEVER_SUSPENDED,
   changed_ms: 0,
-  state_changed_ms: null,
-  state_changed_by: null,
-  state_reason: null,
   ...NO_HIL,
-  ...NO_RELEASE,
   listed_generation: 0,
   mac: '',
 });
@@ -295,10 +270,6 @@ function assertLives({ state, agent_name: agent }: Row<'identity_standings'>): v
   if (state === 'decommissioned')
     throw new GateError('agent_decommissioned', `${agent} was decommissioned: it stays so`);
 }
-
-/** Who asked for the release, where that still counts. */
-const openRelease = ({ release_by: by, release_ms: ms }: Row<'identity_standings'>, nowMs: number): string | null =>
-  by !== null && Number(ms) + RELEASE_LIFE_MS > nowMs ? by : null;
 
 const toldOf = (row: Row<'identity_standings'>): ToldStanding => ({
   tenant: row.tenant,
@@ -314,7 +285,6 @@ function recordOf(
   nowMs: number,
 ): RegisteredAgent {
   const row = standing ?? untouched(agent);
-  const asker = openRelease(row, nowMs);
   return {
     id: agent.id,
     tenant: agent.tenant,
@@ -334,6 +304,6 @@ function recordOf(
             by: row.hil_by ?? '',
             reason: row.hil_reason ?? '',
           },
-    release: asker === null ? null : { by: asker, atMs: Number(row.release_ms), reason: row.release_reason },
+    release: releaseOf(row, nowMs),
   };
 }
