@@ -68,7 +68,7 @@ describe('a batch that Gate executes', () => {
       compose: (ports) =>
         createActivities({
           ...ports,
-          standing: { agentFault: () => stands.shift() ?? null, forcesReview: () => false },
+          standing: { agentFault: () => stands.shift() ?? null, toolFault: () => null, forcesReview: () => false },
         }),
     });
     const call = await staged('first', 'second');

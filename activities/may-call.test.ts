@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
+import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
+import { stopFault } from '../domain/identity/stops.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 
@@ -13,6 +15,7 @@ describe('an approved call, when its agent may not call any more', () => {
   let hilAway = false;
   /** What the next questions about the agent are answered, one each; then it may call. */
   let stands: (GateError | null)[] = [];
+  let toolsStopped: AgentStanding['toolFault'] = () => null;
   const open = (folder: string) =>
     openPipeline({
       folder,
@@ -20,7 +23,11 @@ describe('an approved call, when its agent may not call any more', () => {
       compose: (ports) =>
         createActivities({
           ...ports,
-          standing: { agentFault: () => stands.shift() ?? null, forcesReview: () => false },
+          standing: {
+            agentFault: () => stands.shift() ?? null,
+            toolFault: (tenant, tools) => toolsStopped(tenant, tools),
+            forcesReview: () => false,
+          },
           mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),
           reviews: {
             ...ports.reviews,
@@ -35,6 +42,7 @@ describe('an approved call, when its agent may not call any more', () => {
     listed = new Set();
     hilAway = false;
     stands = [];
+    toolsStopped = () => null;
     gate = await open(await fixtureFolder());
     call = await gate.call();
     listed.add(`${call.tenant}/${call.agent}`);
@@ -105,6 +113,21 @@ describe('an approved call, when its agent may not call any more', () => {
       });
     },
   );
+
+  it.each([
+    ['at once', 0],
+    ['while all else was asked', 1],
+  ])('does not run where an operator stopped its tool since (%s), and a row says so', async (_when, after) => {
+    let asked = 0;
+    toolsStopped = (tenant, tools) => ((asked += 1) > after ? stopFault({ tenant, tool: tools[0] ?? null }) : null);
+    const error = `the tool ${call.tool} is suspended by an operator; nothing was executed`;
+    expect(await approved()).toEqual({ state: 'not_run', code: 'tool_suspended', error, sent: 0 });
+    const row = (await gate.rows(call.correlation_id)).find(({ event_kind }) => event_kind === 'upstream.outcome');
+    expect(row).toMatchObject({
+      signal: 'review_approved_but_suspended',
+      policy_decision: { stage: 'not_run', code: 'tool_suspended' },
+    });
+  });
 
   it('does not run where that happened while all else was asked', async () => {
     stands = [null, new GateError('agent_suspended', 'acme/bot is stopped')];

@@ -17,7 +17,7 @@ import { isStopped } from '../domain/identity/standing.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
-import { batchCalls, siblingsOf } from '../domain/mcp/batch.js';
+import { batchCalls, batchTools, siblingsOf } from '../domain/mcp/batch.js';
 import type { Taint } from '../contracts/policy.js';
 import { definitionFault } from '../domain/tool-definitions/batch-guard.js';
 import { attemptBatch } from './batch-attempt.js';
@@ -52,7 +52,7 @@ export function createUpstreamActivities({
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
   /** Says whether the agent of a call was stopped; absent where nobody keeps that. */
-  standing?: Pick<AgentStanding, 'agentFault'> | undefined;
+  standing?: Pick<AgentStanding, 'agentFault' | 'toolFault'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -123,11 +123,19 @@ export function createUpstreamActivities({
     }
   };
 
+  /** The agent, its tenant, or what it calls. */
+  const stoppedNow = (call: CallInput, tools: readonly string[]): GateError | null =>
+    standing?.agentFault(call) ?? standing?.toolFault(call.tenant, tools) ?? null;
+
   /** Of a proxy or worker that has just begun it may not be known for a moment. */
-  const stoppedSoon = async (call: CallInput, within: Parameters<typeof insist>[1]): Promise<GateError | null> => {
+  const stoppedSoon = async (
+    call: CallInput,
+    tools: readonly string[],
+    within: Parameters<typeof insist>[1],
+  ): Promise<GateError | null> => {
     try {
       await insist(async () => {
-        const fault = standing?.agentFault(call) ?? null;
+        const fault = stoppedNow(call, tools);
         if (fault !== null) throw fault;
       }, within);
       return null;
@@ -137,7 +145,7 @@ export function createUpstreamActivities({
     }
   };
 
-  /** Of an agent that was stopped, or of which nobody knows whether it was. */
+  /** Of what was stopped, or of which nobody knows whether it was. */
   const notRunSince = (correlationId: string, { code, message }: GateError): Promise<CallSummary> =>
     isStopped(code)
       ? notRun(correlationId, message, null, code)
@@ -183,7 +191,8 @@ export function createUpstreamActivities({
         }
       }
       if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
-      const stopped = await stoppedSoon(call, inTime(claimNotAfterMs));
+      const called = batchTools(call.method, request.body) ?? [call.tool];
+      const stopped = await stoppedSoon(call, called, inTime(claimNotAfterMs));
       if (stopped) return notRunSince(correlationId, stopped);
       // A claim whose answer was lost may have been stored: the next one finds it, is not applied, and nothing is sent.
       const claimed = await insist(
@@ -226,7 +235,7 @@ export function createUpstreamActivities({
         }
       }
       // What was looked at meanwhile took its time: from here to the first byte nothing is waited for.
-      const stoppedSince = standing?.agentFault(call) ?? null;
+      const stoppedSince = stoppedNow(call, called);
       if (stoppedSince) return notRunSince(correlationId, stoppedSince);
       const heard = talks?.listenerOf(correlationId) ?? null;
       const talk = heard && responses && !batch ? responses.listening(call, heard) : null;
@@ -241,7 +250,7 @@ export function createUpstreamActivities({
               untilMs: now() + leftMs(),
               signal,
               heard,
-              fault: () => standing?.agentFault(call)?.message ?? null,
+              fault: () => stoppedNow(call, called)?.message ?? null,
             },
             call,
             steps,

@@ -15,6 +15,7 @@ import {
 } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { gateCommand, print } from './output.js';
+import { registerStops } from './stops.js';
 
 interface ContainFlags extends StandingFlags {
   readonly reason: string;
@@ -33,7 +34,8 @@ With --force-hil it goes on: a person decides about every call that would have r
 export function registerContain(program: Command): void {
   const contain = program
     .command('contain')
-    .description('stop an agent at once, or have a person decide about its calls');
+    .description('stop an agent, a tool or a tenant at once, or have a person decide about the calls of an agent');
+  registerStops(contain);
   withPerson(contain.command('agent'))
     .description('stop an agent: none of its calls runs any more')
     .argument('<name>', 'the agent, or tenant/agent')

@@ -12,6 +12,7 @@ import {
 } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { gateCommand, print } from './output.js';
+import { registerStopReleases } from './stops.js';
 
 interface ReleaseFlags extends StandingFlags {
   readonly reason?: string;
@@ -19,7 +20,7 @@ interface ReleaseFlags extends StandingFlags {
 }
 
 const HELP = `
-Two people let an agent go that was stopped: one asks, which counts for a day, and another one confirms with the same
+Two people let go what was stopped: one asks, which counts for a day, and another one confirms with the same
 command. In the development stack the second operator is --as second. Where only one operator is known
 (GATE_HIL_OPERATORS), and the console vouches for nobody else, nobody can confirm: add one, and start Gate again.`;
 
@@ -27,7 +28,8 @@ command. In the development stack the second operator is --as second. Where only
 export function registerRelease(program: Command): void {
   const release = program
     .command('release')
-    .description('let an agent go that was stopped; two people do that together');
+    .description('let go an agent, a tool or a tenant that was stopped; two people do that together');
+  registerStopReleases(release, HELP);
   withPerson(release.command('agent'))
     .description('ask for the end of a stop, or confirm what somebody else asked for')
     .argument('<name>', 'the agent, or tenant/agent')

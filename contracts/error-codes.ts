@@ -109,6 +109,17 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'An operator stopped this agent; nothing was executed. Two people lift that together.',
   },
+  tool_suspended: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'An operator stopped this tool for everybody of the tenant; nothing was executed. Two people lift that together.',
+  },
+  tenant_suspended: {
+    status: 403,
+    retry: 'no',
+    meaning: 'An operator stopped all of this tenant; nothing was executed. Two people lift that together.',
+  },
   agent_decommissioned: {
     status: 403,
     retry: 'no',
@@ -888,8 +899,7 @@ export const ERROR_CODES = {
   modify_under_quorum: {
     status: 422,
     retry: 'no',
-    meaning:
-      'A call that several people must approve is approved as it is, or denied.',
+    meaning: 'A call that several people must approve is approved as it is, or denied.',
   },
   modification_unjudged: {
     status: 503,

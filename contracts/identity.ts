@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toolName } from './storable.js';
 
 const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
 // Control characters as ranges, not as a class of Unicode: not every reader of an OpenAPI document knows those.
@@ -188,6 +189,34 @@ export const containmentRequest = z.strictObject({
 export const containment = z.strictObject({ force_hil: forceHil.nullable() });
 export type Containment = z.infer<typeof containment>;
 
+/** A tool that nobody of a tenant may use, or a tenant of which nobody may do anything, until two people lift that. */
+export const stopRecord = z.strictObject({
+  id: z.uuid(),
+  tenant: label,
+  /** Null for the tenant whole. */
+  tool: toolName.nullable(),
+  state: z.enum(['suspended', 'active']),
+  changed_at: instant,
+  changed_by: z.string(),
+  reason: z.string().nullable(),
+  /** Somebody asked for its end; somebody else confirms it, until then. */
+  release: agentRecord.shape.release,
+});
+export type StopRecord = z.infer<typeof stopRecord>;
+/** Answer of `POST /stops/{id}/release` where it was asked for. */
+export const stopRelease = stopRecord.extend({ somebody_else: agentRelease.shape.somebody_else });
+export type StopReleased = StopRecord & Partial<z.infer<typeof stopRelease>>;
+/** Body of `POST /stops`: without a tool, the tenant whole. */
+export const stopRequest = z.strictObject({ tenant: label, tool: toolName.optional(), reason });
+export const stopsQuery = z.strictObject({
+  tenant: label,
+  state: stopRecord.shape.state.optional(),
+  /** The id behind which the answer begins: it has 1,000 at most, by their ids. */
+  after: z.uuid().optional(),
+});
+/** Most stops of one answer. */
+export const STOPS_LISTED = 1_000;
+
 /** Query of `GET /revocation/list`: the number up to which the caller knows all. */
 export const revocationQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
 
@@ -217,6 +246,17 @@ export const revocationContent = z.strictObject({
       /** Until then every call waits for a person. */
       force_hil_until: instant.nullable(),
       /** Grows with every change of this agent. */
+      changed_at: instant,
+    }),
+  ),
+  /** Tools and tenants that were stopped, or let go again, as it is now. */
+  stops: z.array(
+    z.strictObject({
+      tenant: z.string(),
+      /** Null for the tenant whole. */
+      tool: z.string().nullable(),
+      state: stopRecord.shape.state,
+      /** Grows with every change of this one. */
       changed_at: instant,
     }),
   ),

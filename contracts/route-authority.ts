@@ -363,6 +363,10 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('identity', 'POST', '/enrollments', 'identity.agent.manage', console),
   // Every call of an agent waits for a person, for a while: the counterpart of POST /agents/{id}/containment/clear.
   row('identity', 'POST', '/agents/{id}/containment', 'identity.agent.containment', console),
+  // A tool that nobody of a tenant may use, or a tenant of which nobody may do anything.
+  row('identity', 'GET', '/stops', 'identity.agent.read', console, proxy),
+  row('identity', 'POST', '/stops', 'identity.agent.containment', console),
+  row('identity', 'POST', '/stops/{id}/release', 'identity.agent.containment', console),
   // It has none to show: the token is the proof.
   {
     service: 'identity',

@@ -201,6 +201,22 @@ const usedBootstraps: Migration = {
   },
 };
 
+/**
+ * 0011: the tools and tenants that somebody stopped (docs/architecture/identity.md#stops). What has no row here is not stopped. A new table.
+ */
+const stops: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_stops (
+      id ${text} not null primary key, tenant ${text} not null, tool ${text}, state ${text} not null,
+      changed_ms ${integer} not null, state_changed_ms ${integer}, state_changed_by ${text}, state_reason ${text},
+      release_ms ${integer}, release_by ${text}, release_reason ${text},
+      listed_generation ${integer} not null unique, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_stops_tenant on identity_stops (tenant, id)`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -212,4 +228,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0008-workloads': workloads,
   '0009-standings': standings,
   '0010-used-bootstraps': usedBootstraps,
+  '0011-stops': stops,
 };

@@ -202,6 +202,12 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A service got its next certificate: from which it had before, or from its bootstrap certificate (`caller_kind`), and until when it counts.',
   'workload.svid_recovery_opened':
     'A service may use its bootstrap certificate once more; by whom. Its sidecar has the reason.',
+  'stop.set':
+    'A tool was stopped for everybody of a tenant, or (`tool` is null) the tenant whole: no new call, and none that waited, runs from now on; by whom. Its sidecar has the reason.',
+  'stop.release_requested':
+    'Somebody asked for the end of such a stop, which somebody else confirms. Its sidecar has the reason.',
+  'stop.released':
+    'Such a stop ended: who asked for it, and who confirmed it. Its sidecar has the reason of the second.',
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',
   'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { type IdentityEvent, identityRow } from '../../domain/identity/identity-rows.js';
+import { type IdentityEvent, identityRow, stopRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
@@ -16,6 +16,7 @@ import {
   type ToldStanding,
 } from '../../domain/identity/revocation.js';
 import type { StandingStore } from '../../domain/identity/standing.js';
+import type { StopStore, ToldStop } from '../../domain/identity/stops.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -24,10 +25,11 @@ import { pagesOf } from '../store/pages.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { type NewAgent, openStandingStore } from './standing-store.js';
+import { openStopStore } from './stop-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
-export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore, WorkloadStore {
+export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore, StopStore, WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
     most: number,
@@ -427,8 +429,12 @@ export async function openIdentityStore(
     return true;
   }
 
-  /** The next number, under which an agent's standing changed. */
-  async function numberOf(within: Database, standing: ToldStanding, nowMs: number): Promise<number> {
+  /** The next number, under which an agent's standing changed, or a tool or tenant was stopped or let go. */
+  async function numberOf(
+    within: Database,
+    what: { readonly standing: ToldStanding } | { readonly stop: ToldStop },
+    nowMs: number,
+  ): Promise<number> {
     const state = intact('identity_state', await lockedState(within));
     const before = Number(state.revocation_generation);
     const generation = before + 1;
@@ -437,7 +443,7 @@ export async function openIdentityStore(
       .values(
         marked('identity_listings', {
           listed_generation: generation,
-          history: historyWith(await historyUpTo(within, before), generation, [], null, standing),
+          history: historyWith(await historyUpTo(within, before), generation, [], null, what),
           tenant: null,
           agent_name: null,
           listed_ms: nowMs,
@@ -459,8 +465,29 @@ export async function openIdentityStore(
     newAgent,
     locked,
     latest: () => latestNow(),
-    number: numberOf,
+    number: (within, standing, nowMs) => numberOf(within, { standing }, nowMs),
     takeBack: (within, agent, by) => takenBack(within, agent, by),
+  });
+  const stops = openStopStore({
+    db,
+    intact,
+    marked,
+    asked,
+    inTurn: (work) =>
+      inTransaction(async (within) => {
+        await lockedState(within);
+        return work(within);
+      }),
+    told: (within, event) => toldRow(within, stopRow(event)),
+    number: (within, stop, nowMs) => numberOf(within, { stop }, nowMs),
+    async assertListed(what, listed) {
+      const latest = await latestNow();
+      if (listed < 1 || listed > latest)
+        throw new GateError(
+          'identity_tampered',
+          `edited in the store: ${what}: it stands under number ${listed} of a list that is at ${latest}`,
+        );
+    },
   });
 
   const issuance: IssuanceStore = {
@@ -680,6 +707,7 @@ export async function openIdentityStore(
     (asserting ??= asked(async () => {
       await assertAll(nowMs);
       await standings.assertAll();
+      await stops.assertAllStops();
     }).finally(() => (asserting = null)));
   let asserting: Promise<void> | null = null;
 
@@ -794,7 +822,12 @@ export async function openIdentityStore(
       // Whoever knows nothing yet is told of each that somebody took off the list too. Proxies ask from 0 for as long as nothing came onto it: then it
       // costs little, and nothing may say that it stands there.
       if (after === 0)
-        await ((await assertNoneBeyond()) > 0 ? assertAllOnce(nowMs) : asked(() => standings.assertAll()));
+        await ((await assertNoneBeyond()) > 0
+          ? assertAllOnce(nowMs)
+          : asked(async () => {
+              await standings.assertAll();
+              await stops.assertAllStops();
+            }));
       return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
@@ -813,6 +846,7 @@ export async function openIdentityStore(
             afterHistory,
             agents: [],
             standings: [],
+            stops: [],
             svids: [],
           };
         const whole = await within
@@ -828,10 +862,12 @@ export async function openIdentityStore(
         for (const row of whole) intact('identity_listings', row);
         const beyondWhole = whole[mostListed];
         const stands = await standings.toldBetween(within, after, latest, mostListed + 1);
+        const stopped = await stops.stopsBetween(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
           // Each has a number of its own.
           stands[mostListed] ? stands[mostListed].generation - 1 : latest,
+          stopped[mostListed] ? stopped[mostListed].generation - 1 : latest,
         );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
@@ -848,6 +884,9 @@ export async function openIdentityStore(
           standings: stands
             .filter(({ generation: listed }) => listed <= generation)
             .map(({ generation: _listed, ...standing }) => standing),
+          stops: stopped
+            .filter(({ generation: listed }) => listed <= generation)
+            .map(({ generation: _listed, ...stop }) => stop),
           svids: svids.map(listedOf),
         });
         const rows = await within
@@ -877,6 +916,7 @@ export async function openIdentityStore(
     ...issuance,
     ...revocation,
     ...standings,
+    ...stops,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

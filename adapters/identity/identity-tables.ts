@@ -151,4 +151,25 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** The tools and tenants that somebody ever stopped. */
+  identity_stops: {
+    id: string;
+    tenant: string;
+    /** `null`: the tenant whole. */
+    tool: string | null;
+    /** `active` or `suspended`. */
+    state: string;
+    /** Grows with every change. */
+    changed_ms: Count;
+    state_changed_ms: Count | null;
+    state_changed_by: string | null;
+    state_reason: string | null;
+    /** Who asked for its end. */
+    release_ms: Count | null;
+    release_by: string | null;
+    release_reason: string | null;
+    /** The number of its last change. */
+    listed_generation: Count;
+    mac: string;
+  };
 }

@@ -20,6 +20,7 @@ const content: RevocationContent = {
   expires_at: '2026-11-29T10:05:00.000Z',
   agents: [],
   standings: [],
+  stops: [],
   svids: ['a', 'b'].map((digit) => ({
     svid_id: '0190a5b0-0000-7000-8000-000000000000',
     serial: '01',

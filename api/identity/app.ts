@@ -20,6 +20,7 @@ import { type PeopleOptions, peopleOf } from './people.js';
 import { agentRoutes } from './routes/agents.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
+import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
 import { workloadRoutes } from './routes/workloads.js';
 
@@ -116,6 +117,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
+  stopRoutes(service.app, { store, people, clock, onChanged: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

@@ -88,11 +88,25 @@ describe('the certificate of an agent', () => {
     const { fingerprint = '' } = await who(one);
     const [of, beside] = [await open(one), await open(other)];
     const ended = once(of, 'close');
-    for (const tell of listeners) tell({ fingerprints: [fingerprint, 'f'.repeat(64)], agents: [] });
+    for (const tell of listeners) tell({ fingerprints: [fingerprint, 'f'.repeat(64)], agents: [], tenants: [] });
     await ended;
     beside.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(String((await once(beside, 'data'))[0])).toContain('/agent/other/');
     beside.destroy();
+  });
+
+  it('that is of a tenant which was stopped whole ends its connections, and those of no other', async () => {
+    const [first, second, elsewhere] = [
+      await open(await agent('one')),
+      await open(await agent('two')),
+      await open(await leaf(agentSpiffe('gate.local', 'acme2', 'one', uuidV7()))),
+    ];
+    const ended = [once(first, 'close'), once(second, 'close')];
+    for (const tell of listeners) tell({ fingerprints: [], agents: [], tenants: ['acme'] });
+    await Promise.all(ended);
+    elsewhere.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(String((await once(elsewhere, 'data'))[0])).toContain('/tenant/acme2/');
+    elsewhere.destroy();
   });
 
   it('that is any of an agent which was revoked whole ends its connections, and those of no other', async () => {
@@ -103,7 +117,7 @@ describe('the certificate of an agent', () => {
       await open(await leaf(agentSpiffe('gate.local', 'other', 'gone', uuidV7()))),
     ];
     const ended = [once(first, 'close'), once(second, 'close')];
-    for (const tell of listeners) tell({ fingerprints: [], agents: [{ tenant: 'acme', agent: 'gone' }] });
+    for (const tell of listeners) tell({ fingerprints: [], agents: [{ tenant: 'acme', agent: 'gone' }], tenants: [] });
     await Promise.all(ended);
     for (const socket of [beside, elsewhere]) {
       socket.write('GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n');

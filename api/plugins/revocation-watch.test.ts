@@ -16,6 +16,7 @@ const listAfter = (after: number, generation: number, latest = generation): Revo
   expires_at: new Date(Date.now() + 60_000).toISOString(),
   agents: [],
   standings: [],
+  stops: [],
   svids: [],
 });
 

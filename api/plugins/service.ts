@@ -347,7 +347,7 @@ const resolvedBy =
 /** The certificates of open connections: each is read once, and a kept-alive connection keeps it until the certificate ends. */
 function createShownCertificates(trustDomain: string): {
   readonly seenBy: (request: FastifyRequest) => Seen;
-  /** Ends the connections on which one of these certificates, or any of one of these agents, was shown. */
+  /** Ends the connections on which one of these certificates, or any of one of these agents or tenants, was shown. */
   readonly close: (revoked: RevokedNow) => void;
 } {
   const known = new WeakMap<object, Seen>();
@@ -376,8 +376,9 @@ function createShownCertificates(trustDomain: string): {
       }
       return seen.caller === null || Date.now() <= seen.validToMs ? seen : OVER;
     },
-    close({ fingerprints, agents }) {
-      for (const by of [...fingerprints, ...agents.map(nameOf)])
+    close({ fingerprints, agents, tenants }) {
+      const all = [...sockets.keys()].filter((by) => tenants.some((tenant) => by.startsWith(`${tenant}/`)));
+      for (const by of [...fingerprints, ...agents.map(nameOf), ...all])
         for (const socket of sockets.get(by) ?? []) socket.destroy();
     },
   };

@@ -103,11 +103,14 @@ export function createProxyService(options: ProxyOptions): Service {
   const limits = createAgentLimits({ limits: options.agentLimits, refusals, onLimited: metrics.limited, now });
   const controlLog = createControlLog({ ledger: options.ledger, now });
   service.app.addHook('onClose', () => controlLog.close());
-  const authorizer = createAuthorizer({ ...options, limits });
+  const { standing } = options;
+  const toolFault = standing?.toolFault;
+  const authorizer = createAuthorizer({ ...options, toolFault, limits });
   const handler = createCallHandler({
     ...options,
     assertStands: authorizer.assertStands,
-    ...(options.standing && { forcesReview: options.standing.forcesReview }),
+    toolFault,
+    ...(standing && { forcesReview: standing.forcesReview }),
     nameFault: options.upstream.nameFault,
     refusals,
     limits,
@@ -118,7 +121,6 @@ export function createProxyService(options: ProxyOptions): Service {
     onLimited: metrics.limited,
   });
   metrics.watchInFlight(handler.inFlight);
-  const { standing } = options;
   if (standing) metrics.watchRevocations(standing.ageMs);
   if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
   const streams = createEventStreams(options.agentLimits.streams, standing);

@@ -7,7 +7,9 @@ import { type CallRecord, NotAsStaged } from '../../domain/call-record/record.js
 import { TAMPERED } from '../../domain/call-record/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
+import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
 import type { Signer } from '../../domain/identity/signer.js';
+import { batchTools } from '../../domain/mcp/batch.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { definitionFault } from '../../domain/tool-definitions/batch-guard.js';
@@ -22,6 +24,8 @@ export interface AuthorizerOptions {
   readonly limits: AgentLimitsCheck;
   /** Refuses tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Why nobody of the tenant uses one of these tools now; `null` where nobody stopped one. */
+  readonly toolFault?: AgentStanding['toolFault'] | undefined;
   /** Says whether a tool is still what the operator was told of it. */
   readonly definitions?: Pick<ReviewGuard, 'fault'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
@@ -40,7 +44,7 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
  * call that a person approved, HIL's signature is verified again first, and then what Gate asks before it runs one itself: `policy_changed`,
  * `agent_standing_changed`, `tool_definition_changed`, and `pipeline_unavailable` where policy or HIL does not answer. `onFound` is called once it is the caller's.
  * Throws `not_found` for a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and
- * `tool_quarantined` while a definition of its tools waits for an operator.
+ * `tool_quarantined` while a definition of its tools waits for an operator, and `tool_suspended` while an operator stops one of them.
  */
 export interface Authorizer {
   (correlationId: string, asked: AskedAgain, onFound?: () => void): Promise<JsonObject>;
@@ -54,6 +58,7 @@ export function createAuthorizer({
   verifyDecision,
   limits,
   quarantine = noQuarantine,
+  toolFault,
   definitions,
   reviews,
   rulesNow,
@@ -121,6 +126,8 @@ export function createAuthorizer({
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') await assertApproval(record, staged.body);
+    const stopped = toolFault?.(call.tenant, batchTools(call.method, staged.body) ?? [call.tool]) ?? null;
+    if (stopped !== null) throw stopped;
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
     return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };

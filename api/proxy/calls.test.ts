@@ -4,19 +4,22 @@ import type { CallInput } from '../../contracts/call.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
+import { stopFault } from '../../domain/identity/stops.js';
 import { createAgentLimits } from './agent-limits.js';
 import { correlationIdOf, createCallHandler, type ToolCallRequest } from './calls.js';
 
 /** A proxy whose engine judges a call when the test says so. */
-function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000 }) {
+function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000, stopped = new Set<string>() }) {
   const staged: string[] = [];
   const atEngine: { readonly agent: string; readonly id: string; readonly end: () => void }[] = [];
   const records = new Map<string, CallRecord>();
+  const digests = new Map<string, string>();
   const awaited = new Map<string, (record: CallRecord) => void>();
   const refused: string[] = [];
   const reaches = (id: string, state: string) => {
     const record = {
       correlation_id: id,
+      digest: digests.get(id),
       state,
       evidence: { call: { contract: 'gate.server-execution/v1' }, verdict: null },
     } as never as CallRecord;
@@ -29,6 +32,7 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000 
       new Promise((resolve) => awaited.set(id, (record) => holds(record) && resolve(record))),
     admit: async (call: CallInput) => {
       staged.push(call.correlation_id);
+      digests.set(call.correlation_id, call.digest);
       return { admitted: true, digest: call.digest, recent: 1 };
     },
   } as never as CallStore;
@@ -50,10 +54,18 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000 
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
     judgedAtOnce: { together, each, waiting },
+    toolFault: (tenant, tools) => {
+      const tool = tools.find((one) => stopped.has(one));
+      return tool === undefined ? null : stopFault({ tenant, tool });
+    },
     limits: createAgentLimits({ limits: none, refusals, onLimited: () => undefined, now: Date.now }),
     refusals,
   });
-  const ask = (agent: string) => {
+  const ask = (
+    agent: string,
+    mcp: object = { method: 'tools/call', tool: 'x', body: { jsonrpc: '2.0', id: 1, params: { name: 'x' } } },
+    idempotencyId: string = randomUUID(),
+  ) => {
     const caller = {
       kind: 'agent' as const,
       spiffe: `spiffe://gate.local/tenant/acme/agent/${agent}`,
@@ -61,9 +73,9 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000 
     };
     const request = {
       caller: { ...caller, fingerprint: 'ab', tenant: 'acme', agent },
-      mcp: { kind: 'tool', method: 'tools/call', tool: 'x', body: { jsonrpc: '2.0', id: 1, params: { name: 'x' } } },
+      mcp: { kind: 'tool', ...mcp },
       contract: 'gate.server-execution/v1',
-      idempotencyId: randomUUID(),
+      idempotencyId,
       callbackUrl: null,
     } as never as ToolCallRequest;
     return handler.handle(request, correlationIdOf(request)).then(
@@ -85,6 +97,40 @@ describe('a call whose answer the engine lost', () => {
     reaches(atEngine[0]?.id ?? '', 'aborted');
     for (const { end } of atEngine) end();
     expect([await judged, await lost]).toEqual(['answered', 'upstream_unreachable']);
+  });
+});
+
+describe('a call of a tool that an operator stopped', () => {
+  const BATCH = {
+    method: 'gate/tools.batch',
+    tool: 'gate/tools.batch',
+    body: {
+      jsonrpc: '2.0',
+      id: 1,
+      params: {
+        contract: 'gate.atomic-tool-call-batch/v1',
+        calls: ['x', 'wire_transfer'].map((name) => ({ id: name, name, arguments: {} })),
+      },
+    },
+  };
+
+  it('is refused before anything of it is stored, alone and in a batch, with a row about it', async () => {
+    const { ask, staged, refused } = proxy({ stopped: new Set(['wire_transfer', 'x']) });
+    expect([await ask('a'), await ask('a', BATCH)]).toEqual(['tool_suspended', 'tool_suspended']);
+    expect([staged, refused]).toEqual([[], ['tool_suspended', 'tool_suspended']]);
+  });
+
+  it('is told what came of it where it ran before', async () => {
+    const stopped = new Set<string>();
+    const { ask, atEngine, reaches } = proxy({ stopped });
+    const id = randomUUID();
+    const first = ask('a', undefined, id);
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'aborted');
+    atEngine[0]?.end();
+    expect(await first).toBe('answered');
+    stopped.add('x');
+    expect([await ask('a', undefined, id), await ask('a')]).toEqual(['answered', 'tool_suspended']);
   });
 });
 

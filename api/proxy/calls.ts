@@ -18,7 +18,7 @@ import { isFinal, TAMPERED } from '../../domain/call-record/transitions.js';
 import { agentIdentity } from '../../domain/mcp/session.js';
 import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
-import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
+import { batchTools, batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import type { Caller } from '../plugins/app.js';
@@ -26,6 +26,8 @@ import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import { agentKey, rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
+import { isStopped } from '../../domain/identity/standing.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
@@ -51,6 +53,8 @@ export interface CallHandlerOptions {
   readonly quarantine?: Quarantine | undefined;
   /** Throws what keeps an approved decision from being authorized now. Asked before a repeat is told of it again. */
   readonly assertStands?: ((record: CallRecord) => Promise<void>) | undefined;
+  /** Why nobody of the tenant uses one of these tools now; `null` where nobody stopped one. */
+  readonly toolFault?: AgentStanding['toolFault'] | undefined;
   /** Whether a person decides about every call of this agent that may run. */
   readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
   readonly now?: () => number;
@@ -259,6 +263,14 @@ export function createCallHandler(options: CallHandlerOptions) {
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
     if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
+    const tools = batchTools(mcp.method, mcp.body) ?? [mcp.tool];
+    const stopped = options.toolFault?.(caller.tenant, tools) ?? null;
+    if (stopped !== null) {
+      const { code, message: reason } = stopped;
+      if (isStopped(code))
+        void options.refusals({ caller, correlationId, name: mcp.tool, limit: code, reason, limits: {} });
+      throw new GateError(code, reason, { fields: { contract, executable: false } });
+    }
     // It would be judged, wait for a person, and then be sent to nobody.
     const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });

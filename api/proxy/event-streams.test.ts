@@ -93,6 +93,7 @@ describe('a stream of an agent that is stopped', () => {
       expires_at: at(300_000),
       agents: [],
       standings: [],
+      stops: [],
       svids: [],
       ...over,
     });
@@ -128,6 +129,27 @@ describe('a stream of an agent that is stopped', () => {
       expect(others.signal.aborted).toBe(false);
     },
   );
+
+  it('ends where its tenant is stopped whole, and none is begun until it is let go', async () => {
+    const tenantIs = (state: 'suspended' | 'active') =>
+      heard({
+        stops: [
+          { tenant: 'acme', tool: null, state, changed_at: new Date(Date.now() + known.position()).toISOString() },
+        ],
+      });
+    const [held, another, others] = [
+      streams.begin(BOT),
+      streams.begin({ ...BOT, agent: 'another' }),
+      streams.begin({ ...BOT, tenant: 'acme2' }),
+    ];
+    heard({ stops: [{ tenant: 'acme', tool: 'x', state: 'suspended', changed_at: new Date().toISOString() }] });
+    expect(held.signal.aborted).toBe(false);
+    tenantIs('suspended');
+    expect([held, another, others].map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
+    expect(streams.begin(BOT).signal.aborted).toBe(true);
+    tenantIs('active');
+    expect(streams.begin(BOT).signal.aborted).toBe(false);
+  });
 
   it('that was let in right before ends at once', async () => {
     stands('suspended');

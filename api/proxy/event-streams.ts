@@ -45,9 +45,10 @@ export function createEventStreams(
   const open = new Map<string, Set<AbortController>>();
   let closing = false;
   const stops = (agent: NamedAgent): boolean => isStopped(standing?.agentFault(agent)?.code);
-  standing?.onRevoked(({ agents }) => {
-    for (const agent of agents.filter(stops))
-      for (const place of open.get(agentKey(agent)) ?? []) place.abort(AGENT_STOPPED);
+  standing?.onRevoked(({ agents, tenants }) => {
+    const all = [...open.keys()].filter((key) => tenants.some((tenant) => key.startsWith(`${tenant}/`)));
+    for (const key of [...agents.filter(stops).map(agentKey), ...all])
+      for (const place of open.get(key) ?? []) place.abort(AGENT_STOPPED);
   });
   return {
     /** `end` gives the place back; the signal says that the stream has to end: at the latest when who listens is known no more. */

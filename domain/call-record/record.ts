@@ -6,6 +6,7 @@ import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { SandboxSeverity } from '../../contracts/sandbox.js';
+import type { Stopped } from '../identity/standing.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
@@ -160,8 +161,7 @@ export interface RecordedOutcome {
     | 'tool_quarantined'
     | 'policy_changed'
     | 'agent_standing_changed'
-    | 'agent_suspended'
-    | 'agent_decommissioned'
+    | Stopped
     | 'attempt_not_begun'
     | 'reconciled_not_run';
   /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */

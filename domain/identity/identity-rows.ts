@@ -21,8 +21,11 @@ const KINDS = [
   'agent.containment_cleared',
   'svid.workload_refreshed',
   'workload.svid_recovery_opened',
+  'stop.set',
+  'stop.release_requested',
+  'stop.released',
 ] as const satisfies readonly EventKind[];
-export type IdentityEventKind = Exclude<(typeof KINDS)[number], WorkloadEvent['kind']>;
+export type IdentityEventKind = Exclude<(typeof KINDS)[number], WorkloadEvent['kind'] | StopEvent['kind']>;
 
 /** What happened to a certificate, or to an agent that has none. */
 export interface IdentityEvent {
@@ -156,6 +159,48 @@ export function workloadRow(event: WorkloadEvent): NewLedgerRow & { readonly id:
     },
     agent_spiffe: svid.spiffe,
     credential_fingerprint: svid.fingerprint,
+  });
+}
+
+/** A tool or a tenant was stopped, or let go again. */
+export interface StopEvent {
+  readonly kind: 'stop.set' | 'stop.release_requested' | 'stop.released';
+  readonly subject: string;
+  readonly id: string;
+  readonly tenant: string;
+  /** `null`: the tenant whole. */
+  readonly tool: string | null;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+const STOP_WORDS: Readonly<Record<StopEvent['kind'], string>> = {
+  'stop.set': 'nobody may use any more',
+  'stop.release_requested': 'somebody asked to let go',
+  'stop.released': 'two people let go',
+};
+
+/** The row of a stop. Its id is made of what happened, as that of an agent's. */
+export function stopRow({ kind, subject, id, tenant, tool, by, reason, detail }: StopEvent): NewLedgerRow & {
+  readonly id: string;
+} {
+  const payload = reason === null ? null : canonicalJson({ reason });
+  return fittingRow({
+    id: uuidFromDigest('gate.identity-event', kind, subject),
+    agent_id: IDENTITY_AGENT,
+    method: kind,
+    event_kind: kind,
+    intent_category: 'Privileged Action',
+    authorized: true,
+    reasoning: `${STOP_WORDS[kind]}: ${tool === null ? `tenant ${tenant}` : `the tool ${tool}`}`,
+    policy_decision: { stop_id: id, tool, ...detail },
+    state_namespace: 'operator',
+    correlation_id: id,
+    source: 'identity',
+    tenant,
+    actor_sub: by,
+    ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
   });
 }
 

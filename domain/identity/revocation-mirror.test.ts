@@ -43,6 +43,7 @@ const list = (over: Partial<RevocationContent> = {}): RevocationContent => {
     expires_at: at(now + 300_000),
     agents: [],
     standings: [],
+    stops: [],
     svids: [],
     ...over,
   };
@@ -72,7 +73,7 @@ describe('what is known of revocations', () => {
       }),
     );
     expect([codeOf('gone'), codeOf('old'), codeOf('good')]).toEqual(['certificate_revoked', null, null]);
-    expect(told).toEqual([{ fingerprints: ['gone'], agents: [] }]);
+    expect(told).toEqual([{ fingerprints: ['gone'], agents: [], tenants: [] }]);
     passes(60_000);
     expect(codeOf('old')).toBe('certificate_superseded');
     mirror.take(list({ generation: 3, svids: [entry('old')] }));
@@ -250,5 +251,52 @@ describe('what is known of agents', () => {
     mirror.take(list({ generation: 6, ...other }));
     mirror.take(list({ generation: 2, ...other, standings: [stand({ changed_at: before })] }));
     expect(fault()).toBe('agent_suspended');
+  });
+});
+
+describe('what is known of stops', () => {
+  const stop = (over: Partial<RevocationContent['stops'][number]> = {}): RevocationContent['stops'][number] => ({
+    tenant: 'acme',
+    tool: 'wire_transfer',
+    state: 'suspended',
+    changed_at: at(now),
+    ...over,
+  });
+  const fault = (tool = 'wire_transfer', tenant = 'acme') => mirror.toolFault(tenant, ['other', tool])?.code ?? null;
+
+  it('lets no tool be used before a whole list is known, and a stopped one neither before nor after', () => {
+    expect(fault()).toBe('control_state_unavailable');
+    expect(mirror.take(list({ generation: 2, latest: 3, stops: [stop()] }))).toBe('more');
+    expect(fault()).toBe('tool_suspended');
+    mirror.take(list({ generation: 3 }));
+    expect([fault(), fault('another'), fault('wire_transfer', 'other')]).toEqual(['tool_suspended', null, null]);
+    passes(300_000);
+    expect([fault(), fault('another')]).toEqual(['tool_suspended', 'control_state_unavailable']);
+  });
+
+  it('stops every agent of a tenant that is stopped, and its connections end once', () => {
+    const ended: (readonly string[])[] = [];
+    mirror.onRevoked(({ tenants }) => void ended.push(tenants));
+    mirror.take(list({ generation: 1, stops: [stop({ tool: null })] }));
+    expect(mirror.agentFault({ tenant: 'acme', agent: 'bot' })?.code).toBe('tenant_suspended');
+    expect(mirror.agentFault({ tenant: 'other', agent: 'bot' })).toBeNull();
+    passes(1_000);
+    mirror.take(list({ generation: 2, stops: [stop({ tool: null })] }));
+    passes(1_000);
+    mirror.take(list({ generation: 3, stops: [stop({ tool: null, state: 'active' })] }));
+    expect([mirror.agentFault({ tenant: 'acme', agent: 'bot' }), ended]).toEqual([null, [['acme']]]);
+  });
+
+  it('is not made weaker by a store that was put back, and follows what is said there afterwards', () => {
+    const before = at(now);
+    passes(1_000);
+    mirror.take(list({ generation: 5, stops: [stop()] }));
+    const other = { after_history: 'f'.repeat(64) };
+    expect(mirror.take(list({ generation: 6, ...other }))).toBe('anew');
+    mirror.take(list({ generation: 2, ...other, stops: [stop({ state: 'active', changed_at: before })] }));
+    expect(fault()).toBe('tool_suspended');
+    passes(1_000);
+    mirror.take(list({ generation: 3, stops: [stop({ state: 'active' })] }));
+    expect(fault()).toBeNull();
   });
 });

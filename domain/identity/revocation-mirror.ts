@@ -1,6 +1,7 @@
 import type { RevocationContent } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import { stateFault } from './standing.js';
+import { stopFault, stopIdOf, type Stopping } from './stops.js';
 
 /** Whether a certificate that the CA signed and that has not ended counts here. */
 export interface CertificateStanding {
@@ -22,12 +23,16 @@ export interface AgentStanding {
   agentFault(agent: NamedAgent): GateError | null;
   /** Whether every call of this agent that may run waits for a person. */
   forcesReview(agent: NamedAgent): boolean;
+  /** Why nobody of the tenant uses one of these tools, or `null` (docs/architecture/identity.md#stops). */
+  toolFault(tenant: string, tools: readonly string[]): GateError | null;
 }
 
 export interface RevokedNow {
   readonly fingerprints: readonly string[];
   /** All of whose certificates were revoked, also those that had ended by then and are on no list; or that were stopped. */
   readonly agents: readonly { readonly tenant: string; readonly agent: string }[];
+  /** Tenants that were stopped whole. */
+  readonly tenants: readonly string[];
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
@@ -87,6 +92,7 @@ export function createRevocationMirror({
   /** Agents whose end was told, by when that was: not twice where all is asked for anew. */
   const toldOf = new Map<string, number>();
   const stands = new Map<string, Stand>();
+  const stops = new Map<string, { readonly isStopped: boolean; readonly changedMs: number }>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
@@ -162,6 +168,20 @@ export function createRevocationMirror({
     return stricter(next.state, known?.state ?? 'active');
   }
 
+  /** As with agents. Says whether it is stopped by it. */
+  function noteStop(one: RevocationContent['stops'][number]): boolean {
+    const id = stopIdOf(one);
+    const known = stops.get(id);
+    const [isStopped, changedMs] = [one.state === 'suspended', Date.parse(one.changed_at)];
+    const isNewer = known === undefined || changedMs > known.changedMs;
+    const next = isNewer
+      ? { isStopped, changedMs }
+      : { isStopped: known.isStopped || isStopped, changedMs: known.changedMs };
+    stops.set(id, next);
+    return next.isStopped && !known?.isStopped;
+  }
+  const stopped = (what: Stopping): GateError | null => (stops.get(stopIdOf(what))?.isStopped ? stopFault(what) : null);
+
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
   return {
@@ -187,8 +207,9 @@ export function createRevocationMirror({
         ...agentsIn(list),
         ...list.standings.filter(noteStand).map(({ tenant, agent_name: agent }) => ({ tenant, agent })),
       ];
-      if (fingerprints.length > 0 || agents.length > 0)
-        for (const listener of listeners) listener({ fingerprints, agents });
+      const tenants = list.stops.filter(noteStop).flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
+      if (fingerprints.length > 0 || agents.length > 0 || tenants.length > 0)
+        for (const listener of listeners) listener({ fingerprints, agents, tenants });
       if (list.latest > list.generation) return 'more';
       whole = { atMs: nowMs, untilMs: nowMs + lifeMs, untilSteadyMs: steadyMs() + lifeMs };
       return 'whole';
@@ -196,8 +217,16 @@ export function createRevocationMirror({
     agentFault(agent) {
       const name = nameOf(agent);
       // Whoever was stopped is, whether or not all is known.
-      const fault = stateFault(stands.get(name)?.state ?? 'active', name);
+      const fault =
+        stateFault(stands.get(name)?.state ?? 'active', name) ?? stopped({ tenant: agent.tenant, tool: null });
       return fault ?? (isFresh() ? null : new GateError('control_state_unavailable'));
+    },
+    toolFault(tenant, tools) {
+      for (const tool of tools) {
+        const fault = stopped({ tenant, tool });
+        if (fault !== null) return fault;
+      }
+      return isFresh() ? null : new GateError('control_state_unavailable');
     },
     forcesReview: (agent) => (stands.get(nameOf(agent))?.reviewedUntilMs ?? 0) > now(),
     faultOf(fingerprint) {

@@ -1,5 +1,6 @@
 import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import type { ToldStop } from './stops.js';
 
 export interface RevokedBy {
   readonly by: string;
@@ -29,6 +30,8 @@ export interface Revocations {
   readonly agents: readonly { readonly tenant: string; readonly agent: string; readonly revokedMs: number }[];
   /** Agents whose standing changed. */
   readonly standings: readonly ToldStanding[];
+  /** Tools and tenants that were stopped, or let go again. */
+  readonly stops: readonly ToldStop[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -56,7 +59,7 @@ export const historyWith = (
   generation: number,
   what: readonly ListedChange[],
   agent: { readonly tenant: string; readonly agent: string } | null,
-  standing: ToldStanding | null = null,
+  { standing, stop }: { readonly standing?: ToldStanding; readonly stop?: ToldStop } = {},
 ): string =>
   sha256Hex(
     `gate.revocation-history/1\n${canonicalJson([
@@ -67,6 +70,7 @@ export const historyWith = (
       ...(standing
         ? [[standing.tenant, standing.agent, standing.state, standing.forceHilUntilMs, standing.changedMs]]
         : []),
+      ...(stop ? [['stop', stop.tenant, stop.tool, stop.state, stop.changedMs]] : []),
     ])}`,
   );
 

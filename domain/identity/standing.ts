@@ -77,10 +77,11 @@ export const stateFault = (state: AgentState, who = ''): GateError | null =>
         who === '' ? undefined : `${who} ${STOPPED[state]}; nothing was executed`,
       );
 
-/** How an agent may be stopped, as refusals, rows and outcomes say it. */
-export type Stopped = 'agent_suspended' | 'agent_decommissioned';
+/** How an agent, its tenant, or the tool that it asks for may be stopped, as refusals, rows and outcomes say it. */
+export type Stopped = (typeof STOPPED_CODES)[number];
+export const STOPPED_CODES = ['agent_suspended', 'agent_decommissioned', 'tenant_suspended', 'tool_suspended'] as const;
 export const isStopped = (code: string | null | undefined): code is Stopped =>
-  code === 'agent_suspended' || code === 'agent_decommissioned';
+  STOPPED_CODES.some((known) => known === code);
 
 const STOPPED = {
   suspended: 'is suspended by an operator',

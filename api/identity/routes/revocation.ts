@@ -91,7 +91,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, standings, svids } = await store.revocations(
+      const { generation, latest, history, afterHistory, agents, standings, stops, svids } = await store.revocations(
         now,
         after,
       );
@@ -115,6 +115,12 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
           state: one.state,
           force_hil_until: one.forceHilUntilMs === null ? null : instant(one.forceHilUntilMs),
           changed_at: instant(one.changedMs),
+        })),
+        stops: stops.map(({ tenant, tool, state, changedMs }) => ({
+          tenant,
+          tool,
+          state,
+          changed_at: instant(changedMs),
         })),
         svids: svids.map((one) => ({
           svid_id: one.id,

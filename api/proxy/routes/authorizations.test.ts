@@ -9,6 +9,7 @@ import type { CallRecord } from '../../../domain/call-record/record.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { createSigner } from '../../../domain/identity/signer.js';
+import { stopFault } from '../../../domain/identity/stops.js';
 import { bareService } from '../../../test/support/bare-service.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
@@ -31,6 +32,8 @@ let authorizer: Authorizer;
 let aheadMs: number;
 /** The tools in quarantine. */
 let held: readonly string[];
+/** The tool that an operator stopped. */
+let stopped: string | null;
 /** What HIL says of a tenant; nothing where it may be asked for. */
 let standing: (tenant: string) => void;
 let asks: { tenant: string; agent: string };
@@ -54,6 +57,8 @@ const open = async () => {
     quarantine: {
       held: async (_caller, tools) => (tools.some((tool) => held.includes(tool)) ? 'the tool is in quarantine' : null),
     },
+    toolFault: (tenant, tools) =>
+      stopped !== null && tools.includes(stopped) ? stopFault({ tenant, tool: stopped }) : null,
     reviews: { assertOpen: async (tenant) => standing(tenant) },
     rulesNow: rulesNowOf(gate.ports),
     now: () => Date.now() + aheadMs,
@@ -68,6 +73,7 @@ const close = async () => {
 beforeEach(async () => {
   aheadMs = 0;
   held = [];
+  stopped = null;
   standing = () => undefined;
   asks = { tenant: 'acme', agent: 'support-bot' };
   folder = await fixtureFolder();
@@ -171,6 +177,14 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     held = [call.tool];
     expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
     held = [];
+    expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('signs nothing while an operator stops a tool of the call, and signs it once two people let that go', async () => {
+    const call = await approved();
+    stopped = call.tool;
+    expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'tool_suspended' } });
+    stopped = null;
     expect(await asked(call)).toMatchObject({ status: 200 });
   });
 

@@ -1,4 +1,5 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
+import { STOPPED_CODES } from '../../identity/standing.js';
 import { isReservedPrincipal, principalOf } from '../own-principals.js';
 import { type ReportRow } from './report-rows.js';
 
@@ -11,7 +12,7 @@ const GRAVITY: readonly (readonly string[])[] = [
   ['egress_violation', 'egress_stream_exfil'],
   ['tool_definition_injection', 'tool_schema_poisoned', 'tool_name_misleading', 'tool_name_lookalike'],
   ['review_approved_but_suspended'],
-  ['agent_revoked', 'agent_suspended', 'agent_decommissioned'],
+  ['agent_revoked', ...STOPPED_CODES],
   ['scope_', 'yellow_scope_'],
   ['attestation_'],
   ['grant_'],

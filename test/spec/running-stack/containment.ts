@@ -109,3 +109,70 @@ describe('containment of an agent, in the full edition', () => {
     expect((await cli('agents')).out).toContain(NAME);
   }, 120_000);
 });
+
+describe('a tool that is stopped, in the full edition', () => {
+  it('is stopped by no name that was neither listed nor called, unless that is said', async () => {
+    expect(await cli('contain', 'tool', 'list_filez', '--reason', 'odd')).toMatchObject({
+      code: 4,
+      out: expect.stringMatching(/did you mean list_files.*--unlisted/s),
+    });
+    expect(await cli('contain', 'tool', 'list_files')).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('--reason'),
+    });
+    expect((await cli('stops')).out).toContain('nothing of acme is stopped');
+  }, 120_000);
+
+  it('is used by nobody, and what waits for it does not run, while all else goes on', async () => {
+    const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 9 });
+    expect(parked.status).toBe(202);
+    const before = (await gate.tools()).counts['wire_transfer'] ?? 0;
+    expect(await done('contain', 'tool', 'wire_transfer', '--reason', 'pays somebody unknown')).toContain(
+      'stopped: the tool wire_transfer of acme, by operator:dev',
+    );
+    const refused = await eventually('a payment is refused', async () => {
+      const reply = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 8 });
+      return reply.status === 403 ? reply : null;
+    });
+    expect(refused.body).toMatchObject({ error: 'tool_suspended', layer: 'identity' });
+    const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
+    expect(row).toMatchObject({ signal: 'tool_suspended', tool_name: 'wire_transfer', authorized: false });
+    expect((await bot.call('list_files', {})).status).toBe(200);
+    const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'too late');
+    expect(decided).toMatchObject({ code: 1, out: expect.stringContaining('suspended') });
+    expect((await gate.tools()).counts['wire_transfer'] ?? 0).toBe(before);
+    expect(await done('stops')).toMatch(/wire_transfer.*suspended.*operator:dev/s);
+  }, 120_000);
+
+  it('is let go by two people', async () => {
+    expect(await done('release', 'tool', 'wire_transfer', '--reason', 'was a test')).toContain(
+      'stays stopped: operator:dev asked for its release',
+    );
+    expect(await done('release', 'tool', 'wire_transfer')).toContain('one person counts once');
+    expect(await done('release', 'tool', 'wire_transfer', '--as', 'second')).toContain(
+      'operator:dev asked for it, and operator:second confirmed it',
+    );
+    await eventually('a payment waits again', async () => {
+      const reply = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 6 });
+      return reply.status === 202 ? reply : null;
+    });
+    expect(await cli('release', 'tool', 'wire_transfer')).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('is not stopped'),
+    });
+  }, 120_000);
+});
+
+describe('a tenant that is stopped whole, in the full edition', () => {
+  it('does nothing until two people let it go', async () => {
+    expect(await done('contain', 'tenant', 'acme', '--reason', 'a breach')).toContain('stopped: tenant acme');
+    await answered(403, 'tenant_suspended');
+    expect(await done('release', 'tenant', 'acme')).toContain('asked for its release');
+    expect(await done('release', 'tenant', 'acme', '--as', 'second')).toContain('let go: tenant acme');
+    await answered(200);
+    expect(await cli('contain', 'tenant', 'other', '--reason', 'a breach')).toMatchObject({
+      code: 3,
+      out: expect.stringContaining('bound to another tenant'),
+    });
+  }, 120_000);
+});
