@@ -11,7 +11,7 @@ export const sum = (sample: readonly number[]): number => sample.reduce((total, 
 /** To as many decimals as the value is worth reading: 3 significant digits at most below 100. */
 export const rounded = (value: number): number => (Number.isFinite(value) ? Number(value.toPrecision(3)) : value);
 
-/** What was promised, and what came of it. */
+/** What was promised, in milliseconds unless it says otherwise, and what came of it. */
 export interface Goal {
   readonly goal: string;
   readonly at_most: number;

@@ -62,7 +62,6 @@ interface Expiry {
   readonly still_waiting: number;
 }
 
-/** One of the figures that were promised, in milliseconds unless it says otherwise. */
 const FEW = 64;
 /** Each is about twice the one before, so that the curve says how cost grows. */
 const STEPS = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];

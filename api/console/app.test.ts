@@ -17,6 +17,7 @@ import {
   buttonsIn,
   fieldIn,
   fieldsIn,
+  formIn,
   linkOf,
   linksIn,
   partsIn,
@@ -542,7 +543,8 @@ describe('the reason of a decision', () => {
   it('is typed once, beside both buttons, and Enter in its field denies', async () => {
     const row = await fixture.hil.park(1);
     const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
-    const [form = ''] = partsIn(text, 'form', { method: 'post', action: /\/deny$/ });
+    const form = formIn(text, `/hil/${row.id}/deny`);
+    expect(form.attributes['method']).toBe('post');
     expect(fieldsIn(form)).toHaveProperty('reason');
     expect(buttonsIn(form).map(({ attributes }) => [attributes['class'], attributes['formaction']])).toEqual([
       ['destroy', undefined],

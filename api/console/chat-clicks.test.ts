@@ -4,7 +4,7 @@ import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/suppo
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { eventually } from '../../test/support/waiting.js';
 import { OPERATOR } from '../../test/support/hil.js';
-import { fieldsIn, partsIn, wordsIn } from '../../test/support/html.js';
+import { fieldsIn, formIn, wordsIn } from '../../test/support/html.js';
 
 const SLACK = 'slack-signing-secret-0123456789';
 const TEAMS = Buffer.from('teams-signing-secret-0123456789');
@@ -197,8 +197,7 @@ describe('the page You', () => {
     const none = await admin.post('/me/unlink-chat-of', unlink);
     expect([none.status, none.text]).toEqual([404, expect.stringContaining('No account of Slack decides as')]);
     const kept = await admin.post('/me/unlink-chat-of', { name: 'ada', chat: 'teams' });
-    const [form = ''] = partsIn(kept.text, 'form', { action: '/me/unlink-chat-of' });
-    expect(fieldsIn(form)).toMatchObject({ name: 'ada', chat: 'teams' });
+    expect(fieldsIn(formIn(kept.text, '/me/unlink-chat-of'))).toMatchObject({ name: 'ada', chat: 'teams' });
     // Somebody of another tenant is nobody here.
     expect((await admin.post('/me/unlink-chat-of', { name: 'glx', chat: 'slack' })).status).toBe(404);
     expect(await fixture.hil.reviews.chatLinks.get('globex', 'glx')).toMatchObject({ slack_user_id: 'U3' });

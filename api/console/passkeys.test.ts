@@ -8,6 +8,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { valuesIn } from '../../test/support/html.js';
 import type { HilOptions } from '../hil/app.js';
 import { ASK_LIMITS } from './ask-limits.js';
 
@@ -105,7 +106,7 @@ describe.each(['/auth/enrollment/invitations', '/auth/enrollment/removals'])('th
 });
 
 /** The calls that a page offers to decide at once. */
-const offered = (text: string) => [...text.matchAll(/name="row" value="([0-9a-f-]+) /g)].map(([, id]) => id);
+const offered = (text: string) => valuesIn(text, 'row').map((row) => row.split(' ', 1)[0]);
 
 describe('a passkey at the console', () => {
   it('is registered for who is signed in, whose browser sees no cookie of the review service', async () => {

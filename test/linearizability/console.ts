@@ -47,8 +47,8 @@ export async function atConsole(development: DevelopmentFile, ca: string, token:
       body: new URLSearchParams(form.map(([name, value]) => [name, value])).toString(),
       ...(signal && { signal }),
     });
+  if (signedIn.status !== 303) throw new Error(`not signed in at ${origin}: ${signedIn.status}`);
   const csrf = fieldIn((await page('/hil')).text, 'csrf');
-  if (csrf === '') throw new Error(`not signed in at ${origin}: ${signedIn.status}`);
 
   return {
     async decideMany(decision, calls) {
@@ -63,7 +63,7 @@ export async function atConsole(development: DevelopmentFile, ca: string, token:
       if (form === undefined) return null;
       const fields = fieldsIn(form);
       return {
-        request: fields['request'] ?? '',
+        request: fieldIn(form, 'request'),
         async press(decision, required, signal) {
           const reply = await press(`/hil/${id}/${decision}`, Object.entries(fields), signal).catch(() => null);
           return reply && pressed(reply, decision, required);

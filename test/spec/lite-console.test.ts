@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { machineClock } from '../../lite/clock.js';
 import { CONSOLE_ROUTES } from '../../lite/console.js';
-import { fieldIn } from '../support/html.js';
+import { fieldIn, wordsIn } from '../support/html.js';
 import { browserAt, type LiteBrowser, signedInAt } from '../support/lite-browser.js';
 import { echoTools, type EchoTools, editFile, liteFolder, type LiteFixture, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
@@ -305,7 +305,9 @@ describe('deciding at the console of lite', () => {
     const { text } = await browser.get('/');
     expect(text).toContain('&lt;script>alert(1)&lt;/script>\\u{202e}');
     expect(text).toContain('Once it is approved, Gate executes it, once.');
-    const came = await browser.post(`/hil/${id}/approve`, await formsOf(browser, id));
+    // A second page of the call is open meanwhile.
+    const [mine, slower] = [await formsOf(browser, id), await formsOf(browser, id)];
+    const came = await browser.post(`/hil/${id}/approve`, mine);
     expect(came.status).toBe(303);
     const shown = (await browser.get(came.location ?? '')).text;
     expect(shown).toMatch(/Approved: .*wire_transfer.* for .*anonymous.*, by .*operator:lite/s);
@@ -317,12 +319,10 @@ describe('deciding at the console of lite', () => {
       decided_via: 'console',
     });
     expect((await browser.get(`/audit/correlation/${call}`)).text).toContain('hil.approved');
-    // The same again says who was first.
-    const again = await browser.post(
-      `/hil/${id}/deny`,
-      await formsOf(browser, id).then((f) => ({ ...f, digest: 'x' })),
-    );
-    expect(again.status).toBeGreaterThanOrEqual(400);
+    const late = await browser.post(`/hil/${id}/deny`, slower);
+    expect(late.status).toBe(409);
+    expect(wordsIn(late.text)).toContain('already_decided');
+    expect(wordsIn(late.text)).toMatch(/approved by operator:lite/);
     expect(tools.executed).toHaveLength(1);
   });
 

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import type { ConsoleOptions } from '../../api/console/app.js';
 import type { Assets } from '../../api/console/assets.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
+import { SESSION_SECONDS } from '../../contracts/console.js';
 import { ABOUT } from './about-console.js';
 
 export const CONSOLE_HOST = 'localhost:8085';
@@ -25,7 +26,7 @@ export function consoleOptions(
     searches: { list: () => Promise.resolve([]), save: () => Promise.resolve(), forget: () => Promise.resolve() },
     assets: NO_ASSETS,
     url: undefined,
-    sessionSeconds: 28_800,
+    sessionSeconds: SESSION_SECONDS,
     passkeyRequired: 'none',
     about: ABOUT,
     metrics,

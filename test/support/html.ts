@@ -136,8 +136,12 @@ export const valuesIn = (html: Html, name: string): string[] =>
     .filter(({ attributes }) => attributes['name'] === name)
     .map(valueOf);
 
-/** The value of the first field of a name; empty where the page has none. */
-export const fieldIn = (html: Html, name: string): string => valuesIn(html, name)[0] ?? '';
+/** The value of the first field of a name. Throws where there is none: a field that is empty is another thing. */
+export function fieldIn(html: Html, name: string): string {
+  const [value] = valuesIn(html, name);
+  if (value === undefined) throw new Error(`no field is named ${name}`);
+  return value;
+}
 
 /** What a browser would send of the fields, by their names, without the button; the first of each name. */
 export function fieldsIn(html: Html): Record<string, string> {
@@ -146,6 +150,13 @@ export function fieldsIn(html: Html): Record<string, string> {
       name !== undefined && (!/^(?:checkbox|radio)$/.test(type ?? '') || checked !== undefined),
   );
   return Object.fromEntries(sent.map((field) => [field.attributes['name'], valueOf(field)] as const).toReversed());
+}
+
+/** The form that is sent there. Throws where there is none. */
+export function formIn(html: Html, action: string | RegExp): Part {
+  const [form] = partsIn(html, 'form', { action });
+  if (form === undefined) throw new Error(`no form is sent to ${action}`);
+  return form;
 }
 
 export interface Pressable {

@@ -9,6 +9,7 @@ import type { Assets } from '../../api/console/assets.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { type ConsoleMetrics, consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
+import { SESSION_SECONDS } from '../../contracts/console.js';
 import { consoleMigrations } from '../../migrations/console.js';
 import { consoleOptions, CONSOLE_ORIGIN, NO_ASSETS } from './console-options.js';
 import { writeMigrated } from './migrated-file.js';
@@ -56,7 +57,7 @@ export async function openLoneConsole(options: {
   const sessions = await openSessionStore({
     target: { file },
     key: Buffer.alloc(32, 9),
-    idleMs: 28_800_000,
+    idleMs: SESSION_SECONDS * 1_000,
     clock,
   });
   const asked = { hil: [] as Asked[], others: [] as Asked[] };

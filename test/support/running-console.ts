@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { consoleOf } from '../../cli/stack-target.js';
-import { signInLink } from '../../cli/console.js';
 import { chromiumPath, openBrowser } from './browser.js';
+import { consoleCookie } from './console-page.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from './stack.js';
 
 const executable = chromiumPath();
@@ -45,10 +45,5 @@ export const atConsole = (path: string): string => new URL(path, consoleOf(gate.
 
 /** Signs the browser in by a link of its own, without a page: only who tests signing in opens one for it. */
 export async function signIn(context: BrowserContext, as?: string): Promise<void> {
-  const answer = await fetch(await signInLink(gate.development, as), { redirect: 'manual' });
-  const [cookie = ''] = answer.headers.getSetCookie();
-  const [, name, value] = /^([^=]+)=([^;]+)/.exec(cookie) ?? [];
-  if (answer.status !== 303 || name === undefined || value === undefined)
-    throw new Error(`not signed in: ${answer.status} ${await answer.text()}`);
-  await context.addCookies([{ name, value, url: atConsole('/') }]);
+  await context.addCookies([{ ...(await consoleCookie(gate.development, as)), url: atConsole('/') }]);
 }

@@ -13,6 +13,7 @@ import {
 import { readVouching } from '../../../domain/review/vouching.js';
 import { browserAt, openLoneConsole } from '../../../test/support/lone-console.js';
 import { OPERATOR } from '../../../test/support/hil.js';
+import { fieldIn } from '../../../test/support/html.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { basicAdminMode } from '../sign-in/basic-admin.js';
 import { RELAYED } from './relayed.js';
@@ -514,8 +515,8 @@ describe('somebody for whom the console vouches', () => {
         ...CLIENT,
         scope: 'gate.operator',
       });
-      const csrf = /name="csrf" value="(\w+)"/.exec((await browser.get(`/device?user_code=${user_code}`)).text)?.[1];
-      await browser.post('/device/allow', { csrf: csrf ?? '', user_code });
+      const csrf = fieldIn((await browser.get(`/device?user_code=${user_code}`)).text, 'csrf');
+      await browser.post('/device/allow', { csrf, user_code });
       const { access_token = '' } = await send('/oauth/token', { ...GRANT, device_code });
       console.asked.hil.length = 0;
       console.asked.others.length = 0;

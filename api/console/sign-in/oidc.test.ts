@@ -6,6 +6,7 @@ import {
   CONSOLE_ORIGIN,
   openLoneConsole,
 } from '../../../test/support/lone-console.js';
+import { fieldIn } from '../../../test/support/html.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
 import { FEDERATED_RULES, loggerTo } from '../../../test/support/federation.js';
 import { loggedOf } from '../../../test/support/logged.js';
@@ -145,7 +146,7 @@ describe('signing in by a provider', () => {
     const of = { method: 'oidc', tenant: 'acme', issuer: provider.issuer, subject: 'oidc:ada' } as const;
     const entered = { protocol: 'oidc', principal: federatedPrincipal(of), tenant: 'acme', role: 'approver' };
     expect(written('federated_login')).toEqual([entered]);
-    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    const csrf = fieldIn((await browser.get('/')).text, 'csrf');
     await browser.post('/logout', { csrf }, 'https://evil.example');
     expect(written('federated_logout')).toEqual([]);
     await browser.post('/logout', { csrf });
@@ -486,7 +487,7 @@ describe('a session by a provider', () => {
   it('ends here first and then at the provider, to which forms of the console may lead', async () => {
     const browser = await signedIn();
     const { text, headers } = await browser.get('/');
-    const csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const csrf = fieldIn(text, 'csrf');
     expect(headers['content-security-policy']).toContain(`form-action 'self' ${provider.issuer};`);
     expect(await browser.post('/logout', { csrf }, 'https://evil.example')).toMatchObject({ status: 403 });
     expect(await browser.me()).not.toBeNull();

@@ -10,6 +10,7 @@ import { pino } from 'pino';
 import { fingerprintOf } from '../../../domain/identity/spiffe.js';
 import { readVouching } from '../../../domain/review/vouching.js';
 import { createAuthority, type Credential, issueLeaf } from '../../../adapters/identity/certificate-authority.js';
+import { fieldIn } from '../../../test/support/html.js';
 import { openLoneConsole } from '../../../test/support/lone-console.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { openOperatorMtlsMode } from './operator-mtls.js';
@@ -374,7 +375,7 @@ describe('the token of a command line that somebody with a certificate let in', 
     asks('/oauth/token', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code });
   const allowed = async (browser: Browser, user_code: string) => {
     const page = await browser.get(`/device?user_code=${user_code}`);
-    const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const csrf = fieldIn(page.text, 'csrf');
     expect((await browser.post('/device/allow', { csrf, user_code })).status).toBe(200);
   };
   async function tokenOf(browser: Browser): Promise<string> {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { fieldIn } from '../../../test/support/html.js';
 import { browserAt, openLoneConsole } from '../../../test/support/lone-console.js';
 import { operatorTokenMode } from './operator-token.js';
 
@@ -51,8 +52,7 @@ describe('signing in with the token of an operator', () => {
         app.inject({ url: path, headers: { ...host, 'sec-fetch-site': from, 'sec-fetch-dest': 'document' } });
       const asked = await follow(site);
       expect([asked.statusCode, asked.headers['set-cookie']]).toEqual([200, undefined]);
-      const [, link = ''] = /name="link" value="([^"]+)"/.exec(asked.body) ?? [];
-      expect(path).toBe(`/login?link=${link}`);
+      expect(path).toBe(`/login?link=${fieldIn(asked.body, 'link')}`);
       // The form's own press, or an address that somebody typed.
       expect((await follow('same-origin')).statusCode).toBe(303);
       expect((await follow('none')).statusCode).toBe(401);

@@ -5,13 +5,13 @@ import { tierContradicted, tierTold } from '../../../domain/policy/policy-header
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { oneLine } from '../../../domain/printable.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
-import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Csrf, Edited, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
 import { Standing } from './standing.js';
-import { By, EVENTS, PolicyReason, RowOf, SeenFields } from './told.js';
+import { By, EVENTS, NoSuchFile, PolicyReason, RowOf, SeenFields } from './told.js';
 import { isMendedForAll, MendedForAll, State, Whose } from './whose.js';
 
 /** One file of rules: its text, what it says of itself, and how it became so. */
@@ -83,9 +83,7 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
           {(found) =>
             found === null ? (
               <>
-                <Empty>
-                  There is no file of this name. <a href="/policies">All rules</a>
-                </Empty>
+                <NoSuchFile />
                 {form && <Typed form={form} />}
               </>
             ) : (

@@ -3,8 +3,9 @@ import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import type { SeenVersion } from '../../services.js';
 import { addressOf } from '../../ui/addresses.js';
-import { Foreign } from '../../ui/parts.js';
+import { Empty, Foreign } from '../../ui/parts.js';
 import type { Form } from '../../visit.js';
+import { policyAddress } from './address.js';
 
 /** Changes in words, by the kind of their rows. */
 export const EVENTS: Readonly<Record<string, string>> = {
@@ -74,4 +75,18 @@ export const SeenFields = ({ version, digest }: { readonly version: number | '';
     <input type="hidden" name="version" value={version} />
     <input type="hidden" name="digest" value={digest} />
   </>
+);
+
+export const NoSuchFile = () => (
+  <Empty>
+    There is no file of this name. <a href="/policies">All rules</a>
+  </Empty>
+);
+
+/** Of the file of this name. */
+export const NoSuchVersion = ({ name }: { readonly name: string }) => (
+  <Empty>
+    There is no such version. <a href={policyAddress(name)}>The policy as it is now</a>, or{' '}
+    <a href="/policies">all rules</a>
+  </Empty>
 );

@@ -1,7 +1,7 @@
 import type { KeptVersion, PolicyVersion } from '../../../contracts/policy-library.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { settled } from '../../services.js';
-import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Edited, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
@@ -9,7 +9,7 @@ import { policyAddress, policyPart } from './address.js';
 import { policyChange } from './change.js';
 import { between, digestShownOf, Overtaken, versionShownOf } from './overtaken.js';
 import { Standing, whenSaved } from './standing.js';
-import { By, EVENTS, PolicyReason, reasonIn, RowOf, SeenFields, seenIn, versionIn } from './told.js';
+import { By, EVENTS, NoSuchVersion, PolicyReason, reasonIn, RowOf, SeenFields, seenIn, versionIn } from './told.js';
 
 /** One version: its text, who stored it and why, and how the text of now differs from it. */
 export const VERSION: Page = {
@@ -60,10 +60,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
           {(version) =>
             version === null ? (
               <>
-                <Empty>
-                  There is no such version. <a href={policyAddress(name)}>The policy as it is now</a>, or{' '}
-                  <a href="/policies">all rules</a>
-                </Empty>
+                <NoSuchVersion name={name} />
                 {form && <Typed form={form} />}
               </>
             ) : (
@@ -176,10 +173,7 @@ export const DIFF: Page = {
           <OrAway of={found}>
             {(diff) =>
               diff === null ? (
-                <Empty>
-                  There is no such version. <a href={policyAddress(name)}>The policy as it is now</a>, or{' '}
-                  <a href="/policies">all rules</a>
-                </Empty>
+                <NoSuchVersion name={name} />
               ) : (
                 <Diff of={diff} label={`What changed from version ${from} to version ${to}`} />
               )

@@ -11,7 +11,7 @@ import { policyAddress, policyPart } from '../policies/address.js';
 import { policyChange } from '../policies/change.js';
 import { isMendedForAll, MendedForAll, Whose } from '../policies/whose.js';
 import { Standing, whenSaved } from '../policies/standing.js';
-import { PolicyReason, reasonIn, SeenFields } from '../policies/told.js';
+import { NoSuchFile, PolicyReason, reasonIn, SeenFields } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CALLS, callsAsked, CallsFields } from '../policy-lab/window.js';
 import { type Check, Checked } from './checked.js';
@@ -210,12 +210,7 @@ const draftOf = ({
 function whyNot(name: string | undefined, file: Settled<KeptFile | null>): VNode | null {
   if (name === undefined) return null;
   if (!file.ok) return <OrAway of={file}>{() => null}</OrAway>;
-  if (file.value === null)
-    return (
-      <Empty>
-        There is no file of this name. <a href="/policies">All rules</a>
-      </Empty>
-    );
+  if (file.value === null) return <NoSuchFile />;
   if (file.value.protected)
     return (
       <Empty>

@@ -5,6 +5,7 @@ import { Csrf, Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { Standing } from '../policies/standing.js';
+import { NoSuchFile } from '../policies/told.js';
 import { labShown } from './found.js';
 import { CALLS, callsAsked, CallsFields } from './window.js';
 
@@ -61,9 +62,7 @@ async function labPage(visit: Visit, form?: Form): Promise<Shown> {
         <OrAway of={file}>
           {(found) =>
             found === null ? (
-              <Empty>
-                There is no file of this name. <a href="/policies">All rules</a>
-              </Empty>
+              <NoSuchFile />
             ) : found.protected ? (
               <Empty>
                 It ships with Gate and is always in force. <a href={policyAddress(name)}>Its text</a>

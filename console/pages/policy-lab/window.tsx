@@ -1,7 +1,6 @@
 import type { PolicyLab } from '../../../contracts/policy-studies.js';
 import { Window } from '../../ui/fields.js';
-import type { WindowName } from '../../ui/windows.js';
-import { windowAsked } from '../../ui/windows.js';
+import { windowAsked, type WindowName } from '../../ui/windows.js';
 import type { Form, WrittenFields } from '../../visit.js';
 import { type Asked, asked } from '../audit/asked.js';
 

@@ -3,7 +3,7 @@ import { render } from 'preact-render-to-string';
 import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
 import type { Visit } from '../../visit.js';
 import { REDEEM } from './redeem.js';
-import { fieldIn, fieldsIn, linksIn } from '../../../test/support/html.js';
+import { fieldsIn, formIn, linkOf, valuesIn } from '../../../test/support/html.js';
 
 describe('the page of a decision link that leads to no call', () => {
   it.each(['invalid', 'gone'])('has a heading, and says why: %s', async (reason) => {
@@ -68,19 +68,15 @@ describe('the page of a decision link', () => {
   });
 
   describe('says of a decision that it was made by it', () => {
-    const fieldsOf = (text: string) => ({
-      digest: fieldIn(text, 'digest'),
-      request: fieldIn(text, 'request'),
-      list: fieldIn(text, 'list'),
-      link: fieldIn(text, 'link'),
-    });
+    /** What a form about the call would send, `what` of it being the last of where it goes. */
+    const sentBy = (text: string, id: string, what = 'deny') => fieldsIn(formIn(text, `/hil/${id}/${what}`));
     const through = async (id: string) => (await fixture.hil.reviews.get(id, 'acme'))?.decided_via;
 
     it.each(['approve', 'deny'])('%s, whatever it was a link to', async (decision) => {
       const { row, token } = await linked();
       const browser = await fixture.browser();
       const { text } = await browser.get(`/decide/redeem?token=${token}`);
-      expect((await browser.post(`/hil/${row.id}/${decision}`, fieldsOf(text))).status).toBe(303);
+      expect((await browser.post(`/hil/${row.id}/${decision}`, sentBy(text, row.id))).status).toBe(303);
       expect(await through(row.id)).toBe('signed-link');
     });
 
@@ -88,25 +84,27 @@ describe('the page of a decision link', () => {
       const { row, token } = await linked();
       const browser = await fixture.browser();
       const { text } = await browser.get(`/decide/redeem?token=${token}`);
-      const address = linksIn(text).find(({ href }) => href.includes('/modify'))?.href ?? '';
-      const values = (page: string) =>
-        Object.fromEntries(Object.entries(fieldsIn(page)).filter(([name]) => name.startsWith('value.')));
-      const form = await browser.get(address);
-      const typed = { ...values(form.text), 'value.0': '1' };
-      const preview = await browser.post(`/hil/${row.id}/modify/preview`, { ...fieldsOf(form.text), ...typed });
-      const more = await browser.post(`/hil/${row.id}/modify/more`, { ...fieldsOf(preview.text), ...typed });
-      expect([preview.text, more.text].map((page) => fieldIn(page, 'link'))).toEqual([token, token]);
-      expect((await browser.post(`/hil/${row.id}/modify`, { ...fieldsOf(preview.text), ...typed })).status).toBe(303);
+      const change = linkOf(text, /^Change/);
+      const post = (what: string, fields: Readonly<Record<string, string>>) =>
+        browser.post(`/hil/${row.id}/modify${what}`, fields);
+      const typed: Record<string, string> = {
+        ...sentBy((await browser.get(change)).text, row.id, 'modify/preview'),
+        'value.0': '1',
+      };
+      const shown = sentBy((await post('/preview', typed)).text, row.id, 'modify');
+      const more = sentBy((await post('/more', shown)).text, row.id, 'modify/preview');
+      expect([typed, shown, more].map((fields) => fields['link'])).toEqual([token, token, token]);
+      expect((await post('', shown)).status).toBe(303);
       expect(await through(row.id)).toBe('signed-link');
     });
 
     it('after a form that was refused too, which shows the call again', async () => {
       const { row, token } = await linked();
       const browser = await fixture.browser();
-      const fields = fieldsOf((await browser.get(`/decide/redeem?token=${token}`)).text);
+      const fields = sentBy((await browser.get(`/decide/redeem?token=${token}`)).text, row.id);
       const refused = await browser.post(`/hil/${row.id}/deny`, { ...fields, digest: 'sha256:another' });
       expect(refused.status).toBe(409);
-      await browser.post(`/hil/${row.id}/deny`, fieldsOf(refused.text));
+      await browser.post(`/hil/${row.id}/deny`, sentBy(refused.text, row.id));
       expect(await through(row.id)).toBe('signed-link');
     });
 
@@ -117,12 +115,13 @@ describe('the page of a decision link', () => {
       for (const link of ['', other.token, forged, 'x'.repeat(600)]) {
         const { row } = await linked();
         const { text } = await browser.get(`/hil/${row.id}`);
-        expect(fieldIn(text, 'link')).toBe('');
-        expect((await browser.post(`/hil/${row.id}/approve`, { ...fieldsOf(text), link })).status).toBe(303);
+        expect(valuesIn(text, 'link')).toEqual([]);
+        expect((await browser.post(`/hil/${row.id}/approve`, { ...sentBy(text, row.id), link })).status).toBe(303);
         expect([link, await through(row.id)]).toEqual([link, 'console']);
       }
       const old = await linked('action=deny&ttl_secs=60');
-      const fields = fieldsOf((await browser.get(`/decide/redeem?token=${old.token}`)).text);
+      const fields = sentBy((await browser.get(`/decide/redeem?token=${old.token}`)).text, old.row.id);
+      expect(fields['link']).toBe(old.token);
       fixture.hil.now += 120_000;
       expect((await browser.post(`/hil/${old.row.id}/deny`, fields)).status).toBe(303);
       expect(await through(old.row.id)).toBe('console');

@@ -11,6 +11,7 @@ import {
   CONSOLE_ORIGIN,
   openLoneConsole,
 } from '../../../../test/support/lone-console.js';
+import { fieldIn } from '../../../../test/support/html.js';
 import {
   type Answer,
   EXCLUSIVE,
@@ -188,7 +189,7 @@ describe('signing in by SAML', () => {
     const principal = federatedPrincipal({ method: 'saml', tenant: 'acme', issuer: provider.entityId, subject });
     const entered = { protocol: 'saml', principal, tenant: 'acme', role: 'approver' };
     expect([written('federated_login'), written('federated_logout')]).toEqual([[entered], []]);
-    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    const csrf = fieldIn((await browser.get('/')).text, 'csrf');
     await browser.post('/logout', { csrf });
     expect(written('federated_logout')).toEqual([entered]);
     expect(logged).not.toContain('ada@');
@@ -799,7 +800,7 @@ describe('a session by SAML', () => {
 
   it('ends here when its person signs out', async () => {
     const browser = await signedIn();
-    const csrf = /name="csrf" value="([^"]+)"/.exec((await browser.get('/')).text)?.[1] ?? '';
+    const csrf = fieldIn((await browser.get('/')).text, 'csrf');
     expect(await browser.post('/logout', { csrf })).toMatchObject({ status: 303, location: '/login' });
     expect(await browser.me()).toBeNull();
     expect((await browser.get('/login')).text).toContain(provider.entityId);
