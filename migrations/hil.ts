@@ -517,6 +517,17 @@ const lastNotices: Migration = {
   },
 };
 
+/**
+ * 0028: what the console said of people is kept, and looked up by name in other tenants; by time nothing is deleted any more. Two indexes of a small
+ * table.
+ */
+const vouchedOf: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists vouched_people_of on vouched_people (subject)`.execute(db);
+    await sql`drop index if exists vouched_people_at`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -545,4 +556,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0025-closed-by-gate': closedByGate,
   '0026-withdrawn-by-agent': withdrawnByAgent,
   '0027-last-notices': lastNotices,
+  '0028-vouched-of': vouchedOf,
 };
