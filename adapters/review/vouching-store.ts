@@ -60,12 +60,13 @@ export function vouchingStoreOver<Tables>(
     since_ms: Number(row.since_ms),
     vouched_ms: Number(row.vouched_ms),
   });
+  const standingIn = (row: StoredVouching | undefined): KeptVouching | null =>
+    row === undefined ? null : holds(row) ? kept(row) : { ...kept(row), role: 'none' };
   return {
     async change({ tenant, subject }, next) {
       for (let tried = 0; tried < TRIES; tried += 1) {
         const row = (await ask(OF, tenant, subject)).rows[0];
-        const standing = row ? (holds(row) ? kept(row) : { ...kept(row), role: 'none' as const }) : null;
-        const made = next(standing);
+        const made = next(standingIn(row));
         if (made === null) return;
         const mac = keys.authenticate(messageOf(made), MAC_USE);
         const { role, since_ms, vouched_ms } = made;
@@ -73,6 +74,9 @@ export function vouchingStoreOver<Tables>(
         if (changes > 0) return;
       }
       throw new GateError('store_unavailable', 'what is known of this person is being changed elsewhere');
+    },
+    async standing({ tenant, subject }) {
+      return standingIn((await ask(OF, tenant, subject)).rows[0]);
     },
     async elsewhere({ tenant, subject }) {
       const { rows } = await ask(ELSEWHERE, subject, tenant);

@@ -427,6 +427,20 @@ describe('of the people whom a call needs', () => {
       },
     );
 
+    it('gives back nothing that another process of HIL heard was taken away, from that moment on', async () => {
+      const session = person('ada');
+      const id = await parked();
+      expect(await approve(id, session)).toMatchObject({ status: 200 });
+      const first = service;
+      service = start();
+      await ask('POST', '/people/standing', person('ada', 'none'));
+      await service.close();
+      service = first;
+      const before = received.length;
+      expect(await approve(id, session)).toMatchObject({ status: 401 });
+      expect(received).toHaveLength(before);
+    });
+
     it('takes away nothing that was given since', async () => {
       const viewer = person('ada', 'viewer');
       now += 1_000;

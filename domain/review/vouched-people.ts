@@ -26,6 +26,8 @@ export interface VouchingStore {
     whom: Pick<KeptVouching, 'tenant' | 'subject'>,
     next: (standing: KeptVouching | null) => KeptVouching | null,
   ): Promise<void>;
+  /** The word that stands, as `change` says it. */
+  standing(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<KeptVouching | null>;
   /** The words that stand about the same name in other tenants. */
   elsewhere(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<readonly KeptVouching[]>;
   /** Who may approve, of the words given after `since`. A row that Gate did not write is nobody. */
@@ -86,7 +88,11 @@ export function createVouchedPeople({
       assertWordHolds(word, now);
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
-      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
+      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) {
+        // Another process of HIL may have heard since that the role was taken away.
+        const standing = await store.standing({ tenant, subject });
+        if (standing?.role === role && standing.since_ms >= since_ms) return;
+      }
       // The console tells it of tenants in which it ended a session; elsewhere nobody is left to say it.
       const elsewhere = isOfOneTenant(subject) && role !== 'none' ? await store.elsewhere({ tenant, subject }) : [];
       if (elsewhere.some((word) => word.role !== 'none' && word.since_ms > since_ms)) throw changed();
