@@ -11,7 +11,7 @@ import { assertSameTypes, diffOf, type ModificationFlags } from './modification.
 import { gateCommand, json, print } from './output.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
 import type { LiteFlags } from './lite-target.js';
-import { rowMeant } from './row-id.js';
+import { rowToDecide } from './row-id.js';
 import { consoleOfStack } from './stack-target.js';
 
 /** Below the options of `gate decide --help`. */
@@ -34,7 +34,7 @@ export function registerDecide(program: Command): void {
   program
     .command('decide')
     .description('approve, deny or modify a call that waits; the first decision stands')
-    .argument('<id>', 'id of the pending row, 8 or more digits of its beginning, or the correlation id of the call')
+    .argument('<id>', 'whole id of the pending row, or the correlation id of the call')
     .argument('<decision>', 'approve, deny or modify')
     .option('--reason <text>', 'recorded with the decision and told to the agent')
     .option(
@@ -83,7 +83,7 @@ export function registerDecide(program: Command): void {
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
         const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
         const diff = change?.diff ?? null;
-        const row = await rowMeant(target, id);
+        const row = await rowToDecide(target, id);
         if (change && !change.whole) assertSameTypes(change.diff, row);
         const digest = actionDigest ?? row.original_payload_digest;
         const decided = await target

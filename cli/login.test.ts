@@ -199,6 +199,23 @@ describe('gate login', () => {
       expect(await fixture.hil.reviews.get(two.id)).toMatchObject({ status: 'denied', decision_reason: 'no' });
     });
 
+    it('decide takes no beginning of an id; pending does, and ends with what can be pasted', async () => {
+      await signedIn();
+      const row = await parked();
+      const short = row.id.slice(0, 8);
+      for (const decision of ['approve', 'deny'])
+        expect(await done('decide', short, decision)).toEqual({
+          code: 2,
+          out: expect.stringContaining(`gate pending ${short}`),
+        });
+      expect(await statusOf(row)).toBe('pending');
+      const { out } = await done('pending', short);
+      const [, pasted = ''] = /^decide with: .* decide (\S+) approve\|deny\|modify --reason "…"$/m.exec(out) ?? [];
+      expect(pasted).toBe(row.id);
+      expect((await done('decide', pasted, 'deny')).code).toBe(0);
+      expect((await done('pending', short)).out).not.toContain('decide with');
+    });
+
     it('decide is refused to a viewer, and of another tenant finds nothing', async () => {
       await signedIn({ role: 'viewer' });
       const row = await parked();

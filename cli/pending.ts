@@ -52,9 +52,22 @@ export function registerPending(program: Command): void {
       }
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
         throw new CliError('--limit is a number from 1', 2);
+      const where =
+        target.kind === 'lite'
+          ? ` --endpoint ${target.url}`
+          : target.kind === 'person' && given.console !== undefined
+            ? ` --console ${target.console}`
+            : '';
       if (id !== undefined) {
         const row = await rowMeant(target, id);
-        return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
+        if (asJson) return print(row);
+        process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
+        // The whole id, to be pasted: a decision takes no other.
+        if (row.status === 'pending')
+          process.stdout.write(
+            `decide with: ${gateCommand()} decide ${row.id} approve|deny|modify --reason "…"${where}\n`,
+          );
+        return;
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
       const rows = await allRows(target, `/pending?status=${status}&sort=${order}`, limit);
@@ -78,12 +91,6 @@ export function registerPending(program: Command): void {
         ]),
       );
       process.stdout.write(`${shown}\n`);
-      const where =
-        target.kind === 'lite'
-          ? ` --endpoint ${target.url}`
-          : target.kind === 'person' && given.console !== undefined
-            ? ` --console ${target.console}`
-            : '';
       if (status === 'pending')
         process.stdout.write(
           `\nlook at one: ${gateCommand()} pending <id>${where}\ndecide with: ${gateCommand()} decide <id> approve|deny|modify --reason "…"${where}\n`,

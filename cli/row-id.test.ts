@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
 import type { ReviewTarget } from './review-target.js';
-import { rowMeant, wholeId } from './row-id.js';
+import { CliError } from './errors.js';
+import { rowMeant, rowToDecide, wholeId } from './row-id.js';
 
 const ONE = '97c45fb7-0000-4000-8000-000000000001';
 const CALL = '55555555-0000-4000-8000-000000000001';
@@ -78,5 +79,50 @@ describe('the row that is meant', () => {
       Promise.resolve(asked === path ? answer : [row(ONE, { agent_id: 'in short' })]);
     const target = { kind, ask } as unknown as ReviewTarget;
     expect(await rowMeant(target, '97c45fb7')).toEqual(row(ONE));
+  });
+});
+
+describe('the row that is decided', () => {
+  const OTHER = '97c45fb7-0000-4000-8000-000000000002';
+  /** Rows as a stack gives them by their ids and by those of their calls. */
+  const holding = (...rows: readonly PendingRequest[]) =>
+    ({
+      kind: 'stack',
+      ask(_service: string, _method: string, path: string) {
+        const [, call, id] = /^\/pending\/(by-correlation\/)?([0-9a-f-]{36})$/.exec(path) ?? [];
+        const found = rows.find((one) => (call ? one.correlation_id : one.id) === id);
+        if (path.startsWith('/pending?')) return Promise.resolve(rows);
+        return found ? Promise.resolve(found) : Promise.reject(new CliError('not_found', 4));
+      },
+    }) as unknown as ReviewTarget;
+
+  it.each(['97c45fb7', ONE.slice(0, -1)])(
+    'is never known by the beginning of its id, also where one alone begins so: %s',
+    async (beginning) => {
+      // The call that was looked at is over, and another one waits whose id was made to begin as its.
+      const made = holding(row(OTHER));
+      await expect(rowToDecide(made, beginning)).rejects.toMatchObject({ exitCode: 2 });
+      await expect(rowToDecide(made, beginning)).rejects.toThrow(`\`gate pending ${beginning}\` shows the call`);
+    },
+  );
+
+  it('is that of a whole id, its own or that of its call', async () => {
+    expect(await rowToDecide(holding(row(ONE)), ONE.toUpperCase())).toEqual(row(ONE));
+    expect(await rowToDecide(holding(row(ONE)), CALL)).toEqual(row(ONE));
+    const same = row(ONE, { correlation_id: ONE });
+    expect(await rowToDecide(holding(same), ONE)).toEqual(same);
+    await expect(rowToDecide(holding(), ONE)).rejects.toMatchObject({ exitCode: 4 });
+    await expect(rowToDecide(holding(row(ONE)), 'seven')).rejects.toThrow('seven is not an id');
+  });
+
+  it('is not known by an id that is of two: who asks for a review without a call chooses its id', async () => {
+    const chosen = row(OTHER, { correlation_id: ONE, agent_id: 'harmless' });
+    const both = holding(row(ONE), chosen);
+    await expect(rowToDecide(both, ONE)).rejects.toMatchObject({ exitCode: 2 });
+    await expect(rowToDecide(both, ONE)).rejects.toThrow(
+      `  ${CALL}  wire_transfer for support-bot, pending\n  ${OTHER}  wire_transfer for harmless, pending`,
+    );
+    expect(await rowToDecide(both, CALL)).toEqual(row(ONE));
+    expect(await rowToDecide(both, OTHER)).toEqual(chosen);
   });
 });

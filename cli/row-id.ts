@@ -5,7 +5,7 @@ import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { rowOfLite } from './lite-target.js';
 import type { ReviewTarget } from './review-target.js';
-import { rowOfStack } from './stack-target.js';
+import { rowOfCall, rowOfStack } from './stack-target.js';
 import { UUID } from './target.js';
 
 /** As much of an id as pages show, or more. */
@@ -29,7 +29,7 @@ export async function allRows(target: ReviewTarget, list: string, limit = Infini
 
 /**
  * The id that is meant by a whole one, or by the beginning of one, as pages show it: of a row that waits, otherwise of one of the latest rows.
- * Of a call's own id, which its agent may choose, the whole is wanted. Throws CliError where none or several begin so.
+ * Of a call's own id the whole is wanted. It is good for looking; a decision takes the whole (`rowToDecide`). Throws CliError where none or several begin so.
  */
 export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
   const asked = given.toLowerCase();
@@ -54,6 +54,29 @@ export const wholeRow = (target: ReviewTarget, id: string): Promise<PendingReque
 /** The row that is meant by an id, or by the beginning of one. */
 export const rowMeant = async (target: ReviewTarget, given: string): Promise<PendingRequest> =>
   wholeRow(target, await wholeId(target, given));
+
+/**
+ * The row that a decision is about, by its whole id or its call's. Ids are digests of what agents choose, so one that begins like another is easily
+ * made, and may wait in the place of the call that was looked at. Throws CliError for the beginning of an id, and for one that is of two calls: a
+ * review without a call has an id that who asked for it chose.
+ */
+export async function rowToDecide(target: ReviewTarget, given: string): Promise<PendingRequest> {
+  const asked = given.toLowerCase();
+  if (!UUID.test(asked)) {
+    if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`gate pending\` lists them`, 2);
+    const why = 'a decision is by the whole id, because others can make one that begins alike';
+    throw new CliError(`${why}: \`gate pending ${asked}\` shows the call, and the command to decide it`, 2);
+  }
+  const row = await wholeRow(target, asked);
+  const other = row.id === asked && target.kind !== 'lite' ? await rowOfCall(target, asked) : null;
+  if (other === null || other.id === row.id) return row;
+  const told = (one: PendingRequest, by: string) =>
+    `  ${by}  ${oneLine(`${toolOf(one)} for ${one.agent_id}, ${one.status}`)}`;
+  throw new CliError(
+    `${asked} is the id of two calls, and nothing was decided; give the other id of the one that is meant:\n${told(row, row.correlation_id)}\n${told(other, other.id)}`,
+    2,
+  );
+}
 
 const beginsSo = (row: PendingRequest, asked: string): boolean =>
   row.id.startsWith(asked) || row.correlation_id.startsWith(asked);

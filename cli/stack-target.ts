@@ -207,6 +207,19 @@ async function eventsAsConsole(
   throw new CliError(refusalText(response.status, await response.text()), exitOf(response.status));
 }
 
+/** The row of a call, by the call's id; `null` where there is none. */
+export async function rowOfCall(
+  stack: Pick<StackTarget, 'ask'>,
+  correlationId: string,
+): Promise<PendingRequest | null> {
+  try {
+    return await stack.ask<PendingRequest>('hil', 'GET', `/pending/by-correlation/${correlationId}`);
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === 4) return null;
+    throw error;
+  }
+}
+
 /** A row by its own id or by that of its call. */
 export async function rowOfStack(stack: Pick<StackTarget, 'ask'>, id: string): Promise<PendingRequest> {
   try {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LARGEST_REQUEST_BYTES } from '../domain/review/backlog.js';
+import { LARGEST_REQUEST_BYTES, REHEARSAL_HOLDS_MS, REHEARSALS } from '../domain/review/backlog.js';
 import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
 import { PASSKEY_REQUIRED } from '../domain/review/passkeys.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
@@ -209,6 +209,11 @@ export const HIL_SETTINGS = {
     'GATE_HIL_DECISION_LINK_TTL_SECS',
     seconds(3_600, LINK_LIFE_SECONDS.least, LINK_LIFE_SECONDS.most),
     'How long a link to a decision holds that asks for no other time. Links on cards hold until the deadline of their call.',
+  ),
+  maxRehearsals: setting(
+    'GATE_HIL_MAX_REHEARSALS',
+    z.coerce.number().int().min(1).max(10_000).default(REHEARSALS),
+    `Reviews without a call that the simulator may have in its tenant: those that wait, and those that it opened within the last ${REHEARSAL_HOLDS_MS / 60_000} minutes; one more is answered 429. Their requests hold no more bytes than those of one agent.`,
   ),
   simulatorTenant: setting(
     'GATE_HIL_SIMULATOR_TENANT',

@@ -231,7 +231,7 @@ export const ERROR_CODES = {
     status: 429,
     retry: 'after_wait',
     meaning:
-      'This agent has as many calls, or bytes, waiting for a decision as it may; nothing was executed. Ask again when some are decided, or tell the operator.',
+      'This agent has as many calls, or bytes, waiting for a decision as it may, or its tenant as many reviews without a call (`scope` says which); nothing was executed. Ask again when some are decided, or tell the operator.',
   },
   // Verdicts.
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },

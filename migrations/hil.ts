@@ -517,6 +517,33 @@ const lastNotices: Migration = {
   },
 };
 
+/**
+ * 0028: what the console said of people is kept, and looked up by name in other tenants; by time nothing is deleted any more. Two indexes of a small
+ * table.
+ */
+const vouchedOf: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists vouched_people_of on vouched_people (subject)`.execute(db);
+    await sql`drop index if exists vouched_people_at`.execute(db);
+  },
+};
+
+/**
+ * 0029: reviews that no call asked for are counted by themselves (`adapters/review/waiting-room.ts`): those that wait, and those of the last minutes.
+ * Two indexes of few rows; building them reads the table once. On Postgres nobody writes to it meanwhile.
+ */
+const rehearsals: Migration = {
+  async up(db: Kysely<unknown>) {
+    const rehearsed = sql.raw(
+      `agent_spiffe like 'spiffe://%/service/%' and agent_spiffe not like 'spiffe://%/%/service/%'`,
+    );
+    await sql`create index if not exists reviews_rehearsed on reviews (tenant, deadline_ms, agent_id, payload_bytes)
+      where status = 'pending' and withdrawn_at is null and ${rehearsed}`.execute(db);
+    await sql`create index if not exists reviews_rehearsals on reviews (tenant, created_ms, status, deadline_ms)
+      where withdrawn_at is null and ${rehearsed}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -545,4 +572,6 @@ export const hilMigrations: Record<string, Migration> = {
   '0025-closed-by-gate': closedByGate,
   '0026-withdrawn-by-agent': withdrawnByAgent,
   '0027-last-notices': lastNotices,
+  '0028-vouched-of': vouchedOf,
+  '0029-rehearsals': rehearsals,
 };

@@ -115,8 +115,8 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assert
       const row = newRow(review, { sealing, keys, clock, quorum, escalateShares });
       await assertOpen(row.tenant);
       if (!room) return whileOpen(await create(review, row));
-      // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
-      return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
+      // Counting and inserting are two statements, so concurrent creates that take room from one another must run one at a time.
+      return oneAtATime(room.keyOf(row), async () => {
         const there = await stored('id', row.id);
         if (!there || there.withdrawn_at !== null) await room.assertFor(row);
         return whileOpen(await create(review, row));

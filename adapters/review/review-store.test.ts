@@ -933,12 +933,13 @@ describe.each(STORES)('the review store on %s', (kind) => {
     ['kept up by a process that writes alone', true],
   ])('what one agent may have waiting, %s,', (_how, alone) => {
     const forgetting: (() => void)[] = [];
-    const limited = (rows: number, bytes = 1_000_000) =>
+    const limited = (rows: number, bytes = 1_000_000, rehearsals?: number) =>
       openReviewStore({
         target,
         payloadKeys: keys,
         clock: () => now,
         perAgent: { rows, bytes },
+        ...(rehearsals !== undefined && { rehearsals }),
         ...(alone && { alone: (forget: () => void) => void forgetting.push(forget) }),
       });
     const refused = { code: 'review_backlog_full', status: 429, fields: { retry_after_secs: expect.any(Number) } };
@@ -1020,6 +1021,62 @@ describe.each(STORES)('the review store on %s', (kind) => {
         for (const forget of forgetting) forget();
         await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
       });
+
+    describe('of reviews that no call asked for', () => {
+      const simulator = 'spiffe://gate.local/service/simulator';
+      const rehearsal = (n: number, over: Partial<NewReview> = {}) => numbered(n, { agent_spiffe: simulator, ...over });
+      const full = { code: 'review_backlog_full', status: 429, fields: { scope: 'rehearsals', key: 'acme' } };
+
+      it('is counted for their tenant, in whosever name they are, and takes no room from the calls of that agent', async () => {
+        store = await limited(2, 1_000_000, 3);
+        for (const [n, agent_id] of ['payments-agent', 'payments-agent', 'other'].entries())
+          await store.createOnce(rehearsal(n + 1, { agent_id }));
+        await expect(store.createOnce(rehearsal(4, { agent_id: 'third' }))).rejects.toMatchObject(full);
+        await store.createOnce(rehearsal(5, { tenant: 'globex' }));
+        expect((await store.createOnce(rehearsal(1))).created).toBe(false);
+        await store.createOnce(numbered(6));
+        // The tenant of an agent, or the agent, may be called as services are.
+        const called = 'spiffe://gate.local/tenant/service/agent/service/instance/00000000-0000-4000-8000-000000000001';
+        await store.createOnce(numbered(7, { agent_spiffe: called }));
+        await expect(store.createOnce(numbered(8))).rejects.toMatchObject({
+          ...refused,
+          fields: { scope: 'agent', key: 'acme/payments-agent' },
+        });
+        await expect(store.createOnce(numbered(8, { agent_spiffe: called }))).rejects.toMatchObject(refused);
+      });
+
+      it('is so many bytes too, and takes none from the agents', async () => {
+        store = await limited(100, 10_000);
+        const of = (bytes: number) => ({ request_payload: { text: 'x'.repeat(bytes) } });
+        await store.createOnce(rehearsal(1, of(6_000)));
+        await expect(store.createOnce(rehearsal(2, of(6_000)))).rejects.toMatchObject(full);
+        await store.createOnce(numbered(3, of(9_000)));
+        await expect(store.createOnce(numbered(4, of(3_000)))).rejects.toMatchObject(refused);
+      });
+
+      it('is, for ten minutes, also what was decided or has expired: nobody is told without end of those of a second', async () => {
+        store = await limited(100, 1_000_000, 2);
+        await store.createOnce(rehearsal(1));
+        await store.settle(settled({ status: 'denied' }));
+        await store.createOnce(rehearsal(2, { ttl_seconds: 1 }));
+        now += 599_000;
+        await expect(store.createOnce(rehearsal(3))).rejects.toMatchObject(full);
+        now += 1_000;
+        await store.createOnce(rehearsal(3));
+        await store.withdraw(correlation(3));
+        for (const n of [4, 5]) await store.createOnce(rehearsal(n, { ttl_seconds: 3_000 }));
+        now += 700_000;
+        await expect(store.createOnce(rehearsal(6))).rejects.toMatchObject(full);
+      });
+
+      it('holds for fifty at once, in fifty names', async () => {
+        store = await limited(100, 1_000_000, 5);
+        const results = await Promise.allSettled(
+          Array.from({ length: 50 }, (_, n) => store.createOnce(rehearsal(n + 1, { agent_id: `agent-${n}` }))),
+        );
+        expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+      });
+    });
 
     it('holds for fifty at once', async () => {
       store = await limited(5);

@@ -5,6 +5,7 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { statement } from '../store/statement.js';
 import { overwriteDeleted } from '../store/overwriting.js';
 import { assertWritable } from '../store/writable.js';
+import { REHEARSALS } from '../../domain/review/backlog.js';
 import { ONE_APPROVER, type QuorumRule } from '../../domain/review/quorum.js';
 import type { Dispositions, OpenedReviews, ReviewLimits, ReviewRetention, Reviews } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
@@ -38,6 +39,8 @@ export interface ReviewStoreOptions {
   readonly escalateShares?: readonly number[];
   /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
+  /** How many reviews without a call a tenant may have, where the agents' are limited. */
+  readonly rehearsals?: number;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
   readonly alone?: (forget: () => void) => void;
   /** Where it is written down, outside the store, which tenants have left and who was taken out. */
@@ -68,12 +71,13 @@ export function reviewStoreOver(
     quorum = ONE_APPROVER,
     escalateShares = [],
     perAgent,
+    rehearsals = REHEARSALS,
     alone,
     dispositions,
   }: Omit<ReviewStoreOptions, 'target'>,
 ): OpenedReviews {
   if (store.sqlite) overwriteDeleted(store.sqlite);
-  const rows = reviewRows({ store, keys, clock, perAgent, alone });
+  const rows = reviewRows({ store, keys, clock, perAgent, rehearsals, alone });
   const { ask, check, views } = rows;
   const { notices, last } = noticeStoreOver(store, { keys, clock });
   const tenants = tenantStatesOver({ store, ask, keys, clock, dispositions });

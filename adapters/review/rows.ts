@@ -23,13 +23,14 @@ export interface ReviewRowsOptions {
   readonly keys: KeyRing;
   readonly clock: () => number;
   readonly perAgent: ReviewLimits | undefined;
+  readonly rehearsals: number;
   readonly alone: ((forget: () => void) => void) | undefined;
 }
 /** What the parts of the store have in common. */
 export type ReviewRows = ReturnType<typeof reviewRows>;
 
 /** The rows as they are stored: read and checked, changed by compare-and-set, deleted; and who is told of it. */
-export function reviewRows({ store, keys, clock, perAgent, alone }: ReviewRowsOptions) {
+export function reviewRows({ store, keys, clock, perAgent, rehearsals, alone }: ReviewRowsOptions) {
   const { db } = store;
   const ask = askOf(store);
   const askSafely: Ask = (...of) => asked(() => ask(...of));
@@ -41,7 +42,7 @@ export function reviewRows({ store, keys, clock, perAgent, alone }: ReviewRowsOp
   const holds = holdRecords({ db, keys });
   const check = rowCheck({ store, sealing, heldBy: holds.heldBy, clock, changed });
   alone?.(check.forgetAll);
-  const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, alone });
+  const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, rehearsals, alone });
 
   const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     (await askSafely(selectBy[column], value)).rows[0];

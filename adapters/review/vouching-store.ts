@@ -32,7 +32,6 @@ const KEEP = statement(
 const ELSEWHERE = statement<StoredVouching>(
   `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people where subject = ? and tenant <> ?`,
 );
-const FORGET = statement(`delete from vouched_people where vouched_ms <= ?`);
 const APPROVERS = statement<StoredVouching>(
   `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people
      where tenant = ? and vouched_ms > ? and role in ('approver', 'admin') order by subject`,
@@ -56,16 +55,18 @@ export function vouchingStoreOver<Tables>(
   const kept = (row: StoredVouching): KeptVouching => ({
     tenant: row.tenant,
     subject: row.subject,
-    // Gate wrote it: its MAC holds.
+    // Where its MAC holds, Gate wrote it; elsewhere it is not looked at.
     role: row.role as VouchedRole,
     since_ms: Number(row.since_ms),
     vouched_ms: Number(row.vouched_ms),
   });
+  const standingIn = (row: StoredVouching | undefined): KeptVouching | null =>
+    row === undefined ? null : holds(row) ? kept(row) : { ...kept(row), role: 'none' };
   return {
     async change({ tenant, subject }, next) {
       for (let tried = 0; tried < TRIES; tried += 1) {
         const row = (await ask(OF, tenant, subject)).rows[0];
-        const made = next(row && holds(row) ? kept(row) : null);
+        const made = next(standingIn(row));
         if (made === null) return;
         const mac = keys.authenticate(messageOf(made), MAC_USE);
         const { role, since_ms, vouched_ms } = made;
@@ -74,11 +75,13 @@ export function vouchingStoreOver<Tables>(
       }
       throw new GateError('store_unavailable', 'what is known of this person is being changed elsewhere');
     },
+    async standing({ tenant, subject }) {
+      return standingIn((await ask(OF, tenant, subject)).rows[0]);
+    },
     async elsewhere({ tenant, subject }) {
       const { rows } = await ask(ELSEWHERE, subject, tenant);
       return rows.filter(holds).map(kept);
     },
-    forget: async (before) => void (await ask(FORGET, before)),
     async approvers(tenant, since) {
       const { rows } = await ask(APPROVERS, tenant, since);
       return rows.filter(holds).map(({ subject }) => subject);

@@ -461,7 +461,7 @@ describe('POST /pending', () => {
       expect(started).toEqual([]);
     });
 
-    it("begins no run where the agent's backlog is full", async () => {
+    it("begins no run where as many were opened as may be, and leaves the agent's calls their room", async () => {
       await service.close();
       await reviews.close();
       const target = { file: join(directory, 'hil.db') };
@@ -470,6 +470,7 @@ describe('POST /pending', () => {
         payloadKeys,
         clock: () => now,
         perAgent: { rows: 1, bytes: 1_000_000 },
+        rehearsals: 1,
       });
       service = start({
         simulatorTenant: 'acme',
@@ -482,10 +483,12 @@ describe('POST /pending', () => {
         },
       });
       expect((await asked()).status).toBe(201);
-      expect(await asked({ correlation_id: correlation(2) })).toMatchObject({
+      expect(await asked({ correlation_id: correlation(2), agent_id: 'another' })).toMatchObject({
         status: 429,
-        body: { error: 'review_backlog_full' },
+        body: { error: 'review_backlog_full', scope: 'rehearsals', key: 'acme', retry_after_secs: expect.any(Number) },
       });
+      const call = pendingBody({ correlation_id: correlation(3) });
+      expect(await ask('POST', '/pending', { as: 'proxy', body: call })).toMatchObject({ status: 201 });
       expect((await asked()).status).toBe(200);
       expect(started.map((call) => call.correlation_id)).toEqual([correlation(1), correlation(1)]);
     });

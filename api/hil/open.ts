@@ -49,6 +49,7 @@ export async function open({
       quorum,
       escalateShares: own.escalateShares,
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
+      rehearsals: own.maxRehearsals,
       dispositions,
     }),
   );

@@ -16,6 +16,8 @@ export interface ReviewScope {
   readonly tenant: string | undefined;
   /** The decider for a row of this tenant; `null` for callers that only read. */
   readonly decides: ((tenant: string) => DecisionPrincipal) | null;
+  /** The operator whose token the request carries, also where a workload decides with it under a name of its own. */
+  readonly operator?: Pick<Operator, 'name'> | null;
   /** The channel of a decision that names none, and whether a decision may name one (docs/architecture/reviews.md#channels). */
   readonly channel: { readonly name: string; readonly fixed: boolean };
   /** Whom the console vouches for; nobody where it is absent or `null`. */

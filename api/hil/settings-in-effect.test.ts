@@ -29,6 +29,7 @@ const SETTINGS = {
   GATE_HIL_PASSKEY_REQUIRED: 'strict',
   GATE_HIL_DECISION_LINK_TTL_SECS: '120',
   GATE_HIL_SIMULATOR_TENANT: 'sandbox',
+  GATE_HIL_MAX_REHEARSALS: '1',
   GATE_HIL_BODY_LIMIT_BYTES: '4096',
   GATE_HIL_DECISION_LIFE_SECS: '3',
   GATE_HIL_QUORUM_STRICT: '5',
@@ -295,6 +296,17 @@ describe('HIL, opened with settings of its own', () => {
     for (let n = 0; n < 2; n += 1) await parked('safe', { agent_id: 'busy' });
     expect(await asking('safe', { agent_id: 'busy' })).toMatchObject({ body: { error: 'review_backlog_full' } });
     expect(await asking('safe', { risk_summary: 'x'.repeat(4_096) })).toMatchObject({ status: 413 });
+  });
+
+  it('has as many reviews without a call as are set', async () => {
+    await opened();
+    const agent_spiffe = 'spiffe://gate.local/service/simulator';
+    await parked('safe', { agent_spiffe });
+    expect(await asking('safe', { agent_spiffe })).toMatchObject({
+      status: 429,
+      body: { error: 'review_backlog_full', scope: 'rehearsals' },
+    });
+    await parked();
   });
 
   it('lets the simulator see its tenant alone', async () => {

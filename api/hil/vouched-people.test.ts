@@ -385,6 +385,62 @@ describe('of the people whom a call needs', () => {
       expect(await approve(await parked(), session)).toMatchObject({ status: 401 });
     });
 
+    it.each(['viewer', 'none', 'another tenant'] as const)(
+      'gives back nothing however long ago it was taken away, and after words about others: %s',
+      async (what) => {
+        const session = person('ada', 'admin');
+        const id = await parked();
+        await approve(id, session);
+        now += 1_000;
+        const taken = what === 'another tenant' ? person('ada', 'viewer', 'globex') : person('ada', what);
+        await ask('POST', '/people/standing', taken, { tenant: taken.tenant });
+        now += 3 * LIFE_SECONDS * 1_000;
+        await ask('GET', '/pending', person('eve', 'viewer', 'globex'), { tenant: 'globex' });
+        await ask('GET', '/pending', person('bob'));
+        service = (await service.close(), start());
+        expect(await approve(id, session)).toMatchObject({ status: 401, body: { error: 'unauthenticated' } });
+        expect(await ask('GET', '/pending', session)).toMatchObject({ status: 401 });
+        await approve(id, person('bob'));
+        expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+        expect(await approve(id, person('ada'))).toMatchObject({ status: 200 });
+      },
+    );
+
+    it.each([
+      ['role', `'approver'`],
+      ['mac', `'k0:' || substr(mac, 4)`],
+    ])(
+      'gives back nothing where Gate does not know the row as its own (%s); a later sign-in does',
+      async (column, to) => {
+        const session = person('ada');
+        await ask('GET', '/pending', session);
+        now += 1_000;
+        await ask('POST', '/people/standing', person('ada', 'none'));
+        const database = new DatabaseSync(file);
+        expect(database.prepare(`update vouched_people set ${column} = ${to}`).run().changes).toBe(1);
+        database.close();
+        service = (await service.close(), start());
+        const id = await parked();
+        expect(await approve(id, session)).toMatchObject({ status: 401 });
+        now += 1_000;
+        expect(await approve(id, person('ada'))).toMatchObject({ status: 200 });
+      },
+    );
+
+    it('gives back nothing that another process of HIL heard was taken away, from that moment on', async () => {
+      const session = person('ada');
+      const id = await parked();
+      expect(await approve(id, session)).toMatchObject({ status: 200 });
+      const first = service;
+      service = start();
+      await ask('POST', '/people/standing', person('ada', 'none'));
+      await service.close();
+      service = first;
+      const before = received.length;
+      expect(await approve(id, session)).toMatchObject({ status: 401 });
+      expect(received).toHaveLength(before);
+    });
+
     it('takes away nothing that was given since', async () => {
       const viewer = person('ada', 'viewer');
       now += 1_000;

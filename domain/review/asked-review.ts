@@ -90,7 +90,7 @@ export function createAskForReview({
     await reviews.parking.assertOpen(review.tenant);
     const there = await reviews.reads.anyway(review.correlation_id, review.tenant);
     // What would be refused begins no run.
-    await reviews.parking.assertTakes(review, there !== null);
+    await reviews.parking.assertTakes({ ...review, agent_spiffe: asker.spiffe }, there !== null);
     if (there && !isOf(there, review)) throw new GateError('pending_conflict');
     const call = callOfReview(review, asker, clock());
     let created = false;

@@ -40,6 +40,8 @@ export interface Decision {
   readonly decided_via: string | null;
   /** Who decides a row of this tenant. */
   readonly principal: (tenant: string) => DecisionPrincipal;
+  /** The operator by whose token a workload decides, whose passkey is asked for; absent where the decider is named by what he proves. */
+  readonly operator?: string | undefined;
   readonly request_id: string;
   /** The digest of the action as it was shown to the decider. */
   readonly action_digest?: string | undefined;
@@ -157,7 +159,8 @@ export function createDecisions({
   async function proved(row: PendingRequest, decision: DecisionBy): Promise<PasskeyApproval | null> {
     const { passkey, principal } = decision;
     if (passkey === undefined) {
-      if (decision.decision !== 'deny' && (await passkeys?.required(row, principal)) === true)
+      const asked = { tenant: principal.tenant, subject: decision.operator ?? principal.subject };
+      if (decision.decision !== 'deny' && (await passkeys?.required(row, asked)) === true)
         throw new GateError('passkey_required');
       return null;
     }

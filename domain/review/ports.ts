@@ -198,7 +198,8 @@ export interface ReviewParking {
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
    * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
    * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`; under a legal hold it is `review_held`. `invalid_request` for
-   * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting.
+   * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting, or
+   * the tenant too many reviews without a call.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
   /**
@@ -209,8 +210,8 @@ export interface ReviewParking {
   /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
   assertOpen(tenant: string): Promise<void>;
   /**
-   * Throws `invalid_request` naming what of this review no store keeps, and `review_backlog_full` where a row of this agent with this request
-   * would be refused now. `isThere`: it has a row already, which needs no room.
+   * Throws `invalid_request` naming what of this review no store keeps, and `review_backlog_full` where this row, as who asked for it, would be
+   * refused now. `isThere`: it has a row already, which needs no room.
    */
   assertTakes(review: NewReview, isThere: boolean): Promise<void>;
 }

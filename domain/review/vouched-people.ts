@@ -13,17 +13,23 @@ export interface KeptVouching {
   readonly vouched_ms: number;
 }
 
-/** The last word about each person, in HIL's store. Throws `store_unavailable`. */
+/**
+ * The last word about each person, in HIL's store, for ever: without it, an earlier session's word would give back what it took away. Throws
+ * `store_unavailable`.
+ */
 export interface VouchingStore {
-  /** Stores what `next` makes of the word that stands, which is `null` where there is none that Gate wrote; stores nothing for `null`. */
+  /**
+   * Stores what `next` makes of the word that stands, which is `null` where there never was one; stores nothing for `null`. A row that Gate did
+   * not write, or under a key that is gone, stands as `none` since its time.
+   */
   change(
     whom: Pick<KeptVouching, 'tenant' | 'subject'>,
     next: (standing: KeptVouching | null) => KeptVouching | null,
   ): Promise<void>;
+  /** The word that stands, as `change` says it. */
+  standing(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<KeptVouching | null>;
   /** The words that stand about the same name in other tenants. */
   elsewhere(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<readonly KeptVouching[]>;
-  /** Forgets every word from before that time. */
-  forget(before: number): Promise<void>;
   /** Who may approve, of the words given after `since`. A row that Gate did not write is nobody. */
   approvers(tenant: string, since: number): Promise<readonly string[]>;
 }
@@ -82,8 +88,11 @@ export function createVouchedPeople({
       assertWordHolds(word, now);
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
-      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
-      await store.forget(now - lifeMs);
+      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) {
+        // Another process of HIL may have heard since that the role was taken away.
+        const standing = await store.standing({ tenant, subject });
+        if (standing?.role === role && standing.since_ms >= since_ms) return;
+      }
       // The console tells it of tenants in which it ended a session; elsewhere nobody is left to say it.
       const elsewhere = isOfOneTenant(subject) && role !== 'none' ? await store.elsewhere({ tenant, subject }) : [];
       if (elsewhere.some((word) => word.role !== 'none' && word.since_ms > since_ms)) throw changed();

@@ -7,7 +7,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { whenLeft } from '../../plugins/when-left.js';
-import { deciderOf, type ReviewScope } from '../scope.js';
+import { deciderOf, type ReviewScope, subjectOf } from '../scope.js';
 import { ById, PendingRow } from './schemas.js';
 
 export interface DecideRoutes {
@@ -54,6 +54,7 @@ export const decisionOf = (
   reason: asked.reason ?? null,
   decided_via: channelOf(scope, asked.decided_via ?? null),
   principal: deciderOf(scope),
+  ...(scope.operator && { operator: subjectOf(scope.operator) }),
   request_id: requestIdOf(request),
   action_digest: asked.action_digest,
   passkey: asked.passkey,
