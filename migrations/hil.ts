@@ -517,6 +517,18 @@ const lastNotices: Migration = {
   },
 };
 
+/**
+ * 0028: whom a message reached that not everybody got, so that they do not get it again. Adds a column to two tables without reading them; locks
+ * each for a moment on Postgres.
+ */
+const noticesReached: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const table of ['review_notices', 'review_last_notices'])
+      if (!(await hasColumn(db, table, 'reached')))
+        await sql`alter table ${sql.id(table)} add column reached ${dialectOf(db).text}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -545,4 +557,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0025-closed-by-gate': closedByGate,
   '0026-withdrawn-by-agent': withdrawnByAgent,
   '0027-last-notices': lastNotices,
+  '0028-notices-reached': noticesReached,
 };

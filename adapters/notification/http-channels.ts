@@ -27,8 +27,8 @@ async function attempt<Answer>(target: WebhookTarget, send: () => Promise<Answer
   } catch (error) {
     const reason = withoutAddress(errorText(error), target.url);
     if (error instanceof ReceiverRefused)
-      throw new DeliveryFailed(reason, !passes(error.status), error.retryAfterMs, { cause: error });
-    throw new DeliveryFailed(reason, false, 0, { cause: error });
+      throw new DeliveryFailed(reason, !passes(error.status), { afterMs: error.retryAfterMs, cause: error });
+    throw new DeliveryFailed(reason, false, { cause: error });
   }
 }
 
@@ -108,7 +108,7 @@ function readSlack(bytes: Uint8Array): z.infer<typeof slackAnswer> {
   try {
     return slackAnswer.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   } catch (cause) {
-    throw new DeliveryFailed('the receiver did not answer as Slack does', false, 0, { cause });
+    throw new DeliveryFailed('the receiver did not answer as Slack does', false, { cause });
   }
 }
 

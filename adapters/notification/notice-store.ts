@@ -20,18 +20,20 @@ interface StoredNotice {
   readonly delivered_ms: number | string | null;
   readonly error: string | null;
   readonly handle: string | null;
+  /** Not under the MAC: whoever edits it keeps somebody from being told, which whoever can delete the message can do too. */
+  readonly reached: string | null;
   readonly mac: string;
 }
 
 /** Nothing more is sent in these. */
-const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'dead']);
+const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'partial', 'dead']);
 /** Longest reason that is kept. */
 const REASON = 300;
 const MAC_FORM = 'gate.review-notice/1';
 const MAC_USE = 'review-notice';
 
 const COLUMNS =
-  'notification_id, channel, pending_id, notice, state, attempts, due_ms, delivered_ms, error, handle, mac';
+  'notification_id, channel, pending_id, notice, state, attempts, due_ms, delivered_ms, error, handle, reached, mac';
 const OF = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where pending_id = ? order by ordinal, channel`,
 );
@@ -65,7 +67,7 @@ const DELIVERED = statement(
      where notification_id = ? and channel = ?`,
 );
 const FAILED = statement(
-  `update review_notices set state = ?, due_ms = ?, error = ?
+  `update review_notices set state = ?, due_ms = ?, error = ?, reached = ?
      where notification_id = ? and channel = ? and state = 'queued'`,
 );
 const UNTOLD = statement<{ id: string }>(
@@ -80,14 +82,14 @@ const OPEN = statement<{ id: string }>(
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
-  `select state, count(*) as "count" from review_notices where state in ('queued', 'dead') group by state
+  `select state, count(*) as "count" from review_notices where state in ('queued', 'partial', 'dead') group by state
    union all select 'queued', count(*) from review_last_notices`,
 );
 
 /** How long people may be told that a call ended whose row is gone, where no channel takes it. */
 const LAST_LIFE_MS = 86_400_000;
-type StoredLast = Pick<StoredNotice, 'notification_id' | 'channel' | 'notice' | 'attempts' | 'handle' | 'mac'>;
-const LAST_COLUMNS = 'notification_id, channel, notice, attempts, handle, mac';
+type StoredLast = Pick<StoredNotice, 'notification_id' | 'channel' | 'notice' | 'attempts' | 'handle' | 'reached' | 'mac'>;
+const LAST_COLUMNS = 'notification_id, channel, notice, attempts, handle, reached, mac';
 const KEEP_LAST = statement(
   `insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
      values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
@@ -103,7 +105,9 @@ const CLAIM_LAST = statement(
   `update review_last_notices set attempts = attempts + 1, due_ms = ?
      where notification_id = ? and channel = ? and attempts = ?`,
 );
-const LAST_FAILED = statement(`update review_last_notices set due_ms = ? where notification_id = ? and channel = ?`);
+const LAST_FAILED = statement(
+  `update review_last_notices set due_ms = ?, reached = ? where notification_id = ? and channel = ?`,
+);
 const LAST_AFTER = statement(
   `update review_last_notices set due_ms = ?, handle = ?, mac = ?
      where notification_id = ? and channel = ? and attempts = 0`,
@@ -153,13 +157,19 @@ export function noticeStoreOver<Tables>(
   const earlierOf = (rows: readonly StoredNotice[], channel: NotificationTarget): string | null =>
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
+  const keptOf = (
+    { channel, attempts, reached }: Pick<StoredNotice, 'channel' | 'attempts' | 'reached'>,
+    known: Notice,
+    earlier: string | null,
+  ): KeptNotice => ({ notice: known, channel, attempts: Number(attempts), earlier, reached });
+
   /** Of rows that are gone. What Gate did not write goes at once. */
   async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
     const { rows } = await ask(LAST_DUE, channel, clock(), clock(), limit);
     const kept: KeptNotice[] = [];
     for (const row of rows) {
       const known = read(row);
-      if (known) kept.push({ notice: known, channel, attempts: Number(row.attempts), earlier: row.handle });
+      if (known) kept.push(keptOf(row, known, row.handle));
       else await ask(LAST_OVER, row.notification_id, channel);
     }
     return kept;
@@ -248,6 +258,7 @@ export function noticeStoreOver<Tables>(
             'dead',
             Number(row.due_ms),
             'the message is not what Gate wrote',
+            row.reached,
             row.notification_id,
             channel,
           );
@@ -259,10 +270,10 @@ export function noticeStoreOver<Tables>(
           known.phase !== 'resolve' &&
           others.some((each) => each.channel === channel && read(each)?.phase === 'resolve')
         ) {
-          await ask(FAILED, 'superseded', Number(row.due_ms), row.error, row.notification_id, channel);
+          await ask(FAILED, 'superseded', Number(row.due_ms), row.error, row.reached, row.notification_id, channel);
           continue;
         }
-        kept.push({ notice: known, channel, attempts: Number(row.attempts), earlier: earlierOf(others, channel) });
+        kept.push(keptOf(row, known, earlierOf(others, channel)));
       }
       return kept;
     },
@@ -284,13 +295,14 @@ export function noticeStoreOver<Tables>(
       );
       if (changes === 0) await arrivedLate(kept, handle);
     },
-    async failed({ notice: { notification_id, deleted }, channel }, reason, againMs) {
+    async failed({ notice: { notification_id, deleted }, channel }, { reason, againMs, reached }) {
       if (deleted)
         return void (await (againMs === null
           ? ask(LAST_OVER, notification_id, channel)
-          : ask(LAST_FAILED, againMs, notification_id, channel)));
-      const state = againMs === null ? 'dead' : 'queued';
-      await ask(FAILED, state, againMs ?? clock(), foreignText(reason, REASON), notification_id, channel);
+          : ask(LAST_FAILED, againMs, reached, notification_id, channel)));
+      const end = reached === null ? 'dead' : 'partial';
+      const state = againMs === null ? end : 'queued';
+      await ask(FAILED, state, againMs ?? clock(), foreignText(reason, REASON), reached, notification_id, channel);
     },
     async deliveriesOf(pendingId) {
       return (await rowsOf(pendingId)).map(
@@ -309,7 +321,7 @@ export function noticeStoreOver<Tables>(
       const { rows } = await ask(COUNTS);
       const of = (state: DeliveryState): number =>
         rows.reduce((sum, row) => (row.state === state ? sum + Number(row.count) : sum), 0);
-      return { queued: of('queued'), dead: of('dead') };
+      return { queued: of('queued'), dead: of('dead') + of('partial') };
     },
   };
   return { notices, last };

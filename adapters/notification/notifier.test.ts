@@ -944,6 +944,55 @@ describe('a channel', () => {
     expect((await deliveries(second))[0]?.error).not.toContain('127.0.0.1');
   });
 
+  it.each([
+    ['for good', [550], 'partial', 1],
+    ['for now, and then takes him', [451], 'delivered', 2],
+    ['for now, and then for good', [451, 550], 'partial', 2],
+    ['for now, again and again', [451, 451, 451, 451], 'partial', 4],
+  ])('mail: of several receivers one is refused %s: nobody gets it twice', async (_, codes, state, attempts) => {
+    const refusals = [...codes];
+    const got: string[][] = [];
+    const server = await smtp({
+      onRcptTo({ address }, _session, done) {
+        const code = address.startsWith('Bob') ? refusals.shift() : undefined;
+        done(code === undefined ? null : Object.assign(new Error(`no ${address} here`), { responseCode: code }));
+      },
+      onData(stream, session, done) {
+        got.push(session.envelope.rcptTo.map(({ address }) => address));
+        stream.resume().on('end', () => done());
+      },
+    });
+    const to = ['ops@acme.example', 'Bob@acme.example', 'ada@acme.example'];
+    start(settings({ mail: { url: server.url, from: 'gate@acme.example', to } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['smtp', 'trigger', state]]);
+    expect(got).toEqual([
+      ['ops@acme.example', 'ada@acme.example'],
+      ...(state === 'delivered' ? [['Bob@acme.example']] : []),
+    ]);
+    const [delivery] = await deliveries(row);
+    expect(delivery).toMatchObject({ attempts, next_attempt_at: null });
+    expect(JSON.stringify(await hil.place.sql('select reached from review_notices'))).not.toContain('acme');
+    if (state === 'partial') {
+      expect(delivery?.error).toMatch(/(?:refused 1 of 3 receivers|all recipients were rejected).*no … here/);
+      expect(told.slice(-2)).toEqual([
+        'smtp trigger partial',
+        expect.stringMatching(/^smtp trigger gave up: .*no … here/),
+      ]);
+    }
+    const dead_letters = state === 'partial' ? 1 : 0;
+    expect((await hil.ask('/notifications/config')).body).toMatchObject({ dead_letters, queued: 0 });
+    // How it ended is told to everybody anew.
+    await hil.settle(row);
+    await settledAs(row, [
+      ['smtp', 'trigger', state],
+      ['smtp', 'resolve:approved', 'delivered'],
+    ]);
+    expect(got.at(-1)).toEqual(to);
+    await stop();
+    await server.close();
+  });
+
   it('mail: a server that says a line now and then and never comes to an end holds up one attempt, not the channel', async () => {
     const open = new Set<Socket>();
     let drips = true;

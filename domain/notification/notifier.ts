@@ -41,9 +41,9 @@ export interface NotifierOptions {
   readonly observe: (
     channel: NotificationChannel,
     phase: NotificationPhase,
-    outcome: 'delivered' | 'failed' | 'dead',
+    outcome: 'delivered' | 'failed' | 'partial' | 'dead',
   ) => void;
-  /** A message that nobody gets, and why. */
+  /** A message that nobody gets, or that some of its receivers do not get, and why. */
   readonly gaveUp: (channel: NotificationTarget, notificationId: string, reason: string) => void;
   /** Why the store could not be read or written; it is tried again. */
   readonly failed: (reason: string) => void;
@@ -214,16 +214,19 @@ export function createNotifier({
     const mine = { ...kept, attempts: kept.attempts + 1 };
     let handle: string | null;
     try {
-      handle = await channel.send(notice, kept.earlier);
+      handle = await channel.send(notice, kept.earlier, kept.reached);
     } catch (error) {
-      const { final, afterMs } = error instanceof DeliveryFailed ? error : { final: false, afterMs: 0 };
+      const failure = error instanceof DeliveryFailed ? error : new DeliveryFailed(errorText(error), false);
+      const { final, afterMs, message: reason } = failure;
+      const reached = failure.reached ?? kept.reached;
       const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
       if (pauseMs > 0) resting.set(channel.target, clock() + pauseMs);
       const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
-      const reason = errorText(error);
-      await notices.failed(mine, reason, waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs));
-      observe(channel.kind, notice.phase, waitMs === undefined ? 'dead' : 'failed');
-      if (waitMs === undefined) gaveUp(channel.target, notice.notification_id, reason);
+      const againMs = waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs);
+      await notices.failed(mine, { reason, againMs, reached });
+      const end = reached === null ? 'dead' : 'partial';
+      observe(channel.kind, notice.phase, againMs === null ? end : 'failed');
+      if (againMs === null) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
     await notices.delivered(mine, handle);

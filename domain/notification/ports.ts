@@ -12,9 +12,10 @@ export interface Sender {
   takes(phase: NotificationPhase, escalated: boolean): boolean;
   /**
    * One attempt. `earlier` is what the channel returned for an earlier message about the same row, which this one replaces where the channel
-   * can do that. Resolves with what a later message needs, or `null`. Throws DeliveryFailed.
+   * can do that. `reached` is what an earlier attempt to send this message said of whom it reached: they do not get it again. Resolves with what
+   * a later message needs, or `null`. Throws DeliveryFailed.
    */
-  send(notice: Notice, earlier: string | null): Promise<string | null>;
+  send(notice: Notice, earlier: string | null, reached?: string | null): Promise<string | null>;
 }
 
 /** A place where people are told. */
@@ -24,16 +25,27 @@ export interface Channel extends Sender {
   readonly target: NotificationTarget;
 }
 
-/** An attempt that failed. With `final` another one cannot help; `afterMs` is how long the receiver asked to be left alone. */
+/** What else is known of an attempt that failed. */
+export interface FailedDelivery extends ErrorOptions {
+  /** How long the receiver asked to be left alone. */
+  readonly afterMs?: number;
+  /** Whom the message has reached all the same, by this attempt and those before it; for the next one. */
+  readonly reached?: string | undefined;
+}
+
+/** An attempt that failed, for some of its receivers at least. With `final` another one cannot help. */
 export class DeliveryFailed extends Error {
   override readonly name = 'DeliveryFailed';
+  readonly afterMs: number;
+  readonly reached: string | null;
   constructor(
     message: string,
     readonly final: boolean,
-    readonly afterMs: number = 0,
-    options?: ErrorOptions,
+    { afterMs = 0, reached, ...options }: FailedDelivery = {},
   ) {
     super(message, options);
+    this.afterMs = afterMs;
+    this.reached = reached ?? null;
   }
 }
 
@@ -44,6 +56,17 @@ export interface KeptNotice {
   readonly attempts: number;
   /** What the channel returned for an earlier message about the row. */
   readonly earlier: string | null;
+  /** Whom earlier attempts to send this message reached, in the channel's words; `null` for nobody. */
+  readonly reached: string | null;
+}
+
+/** How an attempt failed. */
+export interface FailedAttempt {
+  readonly reason: string;
+  /** When the next one is due; `null` when there is none. */
+  readonly againMs: number | null;
+  /** As of KeptNotice, with whom this one reached. */
+  readonly reached: string | null;
 }
 
 /** The messages of reviews, beside their rows and gone with them. Throws `store_unavailable`. */
@@ -67,8 +90,9 @@ export interface NoticeStore {
   /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
   claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;
-  /** `againMs` is when the next attempt is due; `null` when there is none. */
-  failed(kept: KeptNotice, reason: string, againMs: number | null): Promise<void>;
+  /** Without another attempt the message is `dead`, or `partial` where it reached somebody. */
+  failed(kept: KeptNotice, how: FailedAttempt): Promise<void>;
   deliveriesOf(pendingId: string): Promise<Delivery[]>;
+  /** `dead` are also those that not everybody got. */
   counts(): Promise<{ readonly queued: number; readonly dead: number }>;
 }
