@@ -2,7 +2,7 @@ import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { type LastEnd, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
-import type { KeptNotice, NoticeStore } from '../../domain/notification/ports.js';
+import { type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
@@ -50,10 +50,12 @@ const SUPERSEDE = statement(
      where pending_id = ? and ordinal < 1000 and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
+/** Now, and what nothing is due later than. */
+const DUE_NOW = '(due_ms <= ? or due_ms > ?)';
 /** The first of its row that is queued: a later one waits for it. */
 const DUE = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices as one
-     where channel = ? and state = 'queued' and due_ms <= ?
+     where channel = ? and state = 'queued' and ${DUE_NOW}
        and not exists (select 1 from review_notices as other where other.pending_id = one.pending_id
          and other.channel = one.channel and other.state = 'queued' and other.ordinal < one.ordinal)
      order by due_ms, notification_id limit ?`,
@@ -95,7 +97,7 @@ const KEEP_LAST = statement(
      values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
 );
 const LAST_DUE = statement<StoredLast>(
-  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and due_ms <= ? and until_ms > ?
+  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and ${DUE_NOW} and until_ms > ?
      order by due_ms, notification_id limit ?`,
 );
 const LAST_OF = statement<StoredLast>(
@@ -165,7 +167,8 @@ export function noticeStoreOver<Tables>(
 
   /** Of rows that are gone. What Gate did not write goes at once. */
   async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
-    const { rows } = await ask(LAST_DUE, channel, clock(), clock(), limit);
+    const now = clock();
+    const { rows } = await ask(LAST_DUE, channel, now, now + LONGEST_WAIT_MS, now, limit);
     const kept: KeptNotice[] = [];
     for (const row of rows) {
       const known = read(row);
@@ -249,7 +252,8 @@ export function noticeStoreOver<Tables>(
     },
     async due(channel, limit) {
       const kept = await lastDue(channel, limit);
-      const { rows } = await ask(DUE, channel, clock(), limit - kept.length);
+      const now = clock();
+      const { rows } = await ask(DUE, channel, now, now + LONGEST_WAIT_MS, limit - kept.length);
       for (const row of rows) {
         const known = read(row);
         if (!known) {

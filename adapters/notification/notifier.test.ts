@@ -84,6 +84,8 @@ let hil: HilFixture;
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
 let notifier: Notifier | null = null;
 let told: string[];
+/** By how much a test put the clock, which is no time that passes. */
+let putMs: number;
 
 const parts = {
   timeoutMs: 5_000,
@@ -105,6 +107,7 @@ function start(
     channels,
     tenants: [],
     clock: () => hil.now,
+    passes: () => hil.now - putMs,
     observe: (channel, phase, outcome) => void told.push(`${channel} ${phase} ${outcome}`),
     gaveUp: (channel, id, reason) => void told.push(`${channel} ${id.slice(37)} gave up: ${reason}`),
     failed: (reason) => void told.push(`failed: ${reason}`),
@@ -132,6 +135,7 @@ const settledAs = (row: PendingRequest, expected: readonly (readonly string[])[]
 
 beforeEach(async () => {
   told = [];
+  putMs = 0;
   receiver = await openReceiver();
 });
 afterEach(async () => {
@@ -698,6 +702,31 @@ describe('a channel', () => {
     await settledAs(first, [['webhook', 'trigger', 'delivered']]);
     await eventually('the other message', () => receiver.received.length === 3);
   });
+
+  it.each([-3_600_000, 3_600_000])(
+    'that asks for time is left alone for as long, and no longer, where the clock is put by %d ms meanwhile',
+    async (byMs) => {
+      receiver.answers.push({ status: 503, retryAfter: '60' });
+      start();
+      const first = await hil.park(1);
+      await eventually('the refusal', () => told.length === 1);
+      putMs += byMs;
+      hil.now += byMs + 59_000;
+      await timePasses(100, 'nothing is to be sent before the minute is over');
+      expect(receiver.received).toHaveLength(1);
+      hil.now += 1_000;
+      await settledAs(first, [['webhook', 'trigger', 'delivered']]);
+      // What was written by a clock that was ahead is due by one that is right.
+      hil.now += 3_600_000;
+      receiver.answers.push(503);
+      const second = await hil.park(2);
+      await eventually('the other refusal', () => told.length === 3);
+      putMs -= 7_200_000;
+      hil.now -= 7_200_000;
+      await eventually('the other message', () => receiver.received.length === 4);
+      await settledAs(second, [['webhook', 'trigger', 'delivered']]);
+    },
+  );
 
   it.each(['endless', 'drips'] as const)(
     'whose answer %s has taken the message, and is not listened to',

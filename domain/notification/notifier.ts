@@ -11,7 +11,7 @@ import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../evidence/reports/follow.js';
 import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
-import { type Channel, DeliveryFailed, type KeptNotice, type NoticeStore } from './ports.js';
+import { type Channel, DeliveryFailed, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from './ports.js';
 
 /** Before the second attempt, the third, and so on; the one after the last of these is not made. */
 const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
@@ -38,6 +38,8 @@ export interface NotifierOptions {
   /** Only rows of these tenants; empty: of all. */
   readonly tenants: readonly string[];
   readonly clock: () => number;
+  /** Time that only passes, in milliseconds: however the clock is put, a channel rests no longer than it asked for. */
+  readonly passes?: () => number;
   readonly observe: (
     channel: NotificationChannel,
     phase: NotificationPhase,
@@ -75,6 +77,7 @@ export function createNotifier({
   defaultPool,
   tenants,
   clock,
+  passes = () => performance.now(),
   observe,
   gaveUp,
   failed,
@@ -220,9 +223,9 @@ export function createNotifier({
       const { final, afterMs, message: reason } = failure;
       const reached = failure.reached ?? kept.reached;
       const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
-      if (pauseMs > 0) resting.set(channel.target, clock() + pauseMs);
+      if (pauseMs > 0) resting.set(channel.target, passes() + pauseMs);
       const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
-      const againMs = waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs);
+      const againMs = waitMs === undefined ? null : clock() + Math.min(Math.max(waitMs, pauseMs), LONGEST_WAIT_MS);
       await notices.failed(mine, { reason, againMs, reached });
       const end = reached === null ? 'dead' : 'partial';
       observe(channel.kind, notice.phase, againMs === null ? end : 'failed');
@@ -239,7 +242,7 @@ export function createNotifier({
       const seen = queued.count();
       let more = false;
       try {
-        if (clock() >= (resting.get(channel.target) ?? 0)) {
+        if (passes() >= (resting.get(channel.target) ?? 0)) {
           const due = await notices.due(channel.target, AT_ONCE);
           more = due.length > 0;
           await Promise.all(due.map((kept) => attempt(channel, kept)));

@@ -49,6 +49,9 @@ export class DeliveryFailed extends Error {
   }
 }
 
+/** No attempt is put off for longer. What is due later than that was written by a clock that was ahead, and is due now. */
+export const LONGEST_WAIT_MS = 600_000;
+
 /** A message for one channel, as it is kept. */
 export interface KeptNotice {
   readonly notice: Notice;
@@ -85,7 +88,7 @@ export interface NoticeStore {
   supersede(pendingId: string): Promise<NotificationTarget[]>;
   /** Everything about a row whose call begins anew. */
   forget(pendingId: string): Promise<void>;
-  /** The first message of each row on this channel, where it is due. One that is not as Gate wrote it is `dead`, and is not among them. */
+  /** The first message of each row on this channel, where it is due, or due later than anything is (LONGEST_WAIT_MS). One that is not as Gate wrote it is `dead`, and is not among them. */
   due(channel: NotificationTarget, limit: number): Promise<KeptNotice[]>;
   /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
   claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
