@@ -105,6 +105,7 @@ export const delivery = z.strictObject({
   notification_id: z.string(),
   channel: notificationTarget,
   state: deliveryState,
+  /** Without those that the receiver's limit refused. */
   attempts: z.number().int(),
   /** When the channel took it. */
   delivered_at: z.string().nullable(),

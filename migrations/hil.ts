@@ -529,6 +529,24 @@ const noticesReached: Migration = {
   },
 };
 
+/**
+ * 0029: how many attempts to send a message a receiver's limit refused, which do not count, and for how long limits held it up. Adds columns with
+ * a constant default, and reads no row; locks each table for a moment on Postgres.
+ */
+const noticesLimited: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [table, column] of [
+      ['review_notices', 'limited'],
+      ['review_notices', 'limited_ms'],
+      ['review_last_notices', 'limited'],
+    ] as const)
+      if (!(await hasColumn(db, table, column)))
+        await sql`alter table ${sql.id(table)} add column ${sql.id(column)} ${dialectOf(db).integer} not null default 0`.execute(
+          db,
+        );
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -558,4 +576,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0026-withdrawn-by-agent': withdrawnByAgent,
   '0027-last-notices': lastNotices,
   '0028-notices-reached': noticesReached,
+  '0029-notices-limited': noticesLimited,
 };

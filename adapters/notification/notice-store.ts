@@ -2,7 +2,7 @@ import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { type LastEnd, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
-import { type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
+import { type GivenUp, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
@@ -16,6 +16,8 @@ interface StoredNotice {
   readonly notice: string;
   readonly state: DeliveryState;
   readonly attempts: number | string;
+  /** How many of them a limit refused. */
+  readonly limited: number | string;
   readonly due_ms: number | string;
   readonly delivered_ms: number | string | null;
   readonly error: string | null;
@@ -33,7 +35,7 @@ const MAC_FORM = 'gate.review-notice/1';
 const MAC_USE = 'review-notice';
 
 const COLUMNS =
-  'notification_id, channel, pending_id, notice, state, attempts, due_ms, delivered_ms, error, handle, reached, mac';
+  'notification_id, channel, pending_id, notice, state, attempts, limited, due_ms, delivered_ms, error, handle, reached, mac';
 const OF = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where pending_id = ? order by ordinal, channel`,
 );
@@ -72,6 +74,18 @@ const FAILED = statement(
   `update review_notices set state = ?, due_ms = ?, error = ?, reached = ?
      where notification_id = ? and channel = ? and state = 'queued'`,
 );
+/** Unless another attempt has begun meanwhile. */
+const LIMITED = statement(
+  `update review_notices set limited = limited + 1, due_ms = ?, error = ?, reached = ?
+     where notification_id = ? and channel = ? and state = 'queued' and attempts = ?`,
+);
+const HELD_UP = statement(
+  `update review_notices set limited_ms = limited_ms + ? where channel = ? and state = 'queued'`,
+);
+const HELD_TOO_LONG = statement<StoredNotice>(
+  `select ${COLUMNS} from review_notices where channel = ? and state = 'queued' and limited_ms >= ?
+     and (attempts = 0 or error is not null)`,
+);
 const UNTOLD = statement<{ id: string }>(
   `select id from reviews where id > ? and status = 'pending' and withdrawn_at is null
      and not exists (select 1 from review_notices where pending_id = id) order by id limit ?`,
@@ -79,7 +93,7 @@ const UNTOLD = statement<{ id: string }>(
 /** Also where the messages were ended and how it ended was not written down: a process, or the store, may end between the two. */
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
-     where pending_id > ? and (state <> 'superseded' or attempts > 0)
+     where pending_id > ? and (state <> 'superseded' or attempts > limited)
        and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.ordinal = 1000)
      order by pending_id limit ?`,
 );
@@ -90,8 +104,8 @@ const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
 
 /** How long people may be told that a call ended whose row is gone, where no channel takes it. */
 const LAST_LIFE_MS = 86_400_000;
-type StoredLast = Pick<StoredNotice, 'notification_id' | 'channel' | 'notice' | 'attempts' | 'handle' | 'reached' | 'mac'>;
-const LAST_COLUMNS = 'notification_id, channel, notice, attempts, handle, reached, mac';
+type StoredLast = Omit<StoredNotice, 'pending_id' | 'state' | 'due_ms' | 'delivered_ms' | 'error'>;
+const LAST_COLUMNS = 'notification_id, channel, notice, attempts, limited, handle, reached, mac';
 const KEEP_LAST = statement(
   `insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
      values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
@@ -108,7 +122,7 @@ const CLAIM_LAST = statement(
      where notification_id = ? and channel = ? and attempts = ?`,
 );
 const LAST_FAILED = statement(
-  `update review_last_notices set due_ms = ?, reached = ? where notification_id = ? and channel = ?`,
+  `update review_last_notices set due_ms = ?, reached = ?, limited = limited + ? where notification_id = ? and channel = ?`,
 );
 const LAST_AFTER = statement(
   `update review_last_notices set due_ms = ?, handle = ?, mac = ?
@@ -160,10 +174,17 @@ export function noticeStoreOver<Tables>(
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
   const keptOf = (
-    { channel, attempts, reached }: Pick<StoredNotice, 'channel' | 'attempts' | 'reached'>,
+    { channel, attempts, limited, reached }: Pick<StoredNotice, 'channel' | 'attempts' | 'limited' | 'reached'>,
     known: Notice,
     earlier: string | null,
-  ): KeptNotice => ({ notice: known, channel, attempts: Number(attempts), earlier, reached });
+  ): KeptNotice => ({
+    notice: known,
+    channel,
+    attempts: Number(attempts),
+    limited: Number(limited),
+    earlier,
+    reached,
+  });
 
   /** Of rows that are gone. What Gate did not write goes at once. */
   async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
@@ -201,7 +222,7 @@ export function noticeStoreOver<Tables>(
     return [...new Set(rows.map(({ channel }) => channel))].flatMap((channel) => {
       const own = rows.filter((row) => row.channel === channel);
       const isTold = own.some((row) => row.notification_id.includes(':resolve:') && OVER.has(row.state));
-      if (isTold || own.every(({ attempts }) => Number(attempts) === 0)) return [];
+      if (isTold || !own.some(mayBeTold)) return [];
       // An attempt under way may still arrive: its end is told after it.
       const underWay = own.filter(({ state, error }) => state === 'queued' && error === null);
       const dueMs = Math.max(now, ...underWay.map(({ due_ms }) => Number(due_ms)));
@@ -244,7 +265,7 @@ export function noticeStoreOver<Tables>(
     },
     async supersede(pendingId) {
       await ask(SUPERSEDE, pendingId);
-      const tried = (await rowsOf(pendingId)).filter(({ attempts }) => Number(attempts) > 0);
+      const tried = (await rowsOf(pendingId)).filter(mayBeTold);
       return [...new Set(tried.map(({ channel }) => channel))];
     },
     async forget(pendingId) {
@@ -299,22 +320,39 @@ export function noticeStoreOver<Tables>(
       );
       if (changes === 0) await arrivedLate(kept, handle);
     },
-    async failed({ notice: { notification_id, deleted }, channel }, { reason, againMs, reached }) {
+    async failed({ notice: { notification_id, deleted }, channel, attempts }, { reason, againMs, reached, limited }) {
       if (deleted)
         return void (await (againMs === null
           ? ask(LAST_OVER, notification_id, channel)
-          : ask(LAST_FAILED, againMs, reached, notification_id, channel)));
-      const end = reached === null ? 'dead' : 'partial';
-      const state = againMs === null ? end : 'queued';
-      await ask(FAILED, state, againMs ?? clock(), foreignText(reason, REASON), reached, notification_id, channel);
+          : ask(LAST_FAILED, againMs, reached, limited ? 1 : 0, notification_id, channel)));
+      const why = foreignText(reason, REASON);
+      if (limited && againMs !== null)
+        return void (await ask(LIMITED, againMs, why, reached, notification_id, channel, attempts));
+      const state = againMs === null ? endOf(reached) : 'queued';
+      await ask(FAILED, state, againMs ?? clock(), why, reached, notification_id, channel);
+    },
+    async heldUp(channel, ms, mostMs, reason) {
+      const givenUp: GivenUp[] = [];
+      for (const row of (await ask(HELD_TOO_LONG, channel, mostMs)).rows) {
+        const { notification_id, reached } = row;
+        // What Gate did not write is told as that where it is due.
+        const phase = read(row)?.phase;
+        if (phase === undefined) continue;
+        const end = endOf(reached);
+        const why = foreignText(reason, REASON);
+        const { changes } = await ask(FAILED, end, Number(row.due_ms), why, reached, notification_id, channel);
+        if (changes === 1) givenUp.push({ notification_id, phase, end });
+      }
+      await ask(HELD_UP, ms, channel);
+      return givenUp;
     },
     async deliveriesOf(pendingId) {
       return (await rowsOf(pendingId)).map(
-        ({ notification_id, channel, state, attempts, delivered_ms, due_ms, error }): Delivery => ({
+        ({ notification_id, channel, state, attempts, limited, delivered_ms, due_ms, error }): Delivery => ({
           notification_id,
           channel,
           state,
-          attempts: Number(attempts),
+          attempts: Number(attempts) - Number(limited),
           delivered_at: delivered_ms === null ? null : new Date(Number(delivered_ms)).toISOString(),
           next_attempt_at: state === 'queued' ? new Date(Number(due_ms)).toISOString() : null,
           error,
@@ -331,4 +369,7 @@ export function noticeStoreOver<Tables>(
   return { notices, last };
 }
 
+/** An attempt that a limit refused told nobody. */
+const mayBeTold = ({ attempts, limited }: StoredNotice): boolean => Number(attempts) > Number(limited);
+const endOf = (reached: string | null): GivenUp['end'] => (reached === null ? 'dead' : 'partial');
 const lastIdOf = (pendingId: string): string => `${pendingId}:resolve:deleted`;

@@ -703,6 +703,68 @@ describe('a channel', () => {
     await eventually('the other message', () => receiver.received.length === 3);
   });
 
+  const limits = (count: number) => void receiver.answers.push(...Array.from({ length: count }, () => 429));
+
+  it('whose limit refuses messages gets each of them, however often it refused: no such attempt counts', async () => {
+    limits(40);
+    start();
+    const rows = await Promise.all(Array.from({ length: 12 }, (_, n) => hil.park(n)));
+    for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect(receiver.received).toHaveLength(40 + 12);
+    for (const row of rows) expect(await deliveries(row)).toMatchObject([{ attempts: 1, error: null }]);
+    expect(new Set(told)).toEqual(new Set(['webhook trigger limited', 'webhook trigger delivered']));
+    // Beside those that do count.
+    receiver.answers.push(503, 429, 429, 429, 429, 503, 429);
+    const row = await hil.park(20);
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect(await deliveries(row)).toMatchObject([{ attempts: 3 }]);
+  });
+
+  it('whose limit takes nothing for an hour leaves dead letters with its reason, and is asked by one message at a time', async () => {
+    limits(10_000);
+    start(undefined, {});
+    const rows = await Promise.all(Array.from({ length: 6 }, (_, n) => hil.park(n)));
+    await eventually('they wait', async () => (await hil.reviews.notices.counts()).queued === 6);
+    const began = hil.now;
+    await eventually('the first refusals', () => told.length > 0);
+    await eventually('the end of all', async () => {
+      const before = told.length;
+      hil.now += 256_000;
+      await eventually('another attempt, or none', async () => {
+        const { queued } = await hil.reviews.notices.counts();
+        return queued === 0 || told.length > before;
+      });
+      return (await hil.reviews.notices.counts()).queued === 0;
+    });
+    expect(hil.now - began).toBeGreaterThan(3_600_000);
+    expect(hil.now - began).toBeLessThan(3_600_000 + 5 * 300_000);
+    for (const row of rows)
+      expect(await deliveries(row)).toMatchObject([
+        {
+          state: 'dead',
+          attempts: 0,
+          error: 'the limit of the receiver held it up for an hour: the receiver answered 429',
+        },
+      ]);
+    expect(told.filter((one) => one.includes('gave up: the limit of the receiver'))).toHaveLength(6);
+    expect(told.filter((one) => one === 'webhook trigger dead')).toHaveLength(6);
+    expect(receiver.received.length).toBeLessThan(6 + 30);
+    receiver.answers.length = 0;
+    hil.now += 300_000;
+    await settledAs(await hil.park(7), [['webhook', 'trigger', 'delivered']]);
+  });
+
+  it('whose limit refused the first message of a row that was settled since is told nothing of it', async () => {
+    limits(1);
+    start(undefined, {});
+    const row = await hil.park(1);
+    await eventually('the refusal', () => told.length === 1);
+    await hil.settle(row);
+    await settledAs(row, [['webhook', 'trigger', 'superseded']]);
+    await settledAs(await hil.park(2), [['webhook', 'trigger', 'delivered']]);
+    expect(await states(row)).toEqual([['webhook', 'trigger', 'superseded']]);
+  });
+
   it.each([-3_600_000, 3_600_000])(
     'that asks for time is left alone for as long, and no longer, where the clock is put by %d ms meanwhile',
     async (byMs) => {

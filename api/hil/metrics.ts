@@ -71,7 +71,7 @@ export function retentionMetrics(registry: Registry): (outcome: 'done' | 'failed
 export function notificationMetrics(registry: Registry): NotifierOptions['observe'] {
   const deliveries = new Counter({
     name: 'gate_hil_notification_deliveries_total',
-    help: 'Attempts to tell a channel of a review: delivered, failed, or when none follows dead, partial where some of the receivers got it.',
+    help: 'Attempts to tell a channel of a review: delivered, failed, limited by the receiver, or when none follows dead, partial where some of the receivers got it.',
     labelNames: ['channel', 'phase', 'outcome'],
     registers: [registry],
   });

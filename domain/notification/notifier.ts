@@ -17,6 +17,8 @@ import { type Channel, DeliveryFailed, type KeptNotice, LONGEST_WAIT_MS, type No
 const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
 /** The longest that a receiver may ask to be left alone. */
 const LONGEST_PAUSE_MS = 300_000;
+/** How long the limit of a receiver may hold up a message. */
+const LONGEST_LIMIT_MS = 3_600_000;
 /** A call that a rule decides at once tells nobody. */
 const BY_RULE_MS = 2_000;
 /** After this time an attempt that was counted and never ended is made again. */
@@ -43,7 +45,7 @@ export interface NotifierOptions {
   readonly observe: (
     channel: NotificationChannel,
     phase: NotificationPhase,
-    outcome: 'delivered' | 'failed' | 'partial' | 'dead',
+    outcome: 'delivered' | 'failed' | 'limited' | 'partial' | 'dead',
   ) => void;
   /** A message that nobody gets, or that some of its receivers do not get, and why. */
   readonly gaveUp: (channel: NotificationTarget, notificationId: string, reason: string) => void;
@@ -53,6 +55,14 @@ export interface NotifierOptions {
   readonly lookMs?: number;
   readonly backOffMs?: readonly number[];
   readonly byRuleMs?: number;
+}
+
+/** How a channel is left alone. */
+interface Rest {
+  /** By time that only passes. */
+  readonly untilMs: number;
+  /** How often in a row its limit refused what was sent after a rest. */
+  readonly refusals: number;
 }
 
 export interface Notifier {
@@ -90,7 +100,8 @@ export function createNotifier({
   const changed = countCommits();
   const queued = countCommits();
   const stop = new AbortController();
-  const resting = new Map<NotificationTarget, number>();
+  const rests = new Map<NotificationTarget, Rest>();
+  const restOf = ({ target }: Channel): Rest => rests.get(target) ?? { untilMs: 0, refusals: 0 };
   let loops: Promise<void>[] = [];
 
   /** Writes down what is to be told of a row as it is now. */
@@ -211,6 +222,27 @@ export function createNotifier({
     }
   }
 
+  /** Leaves the channel alone for as long as it asked for, or for growing times where its limit refused the message and it did not say. */
+  function rest(channel: Channel, { afterMs, limited }: DeliveryFailed): { pauseMs: number; begins: boolean } {
+    const now = passes();
+    const { untilMs, refusals } = restOf(channel);
+    // Those that were under way together are refused once.
+    const begins = limited && now >= untilMs;
+    const inRow = begins ? refusals + 1 : refusals;
+    const unsaidMs = limited ? (backOffMs[Math.min(inRow, backOffMs.length) - 1] ?? LONGEST_PAUSE_MS) : 0;
+    const pauseMs = Math.min(afterMs > 0 ? afterMs : unsaidMs, LONGEST_PAUSE_MS);
+    if (pauseMs > 0) rests.set(channel.target, { untilMs: Math.max(untilMs, now + pauseMs), refusals: inRow });
+    return { pauseMs, begins };
+  }
+
+  async function holdUp(channel: Channel, ms: number, reason: string): Promise<void> {
+    const why = `the limit of the receiver held it up for an hour: ${reason}`;
+    for (const { notification_id, phase, end } of await notices.heldUp(channel.target, ms, LONGEST_LIMIT_MS, why)) {
+      observe(channel.kind, phase, end);
+      gaveUp(channel.target, notification_id, why);
+    }
+  }
+
   async function attempt(channel: Channel, kept: KeptNotice): Promise<void> {
     const { notice } = kept;
     if (!(await notices.claim(kept, clock() + LEASE_MS))) return;
@@ -220,18 +252,25 @@ export function createNotifier({
       handle = await channel.send(notice, kept.earlier, kept.reached);
     } catch (error) {
       const failure = error instanceof DeliveryFailed ? error : new DeliveryFailed(errorText(error), false);
-      const { final, afterMs, message: reason } = failure;
+      const { final, message: reason, limited } = failure;
       const reached = failure.reached ?? kept.reached;
-      const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
-      if (pauseMs > 0) resting.set(channel.target, passes() + pauseMs);
-      const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
+      const { pauseMs, begins } = rest(channel, failure);
+      if (limited) {
+        await notices.failed(mine, { reason, againMs: clock() + pauseMs, reached, limited });
+        observe(channel.kind, notice.phase, 'limited');
+        if (begins) await holdUp(channel, pauseMs, reason);
+        return;
+      }
+      const waitMs = final ? undefined : backOffMs[mine.attempts - mine.limited - 1];
       const againMs = waitMs === undefined ? null : clock() + Math.min(Math.max(waitMs, pauseMs), LONGEST_WAIT_MS);
-      await notices.failed(mine, { reason, againMs, reached });
+      await notices.failed(mine, { reason, againMs, reached, limited });
       const end = reached === null ? 'dead' : 'partial';
       observe(channel.kind, notice.phase, againMs === null ? end : 'failed');
       if (againMs === null) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
+    const { untilMs, refusals } = restOf(channel);
+    if (refusals > 0) rests.set(channel.target, { untilMs, refusals: 0 });
     await notices.delivered(mine, handle);
     observe(channel.kind, notice.phase, 'delivered');
   }
@@ -242,8 +281,10 @@ export function createNotifier({
       const seen = queued.count();
       let more = false;
       try {
-        if (passes() >= (resting.get(channel.target) ?? 0)) {
-          const due = await notices.due(channel.target, AT_ONCE);
+        const { untilMs, refusals } = restOf(channel);
+        if (passes() >= untilMs) {
+          // One message shows whether a channel that was refused takes any again.
+          const due = await notices.due(channel.target, refusals > 0 ? 1 : AT_ONCE);
           more = due.length > 0;
           await Promise.all(due.map((kept) => attempt(channel, kept)));
         }

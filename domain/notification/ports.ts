@@ -31,6 +31,8 @@ export interface FailedDelivery extends ErrorOptions {
   readonly afterMs?: number;
   /** Whom the message has reached all the same, by this attempt and those before it; for the next one. */
   readonly reached?: string | undefined;
+  /** The receiver takes no more for now, whatever the message says. */
+  readonly limited?: boolean;
 }
 
 /** An attempt that failed, for some of its receivers at least. With `final` another one cannot help. */
@@ -38,14 +40,16 @@ export class DeliveryFailed extends Error {
   override readonly name = 'DeliveryFailed';
   readonly afterMs: number;
   readonly reached: string | null;
+  readonly limited: boolean;
   constructor(
     message: string,
     readonly final: boolean,
-    { afterMs = 0, reached, ...options }: FailedDelivery = {},
+    { afterMs = 0, reached, limited = false, ...options }: FailedDelivery = {},
   ) {
     super(message, options);
     this.afterMs = afterMs;
     this.reached = reached ?? null;
+    this.limited = limited;
   }
 }
 
@@ -57,15 +61,22 @@ export interface KeptNotice {
   readonly notice: Notice;
   readonly channel: NotificationTarget;
   readonly attempts: number;
+  /** How many of the attempts a limit of the receiver refused; they do not count. */
+  readonly limited: number;
   /** What the channel returned for an earlier message about the row. */
   readonly earlier: string | null;
   /** Whom earlier attempts to send this message reached, in the channel's words; `null` for nobody. */
   readonly reached: string | null;
 }
 
+/** A message that nobody gets any more. */
+export type GivenUp = Pick<Notice, 'notification_id' | 'phase'> & { readonly end: 'partial' | 'dead' };
+
 /** How an attempt failed. */
 export interface FailedAttempt {
   readonly reason: string;
+  /** It does not count: the receiver's limit refused it. */
+  readonly limited: boolean;
   /** When the next one is due; `null` when there is none. */
   readonly againMs: number | null;
   /** As of KeptNotice, with whom this one reached. */
@@ -95,6 +106,11 @@ export interface NoticeStore {
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;
   /** Without another attempt the message is `dead`, or `partial` where it reached somebody. */
   failed(kept: KeptNotice, how: FailedAttempt): Promise<void>;
+  /**
+   * A limit of the receiver holds up every message of the channel that waits, for so long. Those that were held up for `mostMs` before end with
+   * the reason, and are returned; an attempt under way is not touched.
+   */
+  heldUp(channel: NotificationTarget, ms: number, mostMs: number, reason: string): Promise<GivenUp[]>;
   deliveriesOf(pendingId: string): Promise<Delivery[]>;
   /** `dead` are also those that not everybody got. */
   counts(): Promise<{ readonly queued: number; readonly dead: number }>;
