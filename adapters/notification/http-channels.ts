@@ -102,8 +102,7 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
     const told = readSlack(
       await attempt(target, () => answerTo(target, 'application/json', JSON.stringify(message), SLACK_ANSWER_BYTES)),
     );
-    if (!told.ok)
-      throw refusedBySlack(told.error ?? 'no reason');
+    if (!told.ok) throw refusedBySlack(told.error ?? 'no reason');
     return told.channel === undefined || told.ts === undefined ? earlier : JSON.stringify([told.channel, told.ts]);
   },
 });

@@ -31,6 +31,7 @@ interface StoredNotice {
 const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'partial', 'dead']);
 /** Longest reason that is kept. */
 const REASON = 300;
+const FORGED = 'the message is not what Gate wrote';
 const MAC_FORM = 'gate.review-notice/1';
 const MAC_USE = 'review-notice';
 
@@ -85,6 +86,15 @@ const HELD_UP = statement(
 const HELD_TOO_LONG = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where channel = ? and state = 'queued' and limited_ms >= ?
      and (attempts = 0 or error is not null)`,
+);
+const QUEUED_CHANNELS = statement<{ channel: NotificationTarget }>(
+  `select distinct channel from review_notices where state = 'queued'`,
+);
+const BROUGHT_NEAR = statement(
+  `update review_notices set due_ms = ? where channel = ? and state = 'queued' and due_ms > ?`,
+);
+const ABANDONED = statement<StoredNotice>(
+  `select ${COLUMNS} from review_notices where channel = ? and state = 'queued' and due_ms <= ?`,
 );
 const UNTOLD = statement<{ id: string }>(
   `select id from reviews where id > ? and status = 'pending' and withdrawn_at is null
@@ -199,6 +209,20 @@ export function noticeStoreOver<Tables>(
     return kept;
   }
 
+  /** Nobody gets these any more. */
+  async function ended(rows: readonly StoredNotice[], reason: string): Promise<GivenUp[]> {
+    const givenUp: GivenUp[] = [];
+    for (const row of rows) {
+      const { notification_id, channel, reached } = row;
+      const known = read(row);
+      const end = endOf(reached);
+      const why = known ? foreignText(reason, REASON) : FORGED;
+      const { changes } = await ask(FAILED, end, Number(row.due_ms), why, reached, notification_id, channel);
+      if (changes === 1 && known) givenUp.push({ notification_id, channel, phase: known.phase, end });
+    }
+    return givenUp;
+  }
+
   /** A message arrived after its row had gone: how the call ended is told now, in its place. */
   async function arrivedLate({ notice, channel }: KeptNotice, handle: string | null): Promise<void> {
     const id = lastIdOf(notice.pending_id);
@@ -278,15 +302,7 @@ export function noticeStoreOver<Tables>(
       for (const row of rows) {
         const known = read(row);
         if (!known) {
-          await ask(
-            FAILED,
-            'dead',
-            Number(row.due_ms),
-            'the message is not what Gate wrote',
-            row.reached,
-            row.notification_id,
-            channel,
-          );
+          await ask(FAILED, 'dead', Number(row.due_ms), FORGED, row.reached, row.notification_id, channel);
           continue;
         }
         const others = await rowsOf(row.pending_id);
@@ -332,18 +348,19 @@ export function noticeStoreOver<Tables>(
       await ask(FAILED, state, againMs ?? clock(), why, reached, notification_id, channel);
     },
     async heldUp(channel, ms, mostMs, reason) {
-      const givenUp: GivenUp[] = [];
-      for (const row of (await ask(HELD_TOO_LONG, channel, mostMs)).rows) {
-        const { notification_id, reached } = row;
-        // What Gate did not write is told as that where it is due.
-        const phase = read(row)?.phase;
-        if (phase === undefined) continue;
-        const end = endOf(reached);
-        const why = foreignText(reason, REASON);
-        const { changes } = await ask(FAILED, end, Number(row.due_ms), why, reached, notification_id, channel);
-        if (changes === 1) givenUp.push({ notification_id, phase, end });
-      }
+      const givenUp = await ended((await ask(HELD_TOO_LONG, channel, mostMs)).rows, reason);
       await ask(HELD_UP, ms, channel);
+      return givenUp;
+    },
+    async abandon(channels, ageMs, reason) {
+      const givenUp: GivenUp[] = [];
+      const now = clock();
+      for (const { channel } of (await ask(QUEUED_CHANNELS)).rows) {
+        if (channels.includes(channel)) continue;
+        // Whoever had the channel wrote these by a clock that was ahead.
+        await ask(BROUGHT_NEAR, now, channel, now + LONGEST_WAIT_MS);
+        givenUp.push(...(await ended((await ask(ABANDONED, channel, now - ageMs)).rows, reason)));
+      }
       return givenUp;
     },
     async deliveriesOf(pendingId) {

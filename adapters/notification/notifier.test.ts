@@ -598,6 +598,41 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     });
   });
 
+  it.each([
+    ['one of several', () => webhook()],
+    ['the only one', () => []],
+  ])(
+    'what waits for a channel that is set no more, %s, ends an hour after it was due, with the reason',
+    async (_, left) => {
+      receiver.answers.push(...Array.from({ length: 20 }, () => 503));
+      start([...left(), ...channelsOf({ ...parts, teams: { webhookUrl: receiver.url } }, null)], {
+        backOffMs: [5_000],
+      });
+      const row = await hil.park(1);
+      const ofTeams = async () => (await deliveries(row)).find(({ channel }) => channel === 'teams');
+      await eventually('its attempt', async () => (await ofTeams())?.error != null);
+      await stop();
+      // It may be set in another process.
+      hil.now += 3_600_000;
+      start(left(), { abandonedLookMs: 20 });
+      await timePasses(100, 'nothing is to end before the hour is over');
+      expect(await ofTeams()).toMatchObject({ state: 'queued' });
+      hil.now += 5_000;
+      await eventually('its end', async () => (await ofTeams())?.state === 'dead');
+      const error = 'its channel is not in the settings any more';
+      expect(await ofTeams()).toMatchObject({ attempts: 1, next_attempt_at: null, error });
+      expect(told).toContain('teams trigger dead');
+      expect(told).toContain(`teams trigger gave up: ${error}`);
+      // One that was written by a clock that was ahead by years, too.
+      await hil.place.sql(
+        `update review_notices set state = 'queued', due_ms = ${hil.now + 10 ** 11} where channel = 'teams'`,
+      );
+      await eventually('that it is due', async () => Date.parse((await ofTeams())?.next_attempt_at ?? '') <= hil.now);
+      hil.now += 3_600_000;
+      await eventually('its end', async () => (await ofTeams())?.state === 'dead');
+    },
+  );
+
   it('goes with its row', async () => {
     const row = await hil.park(1);
     start();

@@ -11,7 +11,14 @@ import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../evidence/reports/follow.js';
 import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
-import { type Channel, DeliveryFailed, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from './ports.js';
+import {
+  type Channel,
+  DeliveryFailed,
+  type GivenUp,
+  type KeptNotice,
+  LONGEST_WAIT_MS,
+  type NoticeStore,
+} from './ports.js';
 
 /** Before the second attempt, the third, and so on; the one after the last of these is not made. */
 const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
@@ -19,6 +26,11 @@ const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
 const LONGEST_PAUSE_MS = 300_000;
 /** How long the limit of a receiver may hold up a message. */
 const LONGEST_LIMIT_MS = 3_600_000;
+/** How long a message may be due on a channel that is not set here, but may be in another process. */
+const ABANDONED_MS = 3_600_000;
+const ABANDONED = 'its channel is not in the settings any more';
+/** Between two looks for such messages. */
+const ABANDONED_LOOK_MS = 60_000;
 /** A call that a rule decides at once tells nobody. */
 const BY_RULE_MS = 2_000;
 /** After this time an attempt that was counted and never ended is made again. */
@@ -53,9 +65,12 @@ export interface NotifierOptions {
   readonly failed: (reason: string) => void;
   /** How often changes of other processes, and messages that are due, are looked for. */
   readonly lookMs?: number;
+  readonly abandonedLookMs?: number;
   readonly backOffMs?: readonly number[];
   readonly byRuleMs?: number;
 }
+
+const kindOf = (target: NotificationTarget): NotificationChannel => target.split('@')[0] as NotificationChannel;
 
 /** How a channel is left alone. */
 interface Rest {
@@ -69,6 +84,7 @@ export interface Notifier {
   /** The channels that are told of every row. */
   readonly kinds: readonly NotificationChannel[];
   readonly pools: readonly string[];
+  /** With no channel nobody is told of anything; what was to be told on one that is set no more ends. */
   start(): void;
   /** One attempt on every channel. */
   test(trigger: Notice, resolve: Notice): Promise<Record<string, TestResult>>;
@@ -92,6 +108,7 @@ export function createNotifier({
   gaveUp,
   failed,
   lookMs = 1_000,
+  abandonedLookMs = ABANDONED_LOOK_MS,
   backOffMs = BACK_OFF_MS,
   byRuleMs = BY_RULE_MS,
 }: NotifierOptions): Notifier {
@@ -237,9 +254,26 @@ export function createNotifier({
 
   async function holdUp(channel: Channel, ms: number, reason: string): Promise<void> {
     const why = `the limit of the receiver held it up for an hour: ${reason}`;
-    for (const { notification_id, phase, end } of await notices.heldUp(channel.target, ms, LONGEST_LIMIT_MS, why)) {
-      observe(channel.kind, phase, end);
-      gaveUp(channel.target, notification_id, why);
+    toldGivenUp(await notices.heldUp(channel.target, ms, LONGEST_LIMIT_MS, why), why);
+  }
+
+  function toldGivenUp(messages: readonly GivenUp[], why: string): void {
+    for (const { notification_id, channel, phase, end } of messages) {
+      observe(kindOf(channel), phase, end);
+      gaveUp(channel, notification_id, why);
+    }
+  }
+
+  /** Messages of channels that were taken out of the settings. */
+  async function buryAbandoned(): Promise<void> {
+    const set = channels.map(({ target }) => target);
+    while (!stop.signal.aborted) {
+      try {
+        toldGivenUp(await notices.abandon(set, ABANDONED_MS, ABANDONED), ABANDONED);
+      } catch (error) {
+        failed(errorText(error));
+      }
+      await sleep(abandonedLookMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   }
 
@@ -301,7 +335,7 @@ export function createNotifier({
     pools,
     start() {
       reviews.feed.onChange(changed.note);
-      loops = [follow(), ...channels.map(serve)];
+      loops = [buryAbandoned(), ...(channels.length > 0 ? [follow()] : []), ...channels.map(serve)];
     },
     async test(trigger, resolve) {
       const results = await Promise.all(

@@ -70,7 +70,10 @@ export interface KeptNotice {
 }
 
 /** A message that nobody gets any more. */
-export type GivenUp = Pick<Notice, 'notification_id' | 'phase'> & { readonly end: 'partial' | 'dead' };
+export interface GivenUp extends Pick<Notice, 'notification_id' | 'phase'> {
+  readonly channel: NotificationTarget;
+  readonly end: 'partial' | 'dead';
+}
 
 /** How an attempt failed. */
 export interface FailedAttempt {
@@ -111,6 +114,11 @@ export interface NoticeStore {
    * the reason, and are returned; an attempt under way is not touched.
    */
   heldUp(channel: NotificationTarget, ms: number, mostMs: number, reason: string): Promise<GivenUp[]>;
+  /**
+   * Ends with the reason, and returns, the messages of other channels than these that were due more than `ageMs` ago: another process may have
+   * the channel.
+   */
+  abandon(channels: readonly NotificationTarget[], ageMs: number, reason: string): Promise<GivenUp[]>;
   deliveriesOf(pendingId: string): Promise<Delivery[]>;
   /** `dead` are also those that not everybody got. */
   counts(): Promise<{ readonly queued: number; readonly dead: number }>;
