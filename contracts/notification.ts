@@ -93,8 +93,11 @@ export const lifecycleEvent = z.strictObject({
 });
 export type LifecycleEvent = z.infer<typeof lifecycleEvent>;
 
-/** `superseded`: the row was settled before anybody was told. `dead`: every attempt failed, or no other one can help. */
-export const deliveryState = z.enum(['queued', 'delivered', 'superseded', 'dead']);
+/**
+ * `superseded`: the row was settled before anybody was told. `dead`: every attempt failed, or no other one can help. `partial`: so it is for some
+ * of its receivers, and the others got it.
+ */
+export const deliveryState = z.enum(['queued', 'delivered', 'superseded', 'partial', 'dead']);
 export type DeliveryState = z.infer<typeof deliveryState>;
 
 /** One message of a row on one channel, as the row shows it. */
@@ -102,6 +105,7 @@ export const delivery = z.strictObject({
   notification_id: z.string(),
   channel: notificationTarget,
   state: deliveryState,
+  /** Without those that the receiver's limit refused. */
   attempts: z.number().int(),
   /** When the channel took it. */
   delivered_at: z.string().nullable(),

@@ -544,6 +544,36 @@ const rehearsals: Migration = {
   },
 };
 
+/**
+ * 0030: whom a message reached that not everybody got, so that they do not get it again. Adds a column to two tables without reading them; locks
+ * each for a moment on Postgres.
+ */
+const noticesReached: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const table of ['review_notices', 'review_last_notices'])
+      if (!(await hasColumn(db, table, 'reached')))
+        await sql`alter table ${sql.id(table)} add column reached ${dialectOf(db).text}`.execute(db);
+  },
+};
+
+/**
+ * 0031: how many attempts to send a message a receiver's limit refused, which do not count, and for how long limits held it up. Adds columns with
+ * a constant default, and reads no row; locks each table for a moment on Postgres.
+ */
+const noticesLimited: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [table, column] of [
+      ['review_notices', 'limited'],
+      ['review_notices', 'limited_ms'],
+      ['review_last_notices', 'limited'],
+    ] as const)
+      if (!(await hasColumn(db, table, column)))
+        await sql`alter table ${sql.id(table)} add column ${sql.id(column)} ${dialectOf(db).integer} not null default 0`.execute(
+          db,
+        );
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -574,4 +604,6 @@ export const hilMigrations: Record<string, Migration> = {
   '0027-last-notices': lastNotices,
   '0028-vouched-of': vouchedOf,
   '0029-rehearsals': rehearsals,
+  '0030-notices-reached': noticesReached,
+  '0031-notices-limited': noticesLimited,
 };

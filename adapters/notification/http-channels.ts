@@ -27,8 +27,12 @@ async function attempt<Answer>(target: WebhookTarget, send: () => Promise<Answer
   } catch (error) {
     const reason = withoutAddress(errorText(error), target.url);
     if (error instanceof ReceiverRefused)
-      throw new DeliveryFailed(reason, !passes(error.status), error.retryAfterMs, { cause: error });
-    throw new DeliveryFailed(reason, false, 0, { cause: error });
+      throw new DeliveryFailed(reason, !passes(error.status), {
+        afterMs: error.retryAfterMs,
+        limited: error.status === 429,
+        cause: error,
+      });
+    throw new DeliveryFailed(reason, false, { cause: error });
   }
 }
 
@@ -66,9 +70,9 @@ const slackAnswer = z.object({
 const SLACK_ANSWER_BYTES = 65_536;
 const slackPlace = z.tuple([z.string(), z.string()]);
 /** Refusals that are about now and not about the message. */
-const SLACK_PASSING = new Set([
-  'ratelimited',
-  'rate_limited',
+const SLACK_LIMITS: ReadonlySet<string> = new Set(['ratelimited', 'rate_limited']);
+const SLACK_PASSING: ReadonlySet<string> = new Set([
+  ...SLACK_LIMITS,
   'internal_error',
   'service_unavailable',
   'fatal_error',
@@ -98,17 +102,19 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
     const told = readSlack(
       await attempt(target, () => answerTo(target, 'application/json', JSON.stringify(message), SLACK_ANSWER_BYTES)),
     );
-    if (!told.ok)
-      throw new DeliveryFailed(`Slack refused it: ${told.error ?? 'no reason'}`, !SLACK_PASSING.has(told.error ?? ''));
+    if (!told.ok) throw refusedBySlack(told.error ?? 'no reason');
     return told.channel === undefined || told.ts === undefined ? earlier : JSON.stringify([told.channel, told.ts]);
   },
 });
+
+const refusedBySlack = (error: string): DeliveryFailed =>
+  new DeliveryFailed(`Slack refused it: ${error}`, !SLACK_PASSING.has(error), { limited: SLACK_LIMITS.has(error) });
 
 function readSlack(bytes: Uint8Array): z.infer<typeof slackAnswer> {
   try {
     return slackAnswer.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   } catch (cause) {
-    throw new DeliveryFailed('the receiver did not answer as Slack does', false, 0, { cause });
+    throw new DeliveryFailed('the receiver did not answer as Slack does', false, { cause });
   }
 }
 

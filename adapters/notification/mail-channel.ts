@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { createTransport } from 'nodemailer';
+import { createTransport, type SMTPSentMessageInfo } from 'nodemailer';
 import { errorText } from '../../domain/errors.js';
 import { mailOf } from '../../domain/notification/events.js';
 import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
@@ -51,17 +52,23 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
   return {
     kind: 'smtp',
     takes: () => true,
-    async send(notice) {
+    async send(notice, _earlier, reached = null) {
+      const before = new Set(reached?.split(' '));
+      const due = to.filter((address) => !before.has(digestOf(address)));
+      if (due.length === 0) return null;
       const { subject, text } = mailOf(notice, places(notice));
       const thread = threadOf(`${notice.pending_id}.trigger`);
       const isFirst = notice.phase === 'trigger';
       const limit = new AbortController();
       const late = `the server did not take the mail within ${timeoutMs / 1000} s`;
       const timer = setTimeout(() => limit.abort(new Error(late)), timeoutMs);
+      let sent: SMTPSentMessageInfo;
       try {
-        await transportUntil(limit.signal).sendMail({
+        sent = await transportUntil(limit.signal).sendMail({
           from,
           to: [...to],
+          // Everybody stands in the mail; whom an earlier attempt reached does not get it again.
+          envelope: { from, to: due },
           subject,
           text,
           messageId: threadOf(notice.notification_id.replaceAll(':', '.')),
@@ -75,15 +82,29 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
         const reason = limit.signal.aborted
           ? late
           : withoutPeople(withoutAddress(errorText(error), url), [from, ...to]);
-        throw new DeliveryFailed(reason, isFinal, 0, { cause: error });
+        throw new DeliveryFailed(reason, isFinal, { cause: error });
       } finally {
         clearTimeout(timer);
         limit.abort();
       }
-      return null;
+      const refused = sent.rejectedErrors ?? [];
+      if (refused.length === 0) return null;
+      const taken = due.filter((address) => !sent.rejected.some((other) => isSame(other, address)));
+      const passing = refused.find(({ responseCode = 0 }) => responseCode < 500);
+      const why = withoutPeople(withoutAddress(errorText(passing ?? refused[0]), url), [from, ...to]);
+      throw new DeliveryFailed(
+        `the server refused ${refused.length} of ${to.length} receivers: ${why}`,
+        passing === undefined,
+        { reached: [...before, ...taken.map(digestOf)].join(' ') },
+      );
     },
   };
 }
+
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+/** A message names nobody in the store. */
+const digestOf = (address: string): string =>
+  createHash('sha256').update(address.toLowerCase()).digest('hex').slice(0, 16);
 
 /** Whatever may be an address. What stands before the sign is bounded, as RFC 5321 bounds it. */
 const ADDRESS = /[^\s<>()"',;:@]{1,64}@[^\s<>()"',;:@]{1,255}/gu;

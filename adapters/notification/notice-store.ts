@@ -2,7 +2,7 @@ import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { type LastEnd, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
-import type { KeptNotice, NoticeStore } from '../../domain/notification/ports.js';
+import { type GivenUp, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
@@ -16,22 +16,27 @@ interface StoredNotice {
   readonly notice: string;
   readonly state: DeliveryState;
   readonly attempts: number | string;
+  /** How many of them a limit refused. */
+  readonly limited: number | string;
   readonly due_ms: number | string;
   readonly delivered_ms: number | string | null;
   readonly error: string | null;
   readonly handle: string | null;
+  /** Not under the MAC: whoever edits it keeps somebody from being told, which whoever can delete the message can do too. */
+  readonly reached: string | null;
   readonly mac: string;
 }
 
 /** Nothing more is sent in these. */
-const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'dead']);
+const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'partial', 'dead']);
 /** Longest reason that is kept. */
 const REASON = 300;
+const FORGED = 'the message is not what Gate wrote';
 const MAC_FORM = 'gate.review-notice/1';
 const MAC_USE = 'review-notice';
 
 const COLUMNS =
-  'notification_id, channel, pending_id, notice, state, attempts, due_ms, delivered_ms, error, handle, mac';
+  'notification_id, channel, pending_id, notice, state, attempts, limited, due_ms, delivered_ms, error, handle, reached, mac';
 const OF = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where pending_id = ? order by ordinal, channel`,
 );
@@ -48,10 +53,12 @@ const SUPERSEDE = statement(
      where pending_id = ? and ordinal < 1000 and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
+/** Now, and what nothing is due later than. */
+const DUE_NOW = '(due_ms <= ? or due_ms > ?)';
 /** The first of its row that is queued: a later one waits for it. */
 const DUE = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices as one
-     where channel = ? and state = 'queued' and due_ms <= ?
+     where channel = ? and state = 'queued' and ${DUE_NOW}
        and not exists (select 1 from review_notices as other where other.pending_id = one.pending_id
          and other.channel = one.channel and other.state = 'queued' and other.ordinal < one.ordinal)
      order by due_ms, notification_id limit ?`,
@@ -65,8 +72,29 @@ const DELIVERED = statement(
      where notification_id = ? and channel = ?`,
 );
 const FAILED = statement(
-  `update review_notices set state = ?, due_ms = ?, error = ?
+  `update review_notices set state = ?, due_ms = ?, error = ?, reached = ?
      where notification_id = ? and channel = ? and state = 'queued'`,
+);
+/** Unless another attempt has begun meanwhile. */
+const LIMITED = statement(
+  `update review_notices set limited = limited + 1, due_ms = ?, error = ?, reached = ?
+     where notification_id = ? and channel = ? and state = 'queued' and attempts = ?`,
+);
+const HELD_UP = statement(
+  `update review_notices set limited_ms = limited_ms + ? where channel = ? and state = 'queued'`,
+);
+const HELD_TOO_LONG = statement<StoredNotice>(
+  `select ${COLUMNS} from review_notices where channel = ? and state = 'queued' and limited_ms >= ?
+     and (attempts = 0 or error is not null)`,
+);
+const QUEUED_CHANNELS = statement<{ channel: NotificationTarget }>(
+  `select distinct channel from review_notices where state = 'queued'`,
+);
+const BROUGHT_NEAR = statement(
+  `update review_notices set due_ms = ? where channel = ? and state = 'queued' and due_ms > ?`,
+);
+const ABANDONED = statement<StoredNotice>(
+  `select ${COLUMNS} from review_notices where channel = ? and state = 'queued' and due_ms <= ?`,
 );
 const UNTOLD = statement<{ id: string }>(
   `select id from reviews where id > ? and status = 'pending' and withdrawn_at is null
@@ -75,25 +103,25 @@ const UNTOLD = statement<{ id: string }>(
 /** Also where the messages were ended and how it ended was not written down: a process, or the store, may end between the two. */
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
-     where pending_id > ? and (state <> 'superseded' or attempts > 0)
+     where pending_id > ? and (state <> 'superseded' or attempts > limited)
        and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.ordinal = 1000)
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
-  `select state, count(*) as "count" from review_notices where state in ('queued', 'dead') group by state
+  `select state, count(*) as "count" from review_notices where state in ('queued', 'partial', 'dead') group by state
    union all select 'queued', count(*) from review_last_notices`,
 );
 
 /** How long people may be told that a call ended whose row is gone, where no channel takes it. */
 const LAST_LIFE_MS = 86_400_000;
-type StoredLast = Pick<StoredNotice, 'notification_id' | 'channel' | 'notice' | 'attempts' | 'handle' | 'mac'>;
-const LAST_COLUMNS = 'notification_id, channel, notice, attempts, handle, mac';
+type StoredLast = Omit<StoredNotice, 'pending_id' | 'state' | 'due_ms' | 'delivered_ms' | 'error'>;
+const LAST_COLUMNS = 'notification_id, channel, notice, attempts, limited, handle, reached, mac';
 const KEEP_LAST = statement(
   `insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
      values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
 );
 const LAST_DUE = statement<StoredLast>(
-  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and due_ms <= ? and until_ms > ?
+  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and ${DUE_NOW} and until_ms > ?
      order by due_ms, notification_id limit ?`,
 );
 const LAST_OF = statement<StoredLast>(
@@ -103,7 +131,9 @@ const CLAIM_LAST = statement(
   `update review_last_notices set attempts = attempts + 1, due_ms = ?
      where notification_id = ? and channel = ? and attempts = ?`,
 );
-const LAST_FAILED = statement(`update review_last_notices set due_ms = ? where notification_id = ? and channel = ?`);
+const LAST_FAILED = statement(
+  `update review_last_notices set due_ms = ?, reached = ?, limited = limited + ? where notification_id = ? and channel = ?`,
+);
 const LAST_AFTER = statement(
   `update review_last_notices set due_ms = ?, handle = ?, mac = ?
      where notification_id = ? and channel = ? and attempts = 0`,
@@ -153,16 +183,44 @@ export function noticeStoreOver<Tables>(
   const earlierOf = (rows: readonly StoredNotice[], channel: NotificationTarget): string | null =>
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
+  const keptOf = (
+    { channel, attempts, limited, reached }: Pick<StoredNotice, 'channel' | 'attempts' | 'limited' | 'reached'>,
+    known: Notice,
+    earlier: string | null,
+  ): KeptNotice => ({
+    notice: known,
+    channel,
+    attempts: Number(attempts),
+    limited: Number(limited),
+    earlier,
+    reached,
+  });
+
   /** Of rows that are gone. What Gate did not write goes at once. */
   async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
-    const { rows } = await ask(LAST_DUE, channel, clock(), clock(), limit);
+    const now = clock();
+    const { rows } = await ask(LAST_DUE, channel, now, now + LONGEST_WAIT_MS, now, limit);
     const kept: KeptNotice[] = [];
     for (const row of rows) {
       const known = read(row);
-      if (known) kept.push({ notice: known, channel, attempts: Number(row.attempts), earlier: row.handle });
+      if (known) kept.push(keptOf(row, known, row.handle));
       else await ask(LAST_OVER, row.notification_id, channel);
     }
     return kept;
+  }
+
+  /** Nobody gets these any more. */
+  async function ended(rows: readonly StoredNotice[], reason: string): Promise<GivenUp[]> {
+    const givenUp: GivenUp[] = [];
+    for (const row of rows) {
+      const { notification_id, channel, reached } = row;
+      const known = read(row);
+      const end = endOf(reached);
+      const why = known ? foreignText(reason, REASON) : FORGED;
+      const { changes } = await ask(FAILED, end, Number(row.due_ms), why, reached, notification_id, channel);
+      if (changes === 1 && known) givenUp.push({ notification_id, channel, phase: known.phase, end });
+    }
+    return givenUp;
   }
 
   /** A message arrived after its row had gone: how the call ended is told now, in its place. */
@@ -188,7 +246,7 @@ export function noticeStoreOver<Tables>(
     return [...new Set(rows.map(({ channel }) => channel))].flatMap((channel) => {
       const own = rows.filter((row) => row.channel === channel);
       const isTold = own.some((row) => row.notification_id.includes(':resolve:') && OVER.has(row.state));
-      if (isTold || own.every(({ attempts }) => Number(attempts) === 0)) return [];
+      if (isTold || !own.some(mayBeTold)) return [];
       // An attempt under way may still arrive: its end is told after it.
       const underWay = own.filter(({ state, error }) => state === 'queued' && error === null);
       const dueMs = Math.max(now, ...underWay.map(({ due_ms }) => Number(due_ms)));
@@ -231,7 +289,7 @@ export function noticeStoreOver<Tables>(
     },
     async supersede(pendingId) {
       await ask(SUPERSEDE, pendingId);
-      const tried = (await rowsOf(pendingId)).filter(({ attempts }) => Number(attempts) > 0);
+      const tried = (await rowsOf(pendingId)).filter(mayBeTold);
       return [...new Set(tried.map(({ channel }) => channel))];
     },
     async forget(pendingId) {
@@ -239,18 +297,12 @@ export function noticeStoreOver<Tables>(
     },
     async due(channel, limit) {
       const kept = await lastDue(channel, limit);
-      const { rows } = await ask(DUE, channel, clock(), limit - kept.length);
+      const now = clock();
+      const { rows } = await ask(DUE, channel, now, now + LONGEST_WAIT_MS, limit - kept.length);
       for (const row of rows) {
         const known = read(row);
         if (!known) {
-          await ask(
-            FAILED,
-            'dead',
-            Number(row.due_ms),
-            'the message is not what Gate wrote',
-            row.notification_id,
-            channel,
-          );
+          await ask(FAILED, 'dead', Number(row.due_ms), FORGED, row.reached, row.notification_id, channel);
           continue;
         }
         const others = await rowsOf(row.pending_id);
@@ -259,10 +311,10 @@ export function noticeStoreOver<Tables>(
           known.phase !== 'resolve' &&
           others.some((each) => each.channel === channel && read(each)?.phase === 'resolve')
         ) {
-          await ask(FAILED, 'superseded', Number(row.due_ms), row.error, row.notification_id, channel);
+          await ask(FAILED, 'superseded', Number(row.due_ms), row.error, row.reached, row.notification_id, channel);
           continue;
         }
-        kept.push({ notice: known, channel, attempts: Number(row.attempts), earlier: earlierOf(others, channel) });
+        kept.push(keptOf(row, known, earlierOf(others, channel)));
       }
       return kept;
     },
@@ -284,21 +336,40 @@ export function noticeStoreOver<Tables>(
       );
       if (changes === 0) await arrivedLate(kept, handle);
     },
-    async failed({ notice: { notification_id, deleted }, channel }, reason, againMs) {
+    async failed({ notice: { notification_id, deleted }, channel, attempts }, { reason, againMs, reached, limited }) {
       if (deleted)
         return void (await (againMs === null
           ? ask(LAST_OVER, notification_id, channel)
-          : ask(LAST_FAILED, againMs, notification_id, channel)));
-      const state = againMs === null ? 'dead' : 'queued';
-      await ask(FAILED, state, againMs ?? clock(), foreignText(reason, REASON), notification_id, channel);
+          : ask(LAST_FAILED, againMs, reached, limited ? 1 : 0, notification_id, channel)));
+      const why = foreignText(reason, REASON);
+      if (limited && againMs !== null)
+        return void (await ask(LIMITED, againMs, why, reached, notification_id, channel, attempts));
+      const state = againMs === null ? endOf(reached) : 'queued';
+      await ask(FAILED, state, againMs ?? clock(), why, reached, notification_id, channel);
+    },
+    async heldUp(channel, ms, mostMs, reason) {
+      const givenUp = await ended((await ask(HELD_TOO_LONG, channel, mostMs)).rows, reason);
+      await ask(HELD_UP, ms, channel);
+      return givenUp;
+    },
+    async abandon(channels, ageMs, reason) {
+      const givenUp: GivenUp[] = [];
+      const now = clock();
+      for (const { channel } of (await ask(QUEUED_CHANNELS)).rows) {
+        if (channels.includes(channel)) continue;
+        // Whoever had the channel wrote these by a clock that was ahead.
+        await ask(BROUGHT_NEAR, now, channel, now + LONGEST_WAIT_MS);
+        givenUp.push(...(await ended((await ask(ABANDONED, channel, now - ageMs)).rows, reason)));
+      }
+      return givenUp;
     },
     async deliveriesOf(pendingId) {
       return (await rowsOf(pendingId)).map(
-        ({ notification_id, channel, state, attempts, delivered_ms, due_ms, error }): Delivery => ({
+        ({ notification_id, channel, state, attempts, limited, delivered_ms, due_ms, error }): Delivery => ({
           notification_id,
           channel,
           state,
-          attempts: Number(attempts),
+          attempts: Number(attempts) - Number(limited),
           delivered_at: delivered_ms === null ? null : new Date(Number(delivered_ms)).toISOString(),
           next_attempt_at: state === 'queued' ? new Date(Number(due_ms)).toISOString() : null,
           error,
@@ -309,10 +380,13 @@ export function noticeStoreOver<Tables>(
       const { rows } = await ask(COUNTS);
       const of = (state: DeliveryState): number =>
         rows.reduce((sum, row) => (row.state === state ? sum + Number(row.count) : sum), 0);
-      return { queued: of('queued'), dead: of('dead') };
+      return { queued: of('queued'), dead: of('dead') + of('partial') };
     },
   };
   return { notices, last };
 }
 
+/** An attempt that a limit refused told nobody. */
+const mayBeTold = ({ attempts, limited }: StoredNotice): boolean => Number(attempts) > Number(limited);
+const endOf = (reached: string | null): GivenUp['end'] => (reached === null ? 'dead' : 'partial');
 const lastIdOf = (pendingId: string): string => `${pendingId}:resolve:deleted`;

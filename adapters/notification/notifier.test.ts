@@ -84,6 +84,8 @@ let hil: HilFixture;
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
 let notifier: Notifier | null = null;
 let told: string[];
+/** By how much a test put the clock, which is no time that passes. */
+let putMs: number;
 
 const parts = {
   timeoutMs: 5_000,
@@ -105,6 +107,7 @@ function start(
     channels,
     tenants: [],
     clock: () => hil.now,
+    passes: () => hil.now - putMs,
     observe: (channel, phase, outcome) => void told.push(`${channel} ${phase} ${outcome}`),
     gaveUp: (channel, id, reason) => void told.push(`${channel} ${id.slice(37)} gave up: ${reason}`),
     failed: (reason) => void told.push(`failed: ${reason}`),
@@ -132,6 +135,7 @@ const settledAs = (row: PendingRequest, expected: readonly (readonly string[])[]
 
 beforeEach(async () => {
   told = [];
+  putMs = 0;
   receiver = await openReceiver();
 });
 afterEach(async () => {
@@ -594,6 +598,41 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     });
   });
 
+  it.each([
+    ['one of several', () => webhook()],
+    ['the only one', () => []],
+  ])(
+    'what waits for a channel that is set no more, %s, ends an hour after it was due, with the reason',
+    async (_, left) => {
+      receiver.answers.push(...Array.from({ length: 20 }, () => 503));
+      start([...left(), ...channelsOf({ ...parts, teams: { webhookUrl: receiver.url } }, null)], {
+        backOffMs: [5_000],
+      });
+      const row = await hil.park(1);
+      const ofTeams = async () => (await deliveries(row)).find(({ channel }) => channel === 'teams');
+      await eventually('its attempt', async () => (await ofTeams())?.error != null);
+      await stop();
+      // It may be set in another process.
+      hil.now += 3_600_000;
+      start(left(), { abandonedLookMs: 20 });
+      await timePasses(100, 'nothing is to end before the hour is over');
+      expect(await ofTeams()).toMatchObject({ state: 'queued' });
+      hil.now += 5_000;
+      await eventually('its end', async () => (await ofTeams())?.state === 'dead');
+      const error = 'its channel is not in the settings any more';
+      expect(await ofTeams()).toMatchObject({ attempts: 1, next_attempt_at: null, error });
+      expect(told).toContain('teams trigger dead');
+      expect(told).toContain(`teams trigger gave up: ${error}`);
+      // One that was written by a clock that was ahead by years, too.
+      await hil.place.sql(
+        `update review_notices set state = 'queued', due_ms = ${hil.now + 10 ** 11} where channel = 'teams'`,
+      );
+      await eventually('that it is due', async () => Date.parse((await ofTeams())?.next_attempt_at ?? '') <= hil.now);
+      hil.now += 3_600_000;
+      await eventually('its end', async () => (await ofTeams())?.state === 'dead');
+    },
+  );
+
   it('goes with its row', async () => {
     const row = await hil.park(1);
     start();
@@ -698,6 +737,93 @@ describe('a channel', () => {
     await settledAs(first, [['webhook', 'trigger', 'delivered']]);
     await eventually('the other message', () => receiver.received.length === 3);
   });
+
+  const limits = (count: number) => void receiver.answers.push(...Array.from({ length: count }, () => 429));
+
+  it('whose limit refuses messages gets each of them, however often it refused: no such attempt counts', async () => {
+    limits(40);
+    start();
+    const rows = await Promise.all(Array.from({ length: 12 }, (_, n) => hil.park(n)));
+    for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect(receiver.received).toHaveLength(40 + 12);
+    for (const row of rows) expect(await deliveries(row)).toMatchObject([{ attempts: 1, error: null }]);
+    expect(new Set(told)).toEqual(new Set(['webhook trigger limited', 'webhook trigger delivered']));
+    // Beside those that do count.
+    receiver.answers.push(503, 429, 429, 429, 429, 503, 429);
+    const row = await hil.park(20);
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect(await deliveries(row)).toMatchObject([{ attempts: 3 }]);
+  });
+
+  it('whose limit takes nothing for an hour leaves dead letters with its reason, and is asked by one message at a time', async () => {
+    limits(10_000);
+    start(undefined, {});
+    const rows = await Promise.all(Array.from({ length: 6 }, (_, n) => hil.park(n)));
+    await eventually('they wait', async () => (await hil.reviews.notices.counts()).queued === 6);
+    const began = hil.now;
+    await eventually('the first refusals', () => told.length > 0);
+    await eventually('the end of all', async () => {
+      const before = told.length;
+      hil.now += 256_000;
+      await eventually('another attempt, or none', async () => {
+        const { queued } = await hil.reviews.notices.counts();
+        return queued === 0 || told.length > before;
+      });
+      return (await hil.reviews.notices.counts()).queued === 0;
+    });
+    expect(hil.now - began).toBeGreaterThan(3_600_000);
+    expect(hil.now - began).toBeLessThan(3_600_000 + 5 * 300_000);
+    for (const row of rows)
+      expect(await deliveries(row)).toMatchObject([
+        {
+          state: 'dead',
+          attempts: 0,
+          error: 'the limit of the receiver held it up for an hour: the receiver answered 429',
+        },
+      ]);
+    expect(told.filter((one) => one.includes('gave up: the limit of the receiver'))).toHaveLength(6);
+    expect(told.filter((one) => one === 'webhook trigger dead')).toHaveLength(6);
+    expect(receiver.received.length).toBeLessThan(6 + 30);
+    receiver.answers.length = 0;
+    hil.now += 300_000;
+    await settledAs(await hil.park(7), [['webhook', 'trigger', 'delivered']]);
+  });
+
+  it('whose limit refused the first message of a row that was settled since is told nothing of it', async () => {
+    limits(1);
+    start(undefined, {});
+    const row = await hil.park(1);
+    await eventually('the refusal', () => told.length === 1);
+    await hil.settle(row);
+    await settledAs(row, [['webhook', 'trigger', 'superseded']]);
+    await settledAs(await hil.park(2), [['webhook', 'trigger', 'delivered']]);
+    expect(await states(row)).toEqual([['webhook', 'trigger', 'superseded']]);
+  });
+
+  it.each([-3_600_000, 3_600_000])(
+    'that asks for time is left alone for as long, and no longer, where the clock is put by %d ms meanwhile',
+    async (byMs) => {
+      receiver.answers.push({ status: 503, retryAfter: '60' });
+      start();
+      const first = await hil.park(1);
+      await eventually('the refusal', () => told.length === 1);
+      putMs += byMs;
+      hil.now += byMs + 59_000;
+      await timePasses(100, 'nothing is to be sent before the minute is over');
+      expect(receiver.received).toHaveLength(1);
+      hil.now += 1_000;
+      await settledAs(first, [['webhook', 'trigger', 'delivered']]);
+      // What was written by a clock that was ahead is due by one that is right.
+      hil.now += 3_600_000;
+      receiver.answers.push(503);
+      const second = await hil.park(2);
+      await eventually('the other refusal', () => told.length === 3);
+      putMs -= 7_200_000;
+      hil.now -= 7_200_000;
+      await eventually('the other message', () => receiver.received.length === 4);
+      await settledAs(second, [['webhook', 'trigger', 'delivered']]);
+    },
+  );
 
   it.each(['endless', 'drips'] as const)(
     'whose answer %s has taken the message, and is not listened to',
@@ -942,6 +1068,55 @@ describe('a channel', () => {
     const second = await hil.park(2);
     await settledAs(second, [['smtp', 'trigger', 'dead']]);
     expect((await deliveries(second))[0]?.error).not.toContain('127.0.0.1');
+  });
+
+  it.each([
+    ['for good', [550], 'partial', 1],
+    ['for now, and then takes him', [451], 'delivered', 2],
+    ['for now, and then for good', [451, 550], 'partial', 2],
+    ['for now, again and again', [451, 451, 451, 451], 'partial', 4],
+  ])('mail: of several receivers one is refused %s: nobody gets it twice', async (_, codes, state, attempts) => {
+    const refusals = [...codes];
+    const got: string[][] = [];
+    const server = await smtp({
+      onRcptTo({ address }, _session, done) {
+        const code = address.startsWith('Bob') ? refusals.shift() : undefined;
+        done(code === undefined ? null : Object.assign(new Error(`no ${address} here`), { responseCode: code }));
+      },
+      onData(stream, session, done) {
+        got.push(session.envelope.rcptTo.map(({ address }) => address));
+        stream.resume().on('end', () => done());
+      },
+    });
+    const to = ['ops@acme.example', 'Bob@acme.example', 'ada@acme.example'];
+    start(settings({ mail: { url: server.url, from: 'gate@acme.example', to } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['smtp', 'trigger', state]]);
+    expect(got).toEqual([
+      ['ops@acme.example', 'ada@acme.example'],
+      ...(state === 'delivered' ? [['Bob@acme.example']] : []),
+    ]);
+    const [delivery] = await deliveries(row);
+    expect(delivery).toMatchObject({ attempts, next_attempt_at: null });
+    expect(JSON.stringify(await hil.place.sql('select reached from review_notices'))).not.toContain('acme');
+    if (state === 'partial') {
+      expect(delivery?.error).toMatch(/(?:refused 1 of 3 receivers|all recipients were rejected).*no … here/);
+      expect(told.slice(-2)).toEqual([
+        'smtp trigger partial',
+        expect.stringMatching(/^smtp trigger gave up: .*no … here/),
+      ]);
+    }
+    const dead_letters = state === 'partial' ? 1 : 0;
+    expect((await hil.ask('/notifications/config')).body).toMatchObject({ dead_letters, queued: 0 });
+    // How it ended is told to everybody anew.
+    await hil.settle(row);
+    await settledAs(row, [
+      ['smtp', 'trigger', state],
+      ['smtp', 'resolve:approved', 'delivered'],
+    ]);
+    expect(got.at(-1)).toEqual(to);
+    await stop();
+    await server.close();
   });
 
   it('mail: a server that says a line now and then and never comes to an end holds up one attempt, not the channel', async () => {

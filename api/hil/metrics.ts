@@ -67,11 +67,11 @@ export function retentionMetrics(registry: Registry): (outcome: 'done' | 'failed
   return (outcome) => sweeps.inc({ outcome });
 }
 
-/** Counts the attempts to tell people; `dead` is the last one of a message that nobody gets. */
+/** Counts the attempts to tell people; `dead` is the last one of a message that nobody gets, `partial` of one that some do not get. */
 export function notificationMetrics(registry: Registry): NotifierOptions['observe'] {
   const deliveries = new Counter({
     name: 'gate_hil_notification_deliveries_total',
-    help: 'Attempts to tell a channel of a review: delivered, failed, or dead when none follows.',
+    help: 'Attempts to tell a channel of a review: delivered, failed, limited by the receiver, or when none follows dead, partial where some of the receivers got it.',
     labelNames: ['channel', 'phase', 'outcome'],
     registers: [registry],
   });

@@ -98,9 +98,7 @@ export async function open({
   return {
     port: { ...reviewsOf(reviews, decideByRule), withdrawCall },
     ready: () => reviews.ready(),
-    begin: () => {
-      if (channels.length > 0) notifier.start();
-    },
+    begin: () => notifier.start(),
     listener: () =>
       listenerOf(
         createHilService({

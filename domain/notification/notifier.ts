@@ -11,12 +11,26 @@ import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../evidence/reports/follow.js';
 import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
-import { type Channel, DeliveryFailed, type KeptNotice, type NoticeStore } from './ports.js';
+import {
+  type Channel,
+  DeliveryFailed,
+  type GivenUp,
+  type KeptNotice,
+  LONGEST_WAIT_MS,
+  type NoticeStore,
+} from './ports.js';
 
 /** Before the second attempt, the third, and so on; the one after the last of these is not made. */
 const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
 /** The longest that a receiver may ask to be left alone. */
 const LONGEST_PAUSE_MS = 300_000;
+/** How long the limit of a receiver may hold up a message. */
+const LONGEST_LIMIT_MS = 3_600_000;
+/** How long a message may be due on a channel that is not set here, but may be in another process. */
+const ABANDONED_MS = 3_600_000;
+const ABANDONED = 'its channel is not in the settings any more';
+/** Between two looks for such messages. */
+const ABANDONED_LOOK_MS = 60_000;
 /** A call that a rule decides at once tells nobody. */
 const BY_RULE_MS = 2_000;
 /** After this time an attempt that was counted and never ended is made again. */
@@ -38,25 +52,39 @@ export interface NotifierOptions {
   /** Only rows of these tenants; empty: of all. */
   readonly tenants: readonly string[];
   readonly clock: () => number;
+  /** Time that only passes, in milliseconds: however the clock is put, a channel rests no longer than it asked for. */
+  readonly passes?: () => number;
   readonly observe: (
     channel: NotificationChannel,
     phase: NotificationPhase,
-    outcome: 'delivered' | 'failed' | 'dead',
+    outcome: 'delivered' | 'failed' | 'limited' | 'partial' | 'dead',
   ) => void;
-  /** A message that nobody gets, and why. */
+  /** A message that nobody gets, or that some of its receivers do not get, and why. */
   readonly gaveUp: (channel: NotificationTarget, notificationId: string, reason: string) => void;
   /** Why the store could not be read or written; it is tried again. */
   readonly failed: (reason: string) => void;
   /** How often changes of other processes, and messages that are due, are looked for. */
   readonly lookMs?: number;
+  readonly abandonedLookMs?: number;
   readonly backOffMs?: readonly number[];
   readonly byRuleMs?: number;
+}
+
+const kindOf = (target: NotificationTarget): NotificationChannel => target.split('@')[0] as NotificationChannel;
+
+/** How a channel is left alone. */
+interface Rest {
+  /** By time that only passes. */
+  readonly untilMs: number;
+  /** How often in a row its limit refused what was sent after a rest. */
+  readonly refusals: number;
 }
 
 export interface Notifier {
   /** The channels that are told of every row. */
   readonly kinds: readonly NotificationChannel[];
   readonly pools: readonly string[];
+  /** With no channel nobody is told of anything; what was to be told on one that is set no more ends. */
   start(): void;
   /** One attempt on every channel. */
   test(trigger: Notice, resolve: Notice): Promise<Record<string, TestResult>>;
@@ -75,10 +103,12 @@ export function createNotifier({
   defaultPool,
   tenants,
   clock,
+  passes = () => performance.now(),
   observe,
   gaveUp,
   failed,
   lookMs = 1_000,
+  abandonedLookMs = ABANDONED_LOOK_MS,
   backOffMs = BACK_OFF_MS,
   byRuleMs = BY_RULE_MS,
 }: NotifierOptions): Notifier {
@@ -87,7 +117,8 @@ export function createNotifier({
   const changed = countCommits();
   const queued = countCommits();
   const stop = new AbortController();
-  const resting = new Map<NotificationTarget, number>();
+  const rests = new Map<NotificationTarget, Rest>();
+  const restOf = ({ target }: Channel): Rest => rests.get(target) ?? { untilMs: 0, refusals: 0 };
   let loops: Promise<void>[] = [];
 
   /** Writes down what is to be told of a row as it is now. */
@@ -208,24 +239,72 @@ export function createNotifier({
     }
   }
 
+  /** Leaves the channel alone for as long as it asked for, or for growing times where its limit refused the message and it did not say. */
+  function rest(channel: Channel, { afterMs, limited }: DeliveryFailed): { pauseMs: number; begins: boolean } {
+    const now = passes();
+    const { untilMs, refusals } = restOf(channel);
+    // Those that were under way together are refused once.
+    const begins = limited && now >= untilMs;
+    const inRow = begins ? refusals + 1 : refusals;
+    const unsaidMs = limited ? (backOffMs[Math.min(inRow, backOffMs.length) - 1] ?? LONGEST_PAUSE_MS) : 0;
+    const pauseMs = Math.min(afterMs > 0 ? afterMs : unsaidMs, LONGEST_PAUSE_MS);
+    if (pauseMs > 0) rests.set(channel.target, { untilMs: Math.max(untilMs, now + pauseMs), refusals: inRow });
+    return { pauseMs, begins };
+  }
+
+  async function holdUp(channel: Channel, ms: number, reason: string): Promise<void> {
+    const why = `the limit of the receiver held it up for an hour: ${reason}`;
+    toldGivenUp(await notices.heldUp(channel.target, ms, LONGEST_LIMIT_MS, why), why);
+  }
+
+  function toldGivenUp(messages: readonly GivenUp[], why: string): void {
+    for (const { notification_id, channel, phase, end } of messages) {
+      observe(kindOf(channel), phase, end);
+      gaveUp(channel, notification_id, why);
+    }
+  }
+
+  /** Messages of channels that were taken out of the settings. */
+  async function buryAbandoned(): Promise<void> {
+    const set = channels.map(({ target }) => target);
+    while (!stop.signal.aborted) {
+      try {
+        toldGivenUp(await notices.abandon(set, ABANDONED_MS, ABANDONED), ABANDONED);
+      } catch (error) {
+        failed(errorText(error));
+      }
+      await sleep(abandonedLookMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  }
+
   async function attempt(channel: Channel, kept: KeptNotice): Promise<void> {
     const { notice } = kept;
     if (!(await notices.claim(kept, clock() + LEASE_MS))) return;
     const mine = { ...kept, attempts: kept.attempts + 1 };
     let handle: string | null;
     try {
-      handle = await channel.send(notice, kept.earlier);
+      handle = await channel.send(notice, kept.earlier, kept.reached);
     } catch (error) {
-      const { final, afterMs } = error instanceof DeliveryFailed ? error : { final: false, afterMs: 0 };
-      const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
-      if (pauseMs > 0) resting.set(channel.target, clock() + pauseMs);
-      const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
-      const reason = errorText(error);
-      await notices.failed(mine, reason, waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs));
-      observe(channel.kind, notice.phase, waitMs === undefined ? 'dead' : 'failed');
-      if (waitMs === undefined) gaveUp(channel.target, notice.notification_id, reason);
+      const failure = error instanceof DeliveryFailed ? error : new DeliveryFailed(errorText(error), false);
+      const { final, message: reason, limited } = failure;
+      const reached = failure.reached ?? kept.reached;
+      const { pauseMs, begins } = rest(channel, failure);
+      if (limited) {
+        await notices.failed(mine, { reason, againMs: clock() + pauseMs, reached, limited });
+        observe(channel.kind, notice.phase, 'limited');
+        if (begins) await holdUp(channel, pauseMs, reason);
+        return;
+      }
+      const waitMs = final ? undefined : backOffMs[mine.attempts - mine.limited - 1];
+      const againMs = waitMs === undefined ? null : clock() + Math.min(Math.max(waitMs, pauseMs), LONGEST_WAIT_MS);
+      await notices.failed(mine, { reason, againMs, reached, limited });
+      const end = reached === null ? 'dead' : 'partial';
+      observe(channel.kind, notice.phase, againMs === null ? end : 'failed');
+      if (againMs === null) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
+    const { untilMs, refusals } = restOf(channel);
+    if (refusals > 0) rests.set(channel.target, { untilMs, refusals: 0 });
     await notices.delivered(mine, handle);
     observe(channel.kind, notice.phase, 'delivered');
   }
@@ -236,8 +315,10 @@ export function createNotifier({
       const seen = queued.count();
       let more = false;
       try {
-        if (clock() >= (resting.get(channel.target) ?? 0)) {
-          const due = await notices.due(channel.target, AT_ONCE);
+        const { untilMs, refusals } = restOf(channel);
+        if (passes() >= untilMs) {
+          // One message shows whether a channel that was refused takes any again.
+          const due = await notices.due(channel.target, refusals > 0 ? 1 : AT_ONCE);
           more = due.length > 0;
           await Promise.all(due.map((kept) => attempt(channel, kept)));
         }
@@ -254,7 +335,7 @@ export function createNotifier({
     pools,
     start() {
       reviews.feed.onChange(changed.note);
-      loops = [follow(), ...channels.map(serve)];
+      loops = [buryAbandoned(), ...(channels.length > 0 ? [follow()] : []), ...channels.map(serve)];
     },
     async test(trigger, resolve) {
       const results = await Promise.all(

@@ -12,9 +12,10 @@ export interface Sender {
   takes(phase: NotificationPhase, escalated: boolean): boolean;
   /**
    * One attempt. `earlier` is what the channel returned for an earlier message about the same row, which this one replaces where the channel
-   * can do that. Resolves with what a later message needs, or `null`. Throws DeliveryFailed.
+   * can do that. `reached` is what an earlier attempt to send this message said of whom it reached: they do not get it again. Resolves with what
+   * a later message needs, or `null`. Throws DeliveryFailed.
    */
-  send(notice: Notice, earlier: string | null): Promise<string | null>;
+  send(notice: Notice, earlier: string | null, reached?: string | null): Promise<string | null>;
 }
 
 /** A place where people are told. */
@@ -24,26 +25,65 @@ export interface Channel extends Sender {
   readonly target: NotificationTarget;
 }
 
-/** An attempt that failed. With `final` another one cannot help; `afterMs` is how long the receiver asked to be left alone. */
+/** What else is known of an attempt that failed. */
+export interface FailedDelivery extends ErrorOptions {
+  /** How long the receiver asked to be left alone. */
+  readonly afterMs?: number;
+  /** Whom the message has reached all the same, by this attempt and those before it; for the next one. */
+  readonly reached?: string | undefined;
+  /** The receiver takes no more for now, whatever the message says. */
+  readonly limited?: boolean;
+}
+
+/** An attempt that failed, for some of its receivers at least. With `final` another one cannot help. */
 export class DeliveryFailed extends Error {
   override readonly name = 'DeliveryFailed';
+  readonly afterMs: number;
+  readonly reached: string | null;
+  readonly limited: boolean;
   constructor(
     message: string,
     readonly final: boolean,
-    readonly afterMs: number = 0,
-    options?: ErrorOptions,
+    { afterMs = 0, reached, limited = false, ...options }: FailedDelivery = {},
   ) {
     super(message, options);
+    this.afterMs = afterMs;
+    this.reached = reached ?? null;
+    this.limited = limited;
   }
 }
+
+/** No attempt is put off for longer. What is due later than that was written by a clock that was ahead, and is due now. */
+export const LONGEST_WAIT_MS = 600_000;
 
 /** A message for one channel, as it is kept. */
 export interface KeptNotice {
   readonly notice: Notice;
   readonly channel: NotificationTarget;
   readonly attempts: number;
+  /** How many of the attempts a limit of the receiver refused; they do not count. */
+  readonly limited: number;
   /** What the channel returned for an earlier message about the row. */
   readonly earlier: string | null;
+  /** Whom earlier attempts to send this message reached, in the channel's words; `null` for nobody. */
+  readonly reached: string | null;
+}
+
+/** A message that nobody gets any more. */
+export interface GivenUp extends Pick<Notice, 'notification_id' | 'phase'> {
+  readonly channel: NotificationTarget;
+  readonly end: 'partial' | 'dead';
+}
+
+/** How an attempt failed. */
+export interface FailedAttempt {
+  readonly reason: string;
+  /** It does not count: the receiver's limit refused it. */
+  readonly limited: boolean;
+  /** When the next one is due; `null` when there is none. */
+  readonly againMs: number | null;
+  /** As of KeptNotice, with whom this one reached. */
+  readonly reached: string | null;
 }
 
 /** The messages of reviews, beside their rows and gone with them. Throws `store_unavailable`. */
@@ -62,13 +102,24 @@ export interface NoticeStore {
   supersede(pendingId: string): Promise<NotificationTarget[]>;
   /** Everything about a row whose call begins anew. */
   forget(pendingId: string): Promise<void>;
-  /** The first message of each row on this channel, where it is due. One that is not as Gate wrote it is `dead`, and is not among them. */
+  /** The first message of each row on this channel, where it is due, or due later than anything is (LONGEST_WAIT_MS). One that is not as Gate wrote it is `dead`, and is not among them. */
   due(channel: NotificationTarget, limit: number): Promise<KeptNotice[]>;
   /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
   claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;
-  /** `againMs` is when the next attempt is due; `null` when there is none. */
-  failed(kept: KeptNotice, reason: string, againMs: number | null): Promise<void>;
+  /** Without another attempt the message is `dead`, or `partial` where it reached somebody. */
+  failed(kept: KeptNotice, how: FailedAttempt): Promise<void>;
+  /**
+   * A limit of the receiver holds up every message of the channel that waits, for so long. Those that were held up for `mostMs` before end with
+   * the reason, and are returned; an attempt under way is not touched.
+   */
+  heldUp(channel: NotificationTarget, ms: number, mostMs: number, reason: string): Promise<GivenUp[]>;
+  /**
+   * Ends with the reason, and returns, the messages of other channels than these that were due more than `ageMs` ago: another process may have
+   * the channel.
+   */
+  abandon(channels: readonly NotificationTarget[], ageMs: number, reason: string): Promise<GivenUp[]>;
   deliveriesOf(pendingId: string): Promise<Delivery[]>;
+  /** `dead` are also those that not everybody got. */
   counts(): Promise<{ readonly queued: number; readonly dead: number }>;
 }
