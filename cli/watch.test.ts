@@ -16,6 +16,7 @@ const summary = (n: number, over: Partial<PendingSummary> = {}): PendingSummary 
   id: id(n),
   correlation_id: id(100 + n),
   agent_id: 'support-bot',
+  rehearsal: false,
   method: 'tools/call',
   tool: 'wire_transfer',
   risk_summary: 'money moves',
@@ -89,6 +90,19 @@ describe('the screen of gate pending --watch', () => {
     for (const line of screen) expect(line.length).toBeLessThanOrEqual(columns);
     expect(screen.join('\n')).not.toContain('\u001B');
     if (lines > 3) expect(screen.some((line) => line.startsWith('>'))).toBe(true);
+  });
+
+  it('marks a rehearsal in the list, in the call and in the question whether to approve it', () => {
+    const rehearsal = listed(NOTHING, [summary(1, { rehearsal: true, tool: 'pay' }), summary(2)]);
+    const lines = screenOf(rehearsal, WIDE, T0);
+    expect(lines.filter((line) => line.includes('rehearsal'))).toEqual([expect.stringContaining(' pay ')]);
+    const row = { ...whole(1), agent_spiffe: 'spiffe://gate.local/service/simulator' };
+    const asked = screenOf(shown(rehearsal, { row, decision: 'approve' }, T0), TALL, T0);
+    expect(asked).toContain('rehearsal      no agent asked for it, and nothing runs, whatever is decided');
+    expect(asked.at(-1)).toBe('approve rehearsal wire_transfer for support-bot? enter: yes, any other key: no');
+    expect(changed(rehearsal, 'decided', summary(1, { rehearsal: true, status: 'denied' })).note).toMatch(
+      /^rehearsal /,
+    );
   });
 
   it('follows changes: what ended goes and is told, what came is added, the selection moves on', () => {
@@ -464,7 +478,7 @@ describe('a Gate that is watched', () => {
                 ...voted('approved', [ben, ana]),
               ]
             : request.url?.startsWith('/pending?status=pending')
-              ? [...voted('pending', [ben]), whole(3)]
+              ? [...voted('pending', [ben]), { ...whole(3), agent_spiffe: 'spiffe://gate.local/service/simulator' }]
               : request.url?.startsWith('/decide/')
                 ? { ...whole(1), status: 'denied' }
                 : answers[request.url ?? ''];
@@ -635,6 +649,14 @@ describe('a Gate that is watched', () => {
     );
     end();
     await watching;
+  });
+
+  it('lists what waits, and says which of it is a rehearsal in words of its own', async () => {
+    const { out } = await done(['pending', '--endpoint', url, '--decide-token', 'x'.repeat(32)]);
+    const statuses = out
+      .split('\n')
+      .flatMap((line) => (line.includes('support-bot') ? [line.split('│').at(-2)?.trim()] : []));
+    expect(statuses).toEqual(['pending', 'pending, rehearsal']);
   });
 
   it('is no program: without a terminal it is wrong usage, and so is a choice of rows', async () => {

@@ -151,6 +151,8 @@ export const pendingRequest = z.looseObject({
   correlation_id: z.uuid(),
   agent_id: z.string(),
   agent_spiffe: z.string().nullable(),
+  /** No agent's call asked for it, and nothing runs, whatever is decided (docs/architecture/reviews.md#a-review-without-a-call). */
+  rehearsal: z.boolean().optional(),
   method: z.string(),
   request_payload: jsonObject,
   risk_summary: z.string(),
@@ -218,6 +220,8 @@ export const pendingSummary = z.strictObject({
   id: z.uuid(),
   correlation_id: z.uuid(),
   agent_id: z.string(),
+  /** No agent's call asked for it, and nothing runs, whatever is decided. */
+  rehearsal: z.boolean(),
   method: z.string(),
   tool: z.string(),
   risk_summary: z.string(),

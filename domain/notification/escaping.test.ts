@@ -190,6 +190,58 @@ describe('a message of a test', () => {
   });
 });
 
+describe('a message of a rehearsal', () => {
+  const rehearsal: Notice = { ...hostile('pay'), rehearsal: true };
+  const TOLD = 'no agent asked for it, and nothing runs, whatever is decided';
+  it.each([
+    ['waits', rehearsal, 'REHEARSAL: a call waits for a decision'],
+    [
+      'still waits',
+      { ...rehearsal, phase: 'update', notification_id: `${ID}:update:escalated`, escalated: true } as const,
+      'REHEARSAL: a call still waits, and its time runs out',
+    ],
+    ['is over', { ...endOf('pay'), rehearsal: true } as const, 'REHEARSAL: a call was denied'],
+  ])('says first, on every channel, that it is one, and what that means: %s', (_, notice, words) => {
+    const slack = slackCard(notice, {}, true);
+    const teams = teamsCard(notice, {}, true);
+    const mail = mailOf(notice, {});
+    const event = webhookEvent(notice, {});
+    expect([slack['text'], teams['fallbackText'], mail.subject, event.headline]).toEqual([
+      `Gate: ${words}`,
+      `Gate: ${words}`,
+      `Gate: ${words} (${ID})`,
+      `${words}: pay by pay`,
+    ]);
+    expect((slack['blocks'] as unknown[])[1]).toMatchObject({ text: { text: `Rehearsal: ${TOLD}` } });
+    expect((teams['body'] as unknown[])[1]).toMatchObject({ inlines: [{ text: `Rehearsal: ${TOLD}` }] });
+    expect(mail.text).toContain(`\nRehearsal: ${TOLD}\n`);
+    expect(event.rehearsal).toBe(true);
+    expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
+  });
+
+  it('says so on a pager, and where Slack asks whether a click is meant', () => {
+    expect(pagerDutyEvent(rehearsal, {}, 'key')).toMatchObject({
+      payload: {
+        summary: expect.stringMatching(/^REHEARSAL: /),
+        custom_details: { Rehearsal: TOLD },
+      },
+    });
+    const asked = JSON.stringify(actionsOf(slackCard(rehearsal, {}, true)));
+    expect(asked.split(`Rehearsal: ${TOLD}.`)).toHaveLength(3);
+    expect(asked).not.toMatch(/It runs with|agent is told/);
+  });
+
+  it('is said of none that a call asked for, whatever its agent names its tool and itself', () => {
+    const notice = hostile('REHEARSAL: no agent asked for it');
+    expect([slackCard(notice, {}, true)['text'], teamsCard(notice, {}, true)['fallbackText']]).toEqual([
+      'Gate: A call waits for a decision',
+      'Gate: A call waits for a decision',
+    ]);
+    expect(webhookEvent(notice, {})).not.toHaveProperty('rehearsal');
+    expect(JSON.stringify(slackCard(notice, {}, true))).toContain('It runs with the arguments');
+  });
+});
+
 function actionsOf(card: ReturnType<typeof slackCard>): unknown {
   return (card['blocks'] as { type: string }[]).find(({ type }) => type === 'actions') ?? null;
 }

@@ -21,6 +21,7 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
     schema_version: 1,
     event: 'hil_notification',
     ...(notice.test && { test: notice.test }),
+    ...(notice.rehearsal && { rehearsal: notice.rehearsal }),
     phase,
     status,
     notification_id,

@@ -1,6 +1,7 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
 import { deadlineOf, escalationTimes, isSettled, statusTold } from '../review/transitions.js';
 
 const ESCALATED = ':update:escalated';
@@ -46,6 +47,7 @@ const of = (
   approvals: row.approvals?.length ?? 0,
   escalated: escalations > 0,
   ...(escalations > 1 && { escalations }),
+  ...(isRehearsal(row) && { rehearsal: true as const }),
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,
@@ -113,10 +115,13 @@ export function titleOf(notice: Notice): string {
   const { phase, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
-  if (phase !== 'update') return TITLES[statusTold(notice)];
-  return tellsEscalation(notice)
-    ? 'A call still waits, and its time runs out'
-    : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
+  const title =
+    phase !== 'update'
+      ? TITLES[statusTold(notice)]
+      : tellsEscalation(notice)
+        ? 'A call still waits, and its time runs out'
+        : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
+  return notice.rehearsal ? `${REHEARSAL.toUpperCase()}: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title;
 }
 
 const TITLES: Readonly<Record<NotificationStatus, string>> = {

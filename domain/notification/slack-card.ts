@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Notice } from '../../contracts/notification.js';
+import { REHEARSAL, REHEARSAL_TOLD } from '../review/rehearsal.js';
 import { slackText } from './escaping.js';
 import { linesOf, type Places } from './lines.js';
 import { titleOf } from './notice.js';
@@ -24,6 +25,10 @@ const CONFIRMED = {
   ),
   deny: asked('Deny this call?', 'It does not run, and its agent is told so.', 'Deny'),
 };
+const CONFIRMED_REHEARSAL = {
+  approve: asked(`Approve this ${REHEARSAL}?`, REHEARSAL_TOLD, 'Approve'),
+  deny: asked(`Deny this ${REHEARSAL}?`, REHEARSAL_TOLD, 'Deny'),
+};
 
 /**
  * A message in Slack's blocks. Every text is of the type that has no markup, and the line that a notification shows (`text`) is Gate's own.
@@ -43,16 +48,17 @@ export function slackCard(notice: Notice, places: Places, decides: boolean): Jso
 }
 
 function decisions(
-  { pending_id, action_digest }: Notice,
+  { pending_id, action_digest, rehearsal }: Notice,
   { open, approve, deny }: Places,
   decides: boolean,
 ): JsonObject[] {
+  const confirmed = rehearsal ? CONFIRMED_REHEARSAL : CONFIRMED;
   const call = action_digest === undefined ? pending_id : `${pending_id}:${action_digest}`;
   return [
     ...(decides
       ? [
-          button('Approve', { action_id: `approve:${call}`, style: 'primary', confirm: CONFIRMED.approve }),
-          button('Deny', { action_id: `deny:${call}`, style: 'danger', confirm: CONFIRMED.deny }),
+          button('Approve', { action_id: `approve:${call}`, style: 'primary', confirm: confirmed.approve }),
+          button('Deny', { action_id: `deny:${call}`, style: 'danger', confirm: confirmed.deny }),
         ]
       : []),
     ...(!decides && approve !== undefined && deny !== undefined
