@@ -35,17 +35,32 @@ const CONFIRMED_REHEARSAL = {
  * `decides` is whether clicks come back to Gate; otherwise buttons lead to the console.
  */
 export function slackCard(notice: Notice, places: Places, decides: boolean): JsonObject {
+  return blocksOf(notice, notice.phase === 'resolve' || notice.test ? [] : decisions(notice, places, decides));
+}
+
+/**
+ * What answers the card of a row at an escalation, since nobody is told of a card that changes. It stays as it is when the row is decided, so it
+ * has no button that decides, and says where that is told.
+ */
+export const slackReply = (notice: Notice, { open }: Places): JsonObject =>
+  blocksOf(notice, open === undefined ? [] : [openButton(open)], [
+    { type: 'section', text: plain('The card that this answers says how it stands now.') },
+  ]);
+
+function blocksOf(notice: Notice, actions: readonly JsonObject[], more: readonly JsonObject[] = []): JsonObject {
   const title = titleOf(notice);
-  const actions = notice.phase === 'resolve' || notice.test ? [] : decisions(notice, places, decides);
   return {
     text: `Gate: ${title}`,
     blocks: [
       { type: 'header', text: plain(title.slice(0, HEADER)) },
       ...linesOf(notice).map(([name, text]) => ({ type: 'section', text: plain(`${name}: ${slackText(text)}`) })),
-      ...(actions.length > 0 ? [{ type: 'actions', elements: actions }] : []),
+      ...more,
+      ...(actions.length > 0 ? [{ type: 'actions', elements: [...actions] }] : []),
     ],
   };
 }
+
+const openButton = (url: string): JsonObject => button('Open in console', { action_id: 'console-open', url });
 
 function decisions(
   { pending_id, action_digest, rehearsal }: Notice,
@@ -67,6 +82,6 @@ function decisions(
           button('Deny in console', { action_id: 'console-deny', url: deny }),
         ]
       : []),
-    ...(open === undefined ? [] : [button('Open in console', { action_id: 'console-open', url: open })]),
+    ...(open === undefined ? [] : [openButton(open)]),
   ];
 }
