@@ -42,6 +42,7 @@ const ROW: Fields<typeof pendingRequest.shape> = {
   assigned_to: 'plain',
   assigned_by: 'plain',
   escalation_pool: 'plain',
+  escalation_pool_by: 'plain',
   escalated_at: 'plain',
   escalates_at: 'plain',
   escalated_again_at: 'plain',
