@@ -692,22 +692,31 @@ describe('a Gate that is watched', () => {
       votes.map((line) =>
         line
           .split('│')
-          .slice(2, 8)
+          .slice(2, 9)
           .map((cell) => cell.trim()),
       ),
     ).toEqual(
+      // Each with the whole id that `gate verify --approval` takes.
       [
-        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s'],
-        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s'],
-        ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s'],
-        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
-        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s', id(102)],
+        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s', id(101)],
+        ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s', id(104)],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
       ].map((cells) => [...cells, '']),
     );
     expect(JSON.parse((await done(['approvals', '--window', '7d', '--json', ...flags])).out)).toMatchObject({
       stats: { approved: 2 },
       decisions: [
-        { decided_by: 'operator:ana', decision: 'approved', approvals: 2, required_approvers: 2, took_secs: 90 },
+        {
+          correlation_id: id(102),
+          pending_id: id(2),
+          decided_by: 'operator:ana',
+          decision: 'approved',
+          approvals: 2,
+          required_approvers: 2,
+          took_secs: 90,
+        },
         { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
         { decided_by: 'operator:ana', decision: 'changed, then denied by policy', took_secs: 57 },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
