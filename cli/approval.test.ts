@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { verifyApproval } from './approval.js';
+import { CliError } from './errors.js';
+import { gateCommand } from './output.js';
 import type { ledgerTarget } from './target.js';
 
 type Target = ReturnType<typeof ledgerTarget>;
@@ -29,5 +31,56 @@ describe('gate verify --approval', () => {
     const opened = { byCorrelation: () => Promise.resolve(ROWS) };
     const text = await said({ kind: 'file', read: (use: (of: object) => unknown) => Promise.resolve(use(opened)) });
     expect(text).toBe('seq 7 hil.approved by ana: NOT PROVED: nobody signed it with a passkey\n');
+  });
+
+  describe('given something else than the correlation id', () => {
+    const REVIEW = '97c45fb7-0000-4000-8000-000000000001';
+    const review = { id: REVIEW, correlation_id: CALL, agent_id: 'bot', method: 'tools/call', status: 'approved' };
+    /** A stack with this one call, which the ledger knows by its correlation id alone. */
+    const stack = {
+      kind: 'stack',
+      ask: (_service: string, _method: string, path: string) => {
+        if (path === `/audit/correlation/${CALL}`) return Promise.resolve(ROWS);
+        if (path.startsWith('/audit/')) return Promise.resolve([]);
+        if (path === `/pending/${REVIEW}`) return Promise.resolve(review);
+        if (path.startsWith('/pending?')) return Promise.resolve(path.includes('status=all') ? [review] : []);
+        return Promise.reject(new CliError('not_found', 4));
+      },
+    };
+    const checked = async (id: string, target: object = stack): Promise<string> => {
+      const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+      await verifyApproval(target as Target, id, {});
+      return String(write.mock.calls[0]?.[0]);
+    };
+    const file = {
+      kind: 'file',
+      read: (use: (of: object) => unknown) => Promise.resolve(use({ byCorrelation: () => Promise.resolve([]) })),
+    };
+
+    it.each([REVIEW, '97c45fb7', '97C45FB7-0000'])(
+      'finds the call of a review of a running stack by %s, and says which it is',
+      async (id) => {
+        expect(await checked(id)).toContain(`the call ${CALL}, whose review is ${id}\nseq 7 hil.approved by ana`);
+      },
+    );
+
+    it('takes the correlation id in whatever case', async () => {
+      expect(await checked(CALL.toUpperCase())).toMatch(/^seq 7 /);
+    });
+
+    const UNKNOWN = '11111111-0000-4000-8000-000000000001';
+    it.each([
+      ['that nothing has', UNKNOWN, stack, `the ledger has no decision about ${UNKNOWN}; `, 4],
+      ['that begins nothing', '11111111', stack, 'no call begins with 11111111; ', 4],
+      ['that is none', 'wire_transfer', stack, 'wire_transfer is not an id; ', 2],
+      ['that is short, of a file', '97c45fb7', file, '97c45fb7 is not a correlation id, which has 36 characters; ', 2],
+      ['of a review, of a file', REVIEW, file, `the ledger has no decision about ${REVIEW}; `, 4],
+    ])('says of an id %s what it wants and who lists it', async (_, id, target, words, exitCode) => {
+      const refused = checked(id, target);
+      await expect(refused).rejects.toMatchObject({ exitCode });
+      await expect(refused).rejects.toThrow(
+        `${words}--approval wants the whole correlation id of a call that a person decided: \`${gateCommand()} approvals\``,
+      );
+    });
   });
 });

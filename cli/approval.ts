@@ -1,33 +1,68 @@
 import { createPublicKey } from 'node:crypto';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import type { PendingRequest } from '../contracts/review.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { type ApprovalFinding, approvalFindings } from '../domain/review/approval-evidence.js';
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
-import { print } from './output.js';
-import { type ledgerTarget, UUID } from './target.js';
+import { gateCommand, print } from './output.js';
+import { wholeId } from './row-id.js';
+import type { StackTarget } from './stack-target.js';
+import { type FileTarget, UUID } from './target.js';
 
 /** `gate verify --approval`: what the approvers of a call signed, checked with the rows and the public keys alone. */
 export async function verifyApproval(
-  target: ReturnType<typeof ledgerTarget>,
-  correlationId: string,
+  target: StackTarget | FileTarget,
+  given: string,
   { approverKeys, asJson = false }: { readonly approverKeys?: readonly string[]; readonly asJson?: boolean },
 ): Promise<void> {
-  if (!UUID.test(correlationId)) throw new CliError(`${correlationId} is not a correlation id`, 2);
   const keys = approverKeys?.map(readKey);
-  const rows =
-    target.kind === 'file'
-      ? await target.read((opened) => opened.byCorrelation(correlationId))
-      : await target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${correlationId}`);
+  const { call, rows } = target.kind === 'file' ? await inFile(target, given) : await inStack(target, given);
   const findings = approvalFindings(rows, keys);
-  if (findings.length === 0) throw new CliError(`the ledger has no decision about ${correlationId}`, 4);
+  if (findings.length === 0) throw new CliError(`the ledger has no decision about ${call}; ${WANTED}`, 4);
   if (asJson) print(findings);
   else
     process.stdout.write(
-      `${findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join('')}${target.kind === 'file' ? '' : HOW_OFFLINE}`,
+      `${call === given.toLowerCase() ? '' : `the call ${call}, whose review is ${given}\n`}${findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join('')}${target.kind === 'file' ? '' : HOW_OFFLINE}`,
     );
   if (findings.some(({ fault }) => fault !== null)) process.exitCode = 2;
+}
+
+interface Found {
+  /** Its correlation id. */
+  readonly call: string;
+  readonly rows: readonly LedgerEntry[];
+}
+
+const WANTED = `--approval wants the whole correlation id of a call that a person decided: \`${gateCommand()} approvals\` and \`${gateCommand()} audit\` list it, and the agent has it as X-Gate-Correlation-Id`;
+
+/** A file of rows does not say which call a review was about, nor whose id begins so. */
+async function inFile(target: FileTarget, given: string): Promise<Found> {
+  const call = given.toLowerCase();
+  if (!UUID.test(call)) throw new CliError(`${given} is not a correlation id, which has 36 characters; ${WANTED}`, 2);
+  return { call, rows: await target.read((opened) => opened.byCorrelation(call)) };
+}
+
+/** Of a running stack also by the id of the call's review, or by its beginning. */
+async function inStack(target: StackTarget, given: string): Promise<Found> {
+  const rowsOf = (call: string) => target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${call}`);
+  const id = await wholeId(target, given, WANTED);
+  const isWhole = id === given.toLowerCase();
+  const rows = isWhole ? await rowsOf(id) : [];
+  if (rows.length > 0) return { call: id, rows };
+  const call = await callOf(target, id);
+  return call === null ? { call: id, rows } : { call, rows: await rowsOf(call) };
+}
+
+/** The call of a review; `null` where there is no such review. */
+async function callOf({ ask }: StackTarget, reviewId: string): Promise<string | null> {
+  try {
+    return (await ask<PendingRequest>('hil', 'GET', `/pending/${reviewId}`)).correlation_id;
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === 4) return null;
+    throw error;
+  }
 }
 
 function readKey(file: string): Uint8Array {

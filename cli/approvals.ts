@@ -64,6 +64,7 @@ what each person did:
 
 /** What one person said of a call. `vote`: an approval that did not yet decide it. */
 interface Vote {
+  readonly pending_id: string;
   readonly correlation_id: string;
   readonly decided_at: string | null;
   readonly decided_by: string | null;
@@ -81,7 +82,13 @@ interface Vote {
 /** Every vote on a call, and last the one that decided it; nothing of a call that waits for its first one. */
 function votesOn(row: PendingRequest): Vote[] {
   const { approvals = [], required_approvers = 1, created_at, status } = row;
-  const call = { correlation_id: row.correlation_id, required_approvers, agent_id: row.agent_id, tool: toolOf(row) };
+  const call = {
+    pending_id: row.id,
+    correlation_id: row.correlation_id,
+    required_approvers,
+    agent_id: row.agent_id,
+    tool: toolOf(row),
+  };
   const after = (at: string) => (Date.parse(at) - Date.parse(created_at)) / 1000;
   // Of those that made the number complete, the row itself says more.
   const earlier = approvals.filter(({ by }) => status !== 'approved' || by !== row.decided_by);
@@ -152,14 +159,18 @@ function byApprover({ by_approver }: ApprovalStats, decisions: readonly Vote[]):
 
 function latest(decisions: readonly Vote[]): string {
   return table(
-    ['when', 'who', 'decision', 'agent', 'tool', 'after'].map((head) => ({ head })),
-    decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs, ...votes }) => [
+    [
+      ...['when', 'who', 'decision', 'agent', 'tool', 'after'].map((head) => ({ head })),
+      { head: 'correlation id', whole: true },
+    ],
+    decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs, correlation_id, ...votes }) => [
       decided_at?.slice(0, 19).replace('T', ' ') ?? '-',
       decided_by ?? '-',
       votes.required_approvers > 1 ? `${decision}, ${votes.approvals} of ${votes.required_approvers}` : decision,
       agent_id,
       tool,
       lasting(took_secs),
+      correlation_id,
     ]),
   );
 }

@@ -159,15 +159,23 @@ describe('an approval of a call that several must approve', () => {
   });
 });
 
-describe('an approval of a review that no call asked for', () => {
+describe('a decision of a review that no call asked for', () => {
   const asked = (agent_spiffe: string | null) => row({ agent_spiffe });
   const toldOf = (of: ReturnType<typeof row>) => told(of, { diff: null, before: { ...of, status: 'pending' } });
   it('says that nothing runs', () => {
     expect(toldOf(asked('spiffe://gate.local/service/simulator'))).toBe(
-      'approved: wire_transfer for support-bot, by operator:ana\nnothing runs: it is a review that no call asked for\n',
+      'approved: rehearsal wire_transfer for support-bot, by operator:ana\nRehearsal: no agent asked for it, and nothing runs, whatever is decided.\n',
     );
     expect(toldOf(asked('spiffe://gate.local/tenant/acme/agent/support-bot/instance/1'))).toContain('executes it now');
     expect(toldOf(asked(null))).toContain('executes it now');
+  });
+  it('says so also of a denial, and of a vote', () => {
+    const { agent_spiffe } = asked('spiffe://gate.local/service/simulator');
+    expect(toldOf(row({ agent_spiffe, status: 'denied' }))).toContain('Rehearsal: no agent asked for it');
+    const vote = { by: 'operator:ana', provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' };
+    expect(toldOf(row({ agent_spiffe, status: 'pending', required_approvers: 2, approvals: [vote] }))).toContain(
+      '1 of 2 approvals: rehearsal wire_transfer for support-bot',
+    );
   });
 });
 

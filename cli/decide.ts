@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
-import { isOfCall } from '../domain/review/asked-review.js';
 import { changesTold } from '../domain/review/modification.js';
+import { isRehearsal, REHEARSAL, REHEARSAL_TOLD } from '../domain/review/rehearsal.js';
 import { type CallEnd, endTold } from '../domain/evidence/ended.js';
 import { cameOfIt } from './came-of-it.js';
 import { CliError } from './errors.js';
@@ -100,7 +100,7 @@ export function registerDecide(program: Command): void {
           });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
-        const isAwaited = decided.status === 'approved' && isOfCall(row);
+        const isAwaited = decided.status === 'approved' && !isRehearsal(row);
         const came = isAwaited ? await cameOfIt(target, decided.correlation_id) : null;
         if (!asJson) process.stdout.write(told(decided, { diff, before: row, came }));
         const end = came && endTold(came);
@@ -124,7 +124,7 @@ export function told(
     came = null,
   }: { readonly diff: ModificationDiff | null; readonly before: PendingRequest; readonly came?: CallEnd | null },
 ): string {
-  const what = `${toolOf(row)} for ${row.agent_id}`;
+  const what = `${isRehearsal(before) ? `${REHEARSAL} ` : ''}${toolOf(row)} for ${row.agent_id}`;
   if (row.status === 'pending') {
     const { approvals = [], required_approvers: required = 1 } = row;
     const again = before.approvals?.length === approvals.length;
@@ -135,6 +135,7 @@ export function told(
   }
   const outcome =
     diff && row.status === 'approved' ? `approved with changes (${oneLine(changesTold(diff))})` : row.status;
+  if (isRehearsal(before)) return `${outcome}: ${oneLine(`${what}, by ${row.decided_by}`)}\n${REHEARSAL_TOLD}\n`;
   const end = came && endTold(came);
   const runs = end
     ? end.isGood
@@ -142,8 +143,6 @@ export function told(
       : ''
     : row.status !== 'approved'
       ? ''
-      : isOfCall(before)
-        ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`
-        : 'nothing runs: it is a review that no call asked for\n';
+      : `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`;
   return `${outcome}: ${oneLine(`${what}, by ${row.decided_by}`)}\n${runs}`;
 }

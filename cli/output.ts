@@ -4,6 +4,11 @@ import { Option } from 'commander';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { CliError } from './errors.js';
 
+/** Where the settings of processes stand, for the help of what starts them; `named` is what `gate config` takes. */
+export const settingsHelp = (heading: string, named: string): string => `
+Settings are variables of the environment. docs/reference/settings.md has each, with its meaning and default, under
+"${heading}"; gate config${named} prints the same.`;
+
 export const json = () => new Option('--json', 'print JSON instead of a table');
 export const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { type ReviewOrder, reviewOrder } from '../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../domain/review/rehearsal.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
@@ -87,7 +88,7 @@ export function registerPending(program: Command): void {
           row.risk_summary,
           predictionOf(row),
           row.status === 'pending' ? expiry(row) : (row.decided_at?.slice(0, 19).replace('T', ' ') ?? '-'),
-          row.status,
+          isRehearsal(row) ? `${row.status}, ${REHEARSAL}` : row.status,
         ]),
       );
       process.stdout.write(`${shown}\n`);

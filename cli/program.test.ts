@@ -78,6 +78,18 @@ describe('a command loads what it needs, and no more', () => {
       expect(out).toContain(`\n  ${code}`);
   });
 
+  it.each([
+    ['start', 'gate start'],
+    ['serve', 'gate serve <service>'],
+    ['worker', 'gate worker'],
+  ])('gate %s --help says where its settings stand', (name, heading) => {
+    expect(run(name, '--help').out).toContain(
+      `docs/reference/settings.md has each, with its meaning and default, under\n"${heading}"`,
+    );
+    const page = readFileSync(join(PROJECT_ROOT, 'docs/reference/settings.md'), 'utf8');
+    expect(page).toContain(`\n## ${heading.replace('<service>', 'hil')}\n`);
+  });
+
   // Run for real, in a folder without a running stack: this measures what a command loads when it acts, not only for its help.
   it.each([
     'doctor',

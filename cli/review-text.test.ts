@@ -73,6 +73,12 @@ describe('a call as an operator reads it', () => {
     expect(linesOf({ status: 'approved', decided_by: 'operator:ana' })).not.toContain(before);
   });
 
+  it('says of a rehearsal what it is, by who asked for it and by no name', () => {
+    const told = 'rehearsal      no agent asked for it, and nothing runs, whatever is decided';
+    expect(linesOf({ agent_spiffe: 'spiffe://gate.local/service/simulator' })).toContain(told);
+    expect(linesOf({ agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/rehearsal' })).not.toContain(told);
+  });
+
   it('names whom it is assigned to', () => {
     expect(linesOf({ assigned_to: 'operator:ana' })).toContain('assigned to    operator:ana');
     expect(linesOf({ assigned_to: null }).join()).not.toContain('assigned');

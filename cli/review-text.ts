@@ -3,6 +3,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
 import { changesTold } from '../domain/review/modification.js';
+import { isRehearsal, REHEARSAL, REHEARSAL_MEANS } from '../domain/review/rehearsal.js';
 import { deadlineOf, escalationTimes } from '../domain/review/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
@@ -37,6 +38,7 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
       row.status === 'pending'
         ? `pending, expires ${expiry(row)}`
         : [outcomeOf(row), decided].filter(Boolean).join(' '),
+    ...(isRehearsal(row) && { [REHEARSAL]: REHEARSAL_MEANS }),
     ...(row.assigned_to && { 'assigned to': row.assigned_to }),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { commandOf, type ProcessName, SERVICES } from '../stack/services.js';
+import { settingsHelp } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signals.js';
 
 const SERVED = SERVICES.filter((service) => commandOf(service) !== service.name).map(({ name }) => name);
@@ -8,8 +9,9 @@ const SERVED = SERVICES.filter((service) => commandOf(service) !== service.name)
 export function registerServe(program: Command): void {
   program
     .command('serve')
-    .description('run one service as a process of its own; `gate config <service>` lists its settings')
+    .description('run one service as a process of its own')
     .addArgument(new Argument('<service>', 'which').choices(SERVED))
+    .addHelpText('after', settingsHelp('gate serve <service>', ' <service>'))
     .action((service: ProcessName) => runApart(service));
 }
 
@@ -18,6 +20,7 @@ export function registerWorker(program: Command): void {
   program
     .command('worker')
     .description('run the worker of every workflow and activity as a process of its own')
+    .addHelpText('after', settingsHelp('gate worker', ' worker'))
     .action(() => runApart('worker'));
 }
 

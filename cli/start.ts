@@ -5,7 +5,7 @@ import { signInLink, signInWith } from './console.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { consoleOf } from './stack-target.js';
-import { gateCommand, observed } from './output.js';
+import { gateCommand, observed, settingsHelp } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: runs the whole stack on this machine. */
@@ -14,6 +14,7 @@ export function registerStart(program: Command): void {
     .command('start')
     .description('bring up the whole stack on this machine, with what it needs; Ctrl-C stops it tidily')
     .option('--quiet', 'print nothing but errors')
+    .addHelpText('after', settingsHelp('gate start', ''))
     .action(async ({ quiet }: { quiet?: boolean }) => {
       const say = (line: string) => (quiet ? undefined : process.stdout.write(`${line}\n`));
       const started = Date.now();

@@ -1,6 +1,7 @@
 import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
+import { isRehearsal, REHEARSAL } from '../domain/review/rehearsal.js';
 import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';
 import { columnsOf, linesOf, wrapped } from './wrapped.js';
@@ -103,8 +104,8 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
   return reselected({ ...watched, ...ended, rows, more, open }, Math.max(0, at));
 }
 
-const endOf = (type: ReviewChangeType, { tool, agent_id, status, decided_by }: PendingSummary): string =>
-  `${oneLine(`${tool} for ${agent_id}`)}: ${type === 'withdrawn' && status === 'pending' ? 'withdrawn, its caller was answered 503' : status}${decided_by ? ` by ${oneLine(decided_by)}` : ''}`;
+const endOf = (type: ReviewChangeType, { tool, agent_id, status, decided_by, rehearsal }: PendingSummary): string =>
+  `${rehearsal ? `${REHEARSAL} ` : ''}${oneLine(`${tool} for ${agent_id}`)}: ${type === 'withdrawn' && status === 'pending' ? 'withdrawn, its caller was answered 503' : status}${decided_by ? ` by ${oneLine(decided_by)}` : ''}`;
 
 const reselected = (watched: Watched, at: number): Watched =>
   watched.rows.some(({ id }) => id === watched.selected)
@@ -258,10 +259,11 @@ function helpOf(open: Open, size: ScreenSize, inWord: boolean): string {
     );
   if (open.decision === 'approve') {
     const [tool, agent] = [oneLine(toolOf(open.row)).slice(0, 32), oneLine(open.row.agent_id).slice(0, 24)];
+    const what = isRehearsal(open.row) ? `${REHEARSAL} ${tool}` : tool;
     return shortened(
       [
-        `approve ${tool} for ${agent}? enter: yes, any other key: no`,
-        `approve ${tool}? enter: yes, else: no`,
+        `approve ${what} for ${agent}? enter: yes, any other key: no`,
+        `approve ${what}? enter: yes, else: no`,
         'approve? enter: yes, else: no',
         'sure? enter',
       ],
@@ -359,7 +361,9 @@ function cellsOf(row: PendingSummary, prediction: string | null, nowMs: number):
     expiry(row, nowMs),
     oneLine(row.tool).slice(0, 32),
     oneLine(row.agent_id).slice(0, 24),
-    [people, row.escalated_at ? 'escalated' : ''].filter((word) => word !== '').join(', '),
+    [row.rehearsal ? REHEARSAL : '', people, row.escalated_at ? 'escalated' : '']
+      .filter((word) => word !== '')
+      .join(', '),
     cut(oneLine(prediction ?? row.severity ?? ''), 72),
     oneLine(row.risk_summary),
   ];

@@ -16,6 +16,7 @@ const summary = (n: number, over: Partial<PendingSummary> = {}): PendingSummary 
   id: id(n),
   correlation_id: id(100 + n),
   agent_id: 'support-bot',
+  rehearsal: false,
   method: 'tools/call',
   tool: 'wire_transfer',
   risk_summary: 'money moves',
@@ -89,6 +90,19 @@ describe('the screen of gate pending --watch', () => {
     for (const line of screen) expect(line.length).toBeLessThanOrEqual(columns);
     expect(screen.join('\n')).not.toContain('\u001B');
     if (lines > 3) expect(screen.some((line) => line.startsWith('>'))).toBe(true);
+  });
+
+  it('marks a rehearsal in the list, in the call and in the question whether to approve it', () => {
+    const rehearsal = listed(NOTHING, [summary(1, { rehearsal: true, tool: 'pay' }), summary(2)]);
+    const lines = screenOf(rehearsal, WIDE, T0);
+    expect(lines.filter((line) => line.includes('rehearsal'))).toEqual([expect.stringContaining(' pay ')]);
+    const row = { ...whole(1), agent_spiffe: 'spiffe://gate.local/service/simulator' };
+    const asked = screenOf(shown(rehearsal, { row, decision: 'approve' }, T0), TALL, T0);
+    expect(asked).toContain('rehearsal      no agent asked for it, and nothing runs, whatever is decided');
+    expect(asked.at(-1)).toBe('approve rehearsal wire_transfer for support-bot? enter: yes, any other key: no');
+    expect(changed(rehearsal, 'decided', summary(1, { rehearsal: true, status: 'denied' })).note).toMatch(
+      /^rehearsal /,
+    );
   });
 
   it('follows changes: what ended goes and is told, what came is added, the selection moves on', () => {
@@ -464,7 +478,7 @@ describe('a Gate that is watched', () => {
                 ...voted('approved', [ben, ana]),
               ]
             : request.url?.startsWith('/pending?status=pending')
-              ? [...voted('pending', [ben]), whole(3)]
+              ? [...voted('pending', [ben]), { ...whole(3), agent_spiffe: 'spiffe://gate.local/service/simulator' }]
               : request.url?.startsWith('/decide/')
                 ? { ...whole(1), status: 'denied' }
                 : answers[request.url ?? ''];
@@ -637,6 +651,14 @@ describe('a Gate that is watched', () => {
     await watching;
   });
 
+  it('lists what waits, and says which of it is a rehearsal in words of its own', async () => {
+    const { out } = await done(['pending', '--endpoint', url, '--decide-token', 'x'.repeat(32)]);
+    const statuses = out
+      .split('\n')
+      .flatMap((line) => (line.includes('support-bot') ? [line.split('│').at(-2)?.trim()] : []));
+    expect(statuses).toEqual(['pending', 'pending, rehearsal']);
+  });
+
   it('is no program: without a terminal it is wrong usage, and so is a choice of rows', async () => {
     const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
     expect(await done(['pending', '--watch', ...flags])).toEqual({
@@ -670,22 +692,31 @@ describe('a Gate that is watched', () => {
       votes.map((line) =>
         line
           .split('│')
-          .slice(2, 8)
+          .slice(2, 9)
           .map((cell) => cell.trim()),
       ),
     ).toEqual(
+      // Each with the whole id that `gate verify --approval` takes.
       [
-        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s'],
-        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s'],
-        ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s'],
-        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
-        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s', id(102)],
+        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s', id(101)],
+        ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s', id(104)],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
       ].map((cells) => [...cells, '']),
     );
     expect(JSON.parse((await done(['approvals', '--window', '7d', '--json', ...flags])).out)).toMatchObject({
       stats: { approved: 2 },
       decisions: [
-        { decided_by: 'operator:ana', decision: 'approved', approvals: 2, required_approvers: 2, took_secs: 90 },
+        {
+          correlation_id: id(102),
+          pending_id: id(2),
+          decided_by: 'operator:ana',
+          decision: 'approved',
+          approvals: 2,
+          required_approvers: 2,
+          took_secs: 90,
+        },
         { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
         { decided_by: 'operator:ana', decision: 'changed, then denied by policy', took_secs: 57 },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },

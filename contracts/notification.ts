@@ -58,6 +58,8 @@ export const notice = z.strictObject({
   decided_via: z.string().nullable(),
   /** Of the call that waits, for cards whose buttons decide: they decide that call and no other. */
   action_digest: z.string().optional(),
+  /** No agent's call asked for it, and nothing runs, whatever is decided. */
+  rehearsal: z.literal(true).optional(),
   /** Nothing waits: somebody tests the channel. */
   test: z.literal(true).optional(),
   /** The row is gone: the message has no text of its call and no name of its agent. */
@@ -72,6 +74,8 @@ export const lifecycleEvent = z.strictObject({
   event: z.literal('hil_notification'),
   /** Only of a test of the channel, of which there is no row. */
   test: z.literal(true).optional(),
+  /** Only of a review that no agent's call asked for: nothing runs, whatever is decided. */
+  rehearsal: z.literal(true).optional(),
   phase: notificationPhase,
   status: notificationStatus,
   notification_id: notificationId,

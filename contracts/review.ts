@@ -151,6 +151,8 @@ export const pendingRequest = z.looseObject({
   correlation_id: z.uuid(),
   agent_id: z.string(),
   agent_spiffe: z.string().nullable(),
+  /** No agent's call asked for it, and nothing runs, whatever is decided (docs/architecture/reviews.md#a-review-without-a-call). */
+  rehearsal: z.boolean().optional(),
   method: z.string(),
   request_payload: jsonObject,
   risk_summary: z.string(),
@@ -165,7 +167,9 @@ export const pendingRequest = z.looseObject({
   /** Who should look at the row, and who said so. Anybody who may decide still may. */
   assigned_to: z.string().nullable().optional(),
   assigned_by: z.string().nullable().optional(),
+  /** Who is told of an escalation, and who said so. */
   escalation_pool: z.string().nullable().optional(),
+  escalation_pool_by: z.string().nullable().optional(),
   /** When nobody had decided the row at a share of its time, and people were told again; and when that would be. */
   escalated_at: z.string().nullable().optional(),
   escalates_at: z.string().nullable().optional(),
@@ -218,6 +222,8 @@ export const pendingSummary = z.strictObject({
   id: z.uuid(),
   correlation_id: z.uuid(),
   agent_id: z.string(),
+  /** No agent's call asked for it, and nothing runs, whatever is decided. */
+  rehearsal: z.boolean(),
   method: z.string(),
   tool: z.string(),
   risk_summary: z.string(),
@@ -307,11 +313,19 @@ export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | '
 
 /** Whom a row is assigned to, as a decision would name him. */
 export const LONGEST_ASSIGNEE = 256;
-/** The body of `POST /pending/{id}/assign`; null gives the row back to everybody, of who has it. A pool that is absent stays as it is. */
-export const assignRequest = z.strictObject({
-  assigned_to: z.string().min(1).max(LONGEST_ASSIGNEE).nullable(),
-  escalation_pool: z.string().min(1).max(128).nullish(),
-});
+/**
+ * The body of `POST /pending/{id}/assign`: one of the two, or both. What is absent stays as it is. As `assigned_to` null gives the row back to
+ * everybody, of who has it; as `escalation_pool` it stands for the default one.
+ */
+export const assignRequest = z
+  .strictObject({
+    assigned_to: z.string().min(1).max(LONGEST_ASSIGNEE).nullish(),
+    escalation_pool: z.string().min(1).max(128).nullish(),
+  })
+  .refine(
+    ({ assigned_to, escalation_pool }) => assigned_to !== undefined || escalation_pool !== undefined,
+    'has neither assigned_to nor escalation_pool: give one of them, or both',
+  );
 export type AssignRequest = z.infer<typeof assignRequest>;
 
 /** What came of a call, in one line. */

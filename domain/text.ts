@@ -19,5 +19,7 @@ export const shortened = (text: string, units: number): string =>
 /** Text from an agent or an upstream for use in an error, a row or a log: clipped, and safe for every store. */
 export const foreignText = (text: string, units: number): string => storableText(clipped(text, units));
 
+export const capitalized = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+
 /** The words of a list that is written as one text. */
 export const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/));

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Notice } from '../../contracts/notification.js';
 import { errorText } from '../../domain/errors.js';
-import { pagerDutyEvent, webhookEvent } from '../../domain/notification/events.js';
+import { pagerDutyEvents, webhookEvent } from '../../domain/notification/events.js';
 import type { Places } from '../../domain/notification/lines.js';
+import { tellsEscalation } from '../../domain/notification/notice.js';
 import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
-import { slackCard } from '../../domain/notification/slack-card.js';
+import { slackCard, slackReply } from '../../domain/notification/slack-card.js';
 import { teamsCard, teamsMessage } from '../../domain/notification/teams-card.js';
 import { answerTo, postTo, ReceiverRefused, type WebhookTarget, withoutAddress } from '../outbound/webhook.js';
 
@@ -79,33 +80,54 @@ const SLACK_PASSING: ReadonlySet<string> = new Set([
   'request_timeout',
 ]);
 
-/** A bot posts a message and changes it later: one card for each row, whoever decided it and where. */
+/**
+ * A bot posts a message and changes it later: one card for each row, whoever decided it and where. Slack tells nobody of a change. So an escalation
+ * is an answer to the card besides, which stands in the channel as a new message; where somebody deleted the card, it is another one.
+ */
 export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'slack',
   takes: everything,
   async send(notice, earlier) {
-    const [channel, ts] = earlier === null ? [bot.channel, undefined] : slackPlace.parse(JSON.parse(earlier));
-    const target = {
-      url: `${bot.apiUrl.replace(/\/$/, '')}/${ts === undefined ? 'chat.postMessage' : 'chat.update'}`,
-      bearer: bot.token,
-      timeoutMs,
-    };
-    const message = {
-      channel,
-      ...(ts !== undefined && { ts }),
-      ...slackCard(notice, places(notice), decides),
-      parse: 'none',
-      link_names: false,
-      unfurl_links: false,
-      unfurl_media: false,
-    };
-    const told = readSlack(
-      await attempt(target, () => answerTo(target, 'application/json', JSON.stringify(message), SLACK_ANSWER_BYTES)),
-    );
-    if (!told.ok) throw refusedBySlack(told.error ?? 'no reason');
-    return told.channel === undefined || told.ts === undefined ? earlier : JSON.stringify([told.channel, told.ts]);
+    // Both together are one attempt.
+    const until = performance.now() + timeoutMs;
+    const card = slackCard(notice, places(notice), decides);
+    const post = () => askSlack(bot, 'chat.postMessage', { channel: bot.channel, ...card }, until);
+    if (earlier === null) return post();
+    const [channel, ts] = slackPlace.parse(JSON.parse(earlier));
+    const isAlarm = tellsEscalation(notice);
+    let place: string | null;
+    try {
+      place = await askSlack(bot, 'chat.update', { channel, ts, ...card }, until);
+    } catch (error) {
+      if (isAlarm && error instanceof DeliveryFailed && error.final) return post();
+      throw error;
+    }
+    const reply = { channel, thread_ts: ts, reply_broadcast: true, ...slackReply(notice, places(notice)) };
+    if (isAlarm) await askSlack(bot, 'chat.postMessage', reply, until);
+    return place ?? earlier;
   },
 });
+
+/** One request to Slack's API; where the message stands. Throws DeliveryFailed. */
+async function askSlack(
+  bot: SlackBot,
+  method: 'chat.postMessage' | 'chat.update',
+  message: JsonObject,
+  until: number,
+): Promise<string | null> {
+  const timeoutMs = Math.max(1, Math.ceil(until - performance.now()));
+  const target = { url: `${bot.apiUrl.replace(/\/$/, '')}/${method}`, bearer: bot.token, timeoutMs };
+  const body = JSON.stringify({
+    ...message,
+    parse: 'none',
+    link_names: false,
+    unfurl_links: false,
+    unfurl_media: false,
+  });
+  const told = readSlack(await attempt(target, () => answerTo(target, 'application/json', body, SLACK_ANSWER_BYTES)));
+  if (!told.ok) throw refusedBySlack(told.error ?? 'no reason');
+  return told.channel === undefined || told.ts === undefined ? null : JSON.stringify([told.channel, told.ts]);
+}
 
 const refusedBySlack = (error: string): DeliveryFailed =>
   new DeliveryFailed(`Slack refused it: ${error}`, !SLACK_PASSING.has(error), { limited: SLACK_LIMITS.has(error) });
@@ -128,12 +150,13 @@ export const teamsWebhook = (url: string, decides: boolean, { places, timeoutMs 
   },
 });
 
-/** An incident for each row. An approval of several changes nothing about it. */
+/** An incident for each row, and another for each escalation. An approval of several changes nothing about them. */
 export const pagerDuty = (url: string, routingKey: string, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'pagerduty',
   takes: (phase, escalated) => phase !== 'update' || escalated,
   async send(notice) {
-    await post({ url, timeoutMs }, pagerDutyEvent(notice, places(notice), routingKey));
+    const events = pagerDutyEvents(notice, places(notice), routingKey);
+    await Promise.all(events.map((event) => post({ url, timeoutMs }, event)));
     return null;
   },
 });

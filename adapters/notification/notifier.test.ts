@@ -954,6 +954,97 @@ describe('a channel', () => {
       expect(body).toMatchObject({ parse: 'none', link_names: false, unfurl_links: false });
   });
 
+  describe('an escalation in Slack, by a bot', () => {
+    const bot = () => ({ apiUrl: receiver.url.split('/hook')[0] ?? '', token: 'xoxb-0123456789', channel: 'C1' });
+    const CARD = { ok: true, channel: 'C1', ts: '17.1' };
+    const REPLY = { ok: true, channel: 'C1', ts: '17.2' };
+    const times = (count: number) => Array.from({ length: count }, (_, at) => new Date(hil.now + at).toISOString());
+    const sent = () =>
+      receiver.received.map(({ path, body }) => [path, body['ts'] ?? body['thread_ts'], body['reply_broadcast']]);
+    const URGENT = 'Gate: A call still waits, and its time runs out';
+
+    it('is a new message each time, which answers the card; the card changes too, and is the one that changes at the end', async () => {
+      start(settings({ slack: bot() }));
+      receiver.answers.push(CARD, CARD, REPLY, CARD, REPLY, CARD);
+      const row = await hil.park(1);
+      await settledAs(row, [['slack', 'trigger', 'delivered']]);
+      for (const count of [1, 2]) {
+        await hil.reviews.escalated(row.id, times(count));
+        await eventually('the answer', () => receiver.received.length === 1 + 2 * count);
+      }
+      await hil.settle(row);
+      await eventually('the end', () => receiver.received.length === 6);
+      expect(sent()).toEqual([
+        ['/chat.postMessage', undefined, undefined],
+        ['/chat.update', '17.1', undefined],
+        ['/chat.postMessage', '17.1', true],
+        ['/chat.update', '17.1', undefined],
+        ['/chat.postMessage', '17.1', true],
+        ['/chat.update', '17.1', undefined],
+      ]);
+      const answers = receiver.received.filter(({ body }) => 'thread_ts' in body);
+      for (const { body, text } of answers) {
+        expect(body).toMatchObject({ channel: 'C1', text: URGENT, parse: 'none', link_names: false });
+        expect(text).toContain('The card that this answers says how it stands now.');
+        // What decides stays on the card, which loses it at the end.
+        expect(text).not.toMatch(/"(?:approve|deny)/);
+      }
+    });
+
+    it('is the card where its pool has none yet, and a new message where it has one', async () => {
+      start([...webhook(), ...channelsOf({ ...parts, slack: bot() }, 'payments')], { defaultPool: 'payments' });
+      const row = await hil.park(1);
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      const toSlack = () => receiver.received.filter(({ path }) => path.startsWith('/chat.'));
+      // The webhook takes an answer of the same queue, whatever it says.
+      receiver.answers.push(...Array.from({ length: 8 }, () => CARD));
+      await hil.reviews.escalated(row.id, times(1));
+      await eventually('the card', () => toSlack().length === 1);
+      await hil.reviews.escalated(row.id, times(2));
+      await eventually('the new message', () => toSlack().length === 3);
+      expect(toSlack().map(({ path, body }) => [path, body['text'], body['reply_broadcast']])).toEqual([
+        ['/chat.postMessage', URGENT, undefined],
+        ['/chat.update', URGENT, undefined],
+        ['/chat.postMessage', URGENT, true],
+      ]);
+    });
+
+    it('is another card where somebody deleted the one before, and that one changes later', async () => {
+      start(settings({ slack: bot() }));
+      receiver.answers.push(CARD, { ok: false, error: 'message_not_found' }, REPLY, REPLY);
+      const row = await hil.park(1);
+      await settledAs(row, [['slack', 'trigger', 'delivered']]);
+      await hil.reviews.escalated(row.id, times(1));
+      await eventually('the other card', () => receiver.received.length === 3);
+      await hil.settle(row);
+      await eventually('the end', () => receiver.received.length === 4);
+      expect(sent().slice(1)).toEqual([
+        ['/chat.update', '17.1', undefined],
+        ['/chat.postMessage', undefined, undefined],
+        ['/chat.update', '17.2', undefined],
+      ]);
+    });
+
+    it('whose new message is refused for now is tried again', async () => {
+      start(settings({ slack: bot() }));
+      receiver.answers.push(CARD, CARD, { ok: false, error: 'ratelimited' }, CARD, REPLY);
+      const row = await hil.park(1);
+      await settledAs(row, [['slack', 'trigger', 'delivered']]);
+      await hil.reviews.escalated(row.id, times(1));
+      await settledAs(row, [
+        ['slack', 'trigger', 'delivered'],
+        ['slack', 'update:escalated', 'delivered'],
+      ]);
+      expect(sent().map(([path]) => path)).toEqual([
+        '/chat.postMessage',
+        '/chat.update',
+        '/chat.postMessage',
+        '/chat.update',
+        '/chat.postMessage',
+      ]);
+    });
+  });
+
   it.each([
     ['channel_not_found', 'dead'],
     ['ratelimited', 'delivered'],
@@ -998,13 +1089,38 @@ describe('a channel', () => {
     const later = receiver.received.slice(2).map(({ body }) => body);
     expect(later.find((body) => 'dedup_key' in body)).toMatchObject({
       event_action: 'trigger',
-      dedup_key: row.id,
+      // Of an incident that is open PagerDuty would alert nobody again.
+      dedup_key: `${row.id}:escalated`,
       payload: {
         severity: 'critical',
         summary: 'A call still waits, and its time runs out: wire_transfer by payments-agent',
       },
     });
     expect(JSON.stringify(later)).toContain('"fallbackText":"Gate: A call still waits, and its time runs out"');
+  });
+
+  it('PagerDuty opens an incident for each escalation, and ends them with the row', async () => {
+    start(settings({ pagerDuty: { url: receiver.url, routingKey: 'r'.repeat(32) } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['pagerduty', 'trigger', 'delivered']]);
+    for (const count of [1, 2]) {
+      await hil.reviews.escalated(
+        row.id,
+        Array.from({ length: count }, (_, at) => new Date(hil.now + at).toISOString()),
+      );
+      await eventually('the incident', () => {
+        hil.now += 20;
+        return receiver.received.length === 1 + count;
+      });
+    }
+    await hil.settle(row);
+    await eventually('the ends', () => receiver.received.length === 6);
+    const told = receiver.received.map(
+      ({ body }) => `${body['event_action'] as string} ${body['dedup_key'] as string}`,
+    );
+    const incidents = [row.id, `${row.id}:escalated`, `${row.id}:escalated-2`];
+    expect(told.slice(0, 3)).toEqual(incidents.map((incident) => `trigger ${incident}`));
+    expect(told.slice(3).toSorted()).toEqual(incidents.map((incident) => `resolve ${incident}`));
   });
 
   it('PagerDuty opens one incident for a row and ends it; one approval of several changes nothing', async () => {

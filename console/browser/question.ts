@@ -50,7 +50,7 @@ export function askToApprove(): void {
   const dialog = dialogOf(`Approve? ${what}`);
   const asks = document.createElement('div');
   // What it does stands in the question too: on a small window the question covers the call.
-  for (const part of ['.detail [data-predicted]', '.detail [data-folded]']) {
+  for (const part of ['.detail [data-rehearsal]', '.detail [data-predicted]', '.detail [data-folded]']) {
     const told = document.querySelector(part)?.cloneNode(true);
     if (told) asks.append(told);
   }

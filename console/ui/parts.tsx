@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ComponentChildren } from 'preact';
 import { oneLine, printable } from '../../domain/printable.js';
+import { capitalized } from '../../domain/text.js';
 import { relativeTime } from '../../domain/time-told.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { Settled } from '../services.js';
@@ -62,8 +63,6 @@ export const Id = ({ id, short = false }: { readonly id: string; readonly short?
     {oneLine(short ? id.slice(0, 8) : id)}
   </code>
 );
-
-export const capitalized = (words: string): string => `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`;
 
 /** Says which service is away, where what it knows would stand. */
 export const Away = ({ service, why }: { readonly service: string; readonly why: string }) => (

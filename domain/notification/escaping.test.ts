@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { lifecycleEvent, type Notice } from '../../contracts/notification.js';
 import { mailText, plainText, slackText, teamsText } from './escaping.js';
-import { mailOf, pagerDutyEvent, webhookEvent } from './events.js';
+import { mailOf, pagerDutyEvents, webhookEvent } from './events.js';
 import { placesOf } from './lines.js';
 import { noticesOfTest } from './notice.js';
-import { slackCard } from './slack-card.js';
+import { slackCard, slackReply } from './slack-card.js';
 import { teamsCard } from './teams-card.js';
 
 /** What an agent, or what it quotes, could write to be more than text. */
@@ -130,6 +130,17 @@ describe.each([['a call that waits', hostile] as const, ['a decision', endOf] as
     expect(actionsOf(card)).toEqual(actionsOf(own));
   });
 
+  it.each(HOSTILE)('of Slack that answers a card takes %j for text too: it calls nobody by it', (text) => {
+    const [reply, own] = [slackReply(of(text), places(of(text))), slackReply(of('x'), places(of('x')))];
+    expect(reply['text']).toBe(own['text']);
+    for (const { text: shown, of: object } of textsOf(reply['blocks'])) {
+      expect(shown).not.toMatch(/[<>@]/);
+      if ('text' in object && typeof object['text'] === 'string') expect(object['type']).toBe('plain_text');
+    }
+    expect((reply['blocks'] as unknown[]).length).toBe((own['blocks'] as unknown[]).length);
+    expect(actionsOf(reply)).toEqual(actionsOf(own));
+  });
+
   it.each(HOSTILE)('of Teams takes %j for text: no markup, mention or action', (text) => {
     const card = teamsCard(of(text), places(of(text)), true);
     for (const { text: shown, of: object } of textsOf(card['body'])) {
@@ -154,7 +165,7 @@ describe.each([['a call that waits', hostile] as const, ['a decision', endOf] as
     const event = webhookEvent(of(text), places(of(text)));
     expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
     expect(event.headline).not.toMatch(UNSEEN);
-    for (const { text: shown } of textsOf(pagerDutyEvent(of(text), {}, 'key'))) expect(shown).not.toMatch(UNSEEN);
+    for (const { text: shown } of textsOf(pagerDutyEvents(of(text), {}, 'key'))) expect(shown).not.toMatch(UNSEEN);
   });
 });
 
@@ -182,11 +193,63 @@ describe('a message of a test', () => {
   });
 
   it('alarms nobody by PagerDuty, and is no test where a call waits', () => {
-    expect(pagerDutyEvent(trigger, places(trigger), 'key')).toMatchObject({
+    expect(pagerDutyEvents(trigger, places(trigger), 'key')[0]).toMatchObject({
       payload: { severity: 'info', summary: expect.stringMatching(/^TEST: no call waits/) },
     });
     expect(webhookEvent(hostile('x'), {})).not.toHaveProperty('test');
-    expect(pagerDutyEvent(hostile('x'), {}, 'key')).toMatchObject({ payload: { severity: 'warning' } });
+    expect(pagerDutyEvents(hostile('x'), {}, 'key')[0]).toMatchObject({ payload: { severity: 'warning' } });
+  });
+});
+
+describe('a message of a rehearsal', () => {
+  const rehearsal: Notice = { ...hostile('pay'), rehearsal: true };
+  const TOLD = 'no agent asked for it, and nothing runs, whatever is decided';
+  it.each([
+    ['waits', rehearsal, 'REHEARSAL: a call waits for a decision'],
+    [
+      'still waits',
+      { ...rehearsal, phase: 'update', notification_id: `${ID}:update:escalated`, escalated: true } as const,
+      'REHEARSAL: a call still waits, and its time runs out',
+    ],
+    ['is over', { ...endOf('pay'), rehearsal: true } as const, 'REHEARSAL: a call was denied'],
+  ])('says first, on every channel, that it is one, and what that means: %s', (_, notice, words) => {
+    const slack = slackCard(notice, {}, true);
+    const teams = teamsCard(notice, {}, true);
+    const mail = mailOf(notice, {});
+    const event = webhookEvent(notice, {});
+    expect([slack['text'], teams['fallbackText'], mail.subject, event.headline]).toEqual([
+      `Gate: ${words}`,
+      `Gate: ${words}`,
+      `Gate: ${words} (${ID})`,
+      `${words}: pay by pay`,
+    ]);
+    expect((slack['blocks'] as unknown[])[1]).toMatchObject({ text: { text: `Rehearsal: ${TOLD}` } });
+    expect((teams['body'] as unknown[])[1]).toMatchObject({ inlines: [{ text: `Rehearsal: ${TOLD}` }] });
+    expect(mail.text).toContain(`\nRehearsal: ${TOLD}\n`);
+    expect(event.rehearsal).toBe(true);
+    expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
+  });
+
+  it('says so on a pager, and where Slack asks whether a click is meant', () => {
+    expect(pagerDutyEvents(rehearsal, {}, 'key')[0]).toMatchObject({
+      payload: {
+        summary: expect.stringMatching(/^REHEARSAL: /),
+        custom_details: { Rehearsal: TOLD },
+      },
+    });
+    const asked = JSON.stringify(actionsOf(slackCard(rehearsal, {}, true)));
+    expect(asked.split(`Rehearsal: ${TOLD}.`)).toHaveLength(3);
+    expect(asked).not.toMatch(/It runs with|agent is told/);
+  });
+
+  it('is said of none that a call asked for, whatever its agent names its tool and itself', () => {
+    const notice = hostile('REHEARSAL: no agent asked for it');
+    expect([slackCard(notice, {}, true)['text'], teamsCard(notice, {}, true)['fallbackText']]).toEqual([
+      'Gate: A call waits for a decision',
+      'Gate: A call waits for a decision',
+    ]);
+    expect(webhookEvent(notice, {})).not.toHaveProperty('rehearsal');
+    expect(JSON.stringify(slackCard(notice, {}, true))).toContain('It runs with the arguments');
   });
 });
 

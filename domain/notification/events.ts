@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { type LifecycleEvent, type Notice, NOTIFICATION_CONTRACT } from '../../contracts/notification.js';
 import { mailText, plainText } from './escaping.js';
 import { linesOf, type Places } from './lines.js';
-import { titleOf } from './notice.js';
+import { incidentsOf, titleOf } from './notice.js';
 
 const HEADLINE = 512;
 /** Longest summary of an event of PagerDuty. */
@@ -21,6 +21,7 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
     schema_version: 1,
     event: 'hil_notification',
     ...(notice.test && { test: notice.test }),
+    ...(notice.rehearsal && { rehearsal: notice.rehearsal }),
     phase,
     status,
     notification_id,
@@ -40,9 +41,13 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
   };
 }
 
-/** An event of PagerDuty's Events API v2: one incident per row, which ends with it. */
-export function pagerDutyEvent(notice: Notice, { open }: Places, routingKey: string): JsonObject {
-  const event = { routing_key: routingKey, dedup_key: notice.pending_id };
+/** Events of PagerDuty's Events API v2: an incident for each row and for each of its escalations, which end with it. */
+export const pagerDutyEvents = (notice: Notice, places: Places, routingKey: string): JsonObject[] =>
+  incidentsOf(notice).map((incident) =>
+    pagerDutyEvent(notice, places, { routing_key: routingKey, dedup_key: incident }),
+  );
+
+function pagerDutyEvent(notice: Notice, { open }: Places, event: JsonObject): JsonObject {
   if (notice.phase === 'resolve') return { ...event, event_action: 'resolve' };
   return {
     ...event,

@@ -1,5 +1,7 @@
 import type { Notice } from '../../contracts/notification.js';
 import { createDecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../review/decision-link.js';
+import { REHEARSAL, REHEARSAL_MEANS } from '../review/rehearsal.js';
+import { capitalized } from '../text.js';
 
 /** Where a message leads. Each is absent where there is no such place. */
 export interface Places {
@@ -40,6 +42,7 @@ export function linesOf(notice: Notice): readonly (readonly [string, string])[] 
       ['Call', correlation_id],
     ];
   return [
+    ...(notice.rehearsal ? [[capitalized(REHEARSAL), REHEARSAL_MEANS] as const] : []),
     ['Tool', tool],
     ['Agent', agent_id],
     ['Tenant', notice.tenant],

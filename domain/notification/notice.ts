@@ -1,10 +1,12 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
 import { deadlineOf, escalationTimes, isSettled, statusTold } from '../review/transitions.js';
 
 const ESCALATED = ':update:escalated';
-const tellsEscalation = ({ notification_id }: Notice): boolean => notification_id.includes(ESCALATED);
+/** Whether the message tells that nobody decided in time. */
+export const tellsEscalation = ({ notification_id }: Notice): boolean => notification_id.includes(ESCALATED);
 
 /** The place of a message among those of its row on one channel: an earlier one is sent first. */
 export function ordinalOf(notice: Notice): number {
@@ -21,6 +23,21 @@ const escalationsTold = (known: readonly Notice[]): number => Math.max(0, ...kno
 /** Whether the message is the first that tells of an escalation of the row. */
 export const isEscalation = (notice: Notice, known: readonly Notice[]): boolean =>
   escalationsIn(notice) > escalationsTold(known);
+
+/** What tells an escalation from the ones before it. */
+const escalationName = (count: number): string => `escalated${count === 1 ? '' : `-${count}`}`;
+
+/**
+ * The incidents of a pager that a message is about. An escalation is one of its own, for a pager alerts nobody of what happens to one that is
+ * open; the end of the row is that of them all.
+ */
+export function incidentsOf(notice: Notice): readonly string[] {
+  const { pending_id, phase } = notice;
+  const named = (count: number): string => `${pending_id}:${escalationName(count)}`;
+  if (phase === 'resolve')
+    return [pending_id, ...Array.from({ length: escalationsIn(notice) }, (_, index) => named(index + 1))];
+  return [tellsEscalation(notice) ? named(escalationsIn(notice)) : pending_id];
+}
 
 const of = (
   row: PendingRequest,
@@ -46,6 +63,7 @@ const of = (
   approvals: row.approvals?.length ?? 0,
   escalated: escalations > 0,
   ...(escalations > 1 && { escalations }),
+  ...(isRehearsal(row) && { rehearsal: true as const }),
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,
@@ -69,7 +87,7 @@ export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice
     ...escalationTimes(row)
       .map((_, index) => index + 1)
       .slice(escalationsTold(known))
-      .map((count) => of(row, 'update', `update:escalated${count === 1 ? '' : `-${count}`}`, count)),
+      .map((count) => of(row, 'update', `update:${escalationName(count)}`, count)),
     ...(approvals > Math.max(...known.map((each) => each.approvals))
       ? [of(row, 'update', `update:approval-${approvals}`)]
       : []),
@@ -113,10 +131,13 @@ export function titleOf(notice: Notice): string {
   const { phase, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
-  if (phase !== 'update') return TITLES[statusTold(notice)];
-  return tellsEscalation(notice)
-    ? 'A call still waits, and its time runs out'
-    : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
+  const title =
+    phase !== 'update'
+      ? TITLES[statusTold(notice)]
+      : tellsEscalation(notice)
+        ? 'A call still waits, and its time runs out'
+        : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
+  return notice.rehearsal ? `${REHEARSAL.toUpperCase()}: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title;
 }
 
 const TITLES: Readonly<Record<NotificationStatus, string>> = {

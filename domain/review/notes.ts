@@ -7,6 +7,7 @@ export interface Notes {
   readonly assigned_to: string | null;
   readonly assigned_by: string | null;
   readonly escalation_pool: string | null;
+  readonly escalation_pool_by: string | null;
   readonly incident_summary: string | null;
   readonly incident_by: string | null;
 }
@@ -15,13 +16,14 @@ export const NO_NOTES: Notes = {
   assigned_to: null,
   assigned_by: null,
   escalation_pool: null,
+  escalation_pool_by: null,
   incident_summary: null,
   incident_by: null,
 };
 
 /**
- * Who should look at a row, as `by` says. Throws `not_pending` once nothing is to be decided, and `note_conflict` where it would be given back and
- * somebody else has it by now.
+ * Who should look at a row and who is told of its escalation, as `by` says; what is not named stays as it is. Throws `not_pending` once nothing is
+ * to be decided, and `note_conflict` where it would be given back and somebody else has it by now.
  */
 export function assigned(
   { status, decided_by, decided_at, assigned_to: before = null }: PendingRequest,
@@ -35,9 +37,11 @@ export function assigned(
       fields: { assigned_to: before },
     });
   return {
-    assigned_to: storable('assigned_to', assigned_to),
-    assigned_by: by,
-    ...(escalation_pool !== undefined && { escalation_pool: storable('escalation_pool', escalation_pool) }),
+    ...(assigned_to !== undefined && { assigned_to: storable('assigned_to', assigned_to), assigned_by: by }),
+    ...(escalation_pool !== undefined && {
+      escalation_pool: storable('escalation_pool', escalation_pool),
+      escalation_pool_by: by,
+    }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { Approval, ModificationDiff, PendingRequest, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { NO_NOTES, type Notes } from './notes.js';
+import { isRehearsal } from './rehearsal.js';
 import { type ReviewHead, type StoredSettlement, storedSettlement } from './sealed-review.js';
 import { legalHoldOf, RETENTION_POLICY, retentionDates, retentionTier, tombstoneOf } from './retention.js';
 import type { Summarized } from './summary.js';
@@ -118,6 +119,7 @@ const told = (
       tenant: row.tenant,
       agent_id: row.agent_id,
       agent_spiffe: row.agent_spiffe,
+      rehearsal: isRehearsal(row),
       method: row.method,
       request_payload: availability === 'available' && payload !== null ? payload : minimized,
       risk_summary: row.risk_summary,
@@ -248,6 +250,7 @@ function tamperedView(row: ReviewHead): PendingRequest {
     tenant: row.tenant,
     agent_id: 'unknown',
     agent_spiffe: null,
+    rehearsal: false,
     method: 'unknown',
     request_payload: {},
     risk_summary: 'This review is not what Gate wrote, or its key is not here: nobody can decide it.',

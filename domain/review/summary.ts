@@ -1,6 +1,7 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
 import { predictedOf } from '../sandbox/told.js';
+import { isRehearsal } from './rehearsal.js';
 import { deadlineOf } from './transitions.js';
 
 /** What a list says of a prediction; `null` where its report has no such line. */
@@ -8,6 +9,7 @@ export const predictedIn = (report: PendingRequest['sandbox_report']): string | 
   typeof report?.['summary'] === 'string' ? predictedOf({ sandbox_report: report }) : null;
 
 type Made =
+  | 'rehearsal'
   | 'tool'
   | 'expires_at'
   | 'approvals_count'
@@ -18,7 +20,7 @@ type Made =
 /** What of a row a list is made of. */
 export type Summarized = Pick<
   PendingRequest,
-  Exclude<keyof PendingSummary, Made> | 'request_payload' | 'approvals' | 'sandbox_report'
+  Exclude<keyof PendingSummary, Made> | 'agent_spiffe' | 'request_payload' | 'approvals' | 'sandbox_report'
 > & { readonly projected_cost_micros?: unknown };
 
 /** A row in the form of a list. Nothing of it needs the payload: the tool's name is in the minimized one. */
@@ -26,6 +28,7 @@ export const summaryOf = (row: Summarized): PendingSummary => ({
   id: row.id,
   correlation_id: row.correlation_id,
   agent_id: row.agent_id,
+  rehearsal: isRehearsal(row),
   method: row.method,
   tool: toolOf(row),
   risk_summary: row.risk_summary,

@@ -218,7 +218,7 @@ describe('the download, when there is no Go', () => {
     expect(failure).toBe(
       `temporal was not found and could not be made; tried GATE_TEMPORAL_BIN (not set), PATH (none there), ${folder}/cache (does not exist), ` +
         'go install github.com/temporalio/cli/cmd/temporal@v1.5.1 (go is not installed), ' +
-        'download from temporal.download (no network in this test). Install it and set GATE_TEMPORAL_BIN.',
+        'download from temporal.download (no network in this test). Install the Temporal CLI (`temporal`, server 1.28 or newer) and set GATE_TEMPORAL_BIN to its path.',
     );
     expect(existsSync(join(folder, 'cache/temporal'))).toBe(false);
   });

@@ -41,6 +41,8 @@ export interface DownloadReply {
 
 interface Program {
   readonly name: 'temporal' | 'opa';
+  /** As whoever installs it finds it. */
+  readonly fullName: string;
   readonly variable: string;
   readonly goPackage: string;
   readonly buildTime: string;
@@ -73,6 +75,7 @@ const run = promisify(execFile);
 const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
   temporal: {
     name: 'temporal',
+    fullName: 'the Temporal CLI',
     variable: 'GATE_TEMPORAL_BIN',
     goPackage: `github.com/temporalio/cli/cmd/temporal@${TEMPORAL_VERSION}`,
     buildTime: 'the first build takes 3 to 4 minutes on two cores',
@@ -87,6 +90,7 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
   },
   opa: {
     name: 'opa',
+    fullName: 'the Open Policy Agent',
     variable: 'GATE_OPA_BIN',
     goPackage: `github.com/open-policy-agent/opa@${OPA_VERSION}`,
     buildTime: 'the first build takes about a minute on two cores',
@@ -176,7 +180,7 @@ async function find(program: Program, options: FindOptions): Promise<string> {
         }
       }
       throw new Error(
-        `${program.name} was not found and could not be made; tried ${tried.join(', ')}. Install it and set ${program.variable}.`,
+        `${program.name} was not found and could not be made; tried ${tried.join(', ')}. Install ${program.fullName} (\`${program.name}\`, ${program.minimumText} or newer) and set ${program.variable} to its path.`,
       );
     },
   );

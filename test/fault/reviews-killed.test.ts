@@ -339,7 +339,7 @@ describe('kill -9 while a chat is told', () => {
 
   // At 'add' nothing is written of it; at 'claim' the message is written and not sent.
   it.each(['add', 'claim'] as const)(
-    'once a row is escalated (%s): the card says so once after the restart',
+    'once a row is escalated (%s): the card says so, and a new message, once after the restart',
     async (dies) => {
       const row = await park(1);
       follow();
@@ -350,7 +350,10 @@ describe('kill -9 while a chat is told', () => {
       expect(cards).toHaveLength(1);
       follow();
       await delivered(row, 2);
-      expect(cards.slice(1)).toEqual([{ path: '/chat.update', ts: '17.1', text: URGENT }]);
+      expect(cards.slice(1)).toEqual([
+        { path: '/chat.update', ts: '17.1', text: URGENT },
+        { path: '/chat.postMessage', ts: undefined, text: URGENT },
+      ]);
     },
   );
 });

@@ -50,7 +50,13 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
     it('says who should look at the row, and who said so; nothing else of it changes', async () => {
       const row = await hil.park(1);
       expect(row).toMatchObject({ assigned_to: null, assigned_by: null, escalation_pool: null });
-      const expected = { ...row, assigned_to: 'ada', assigned_by: 'operator:dev', escalation_pool: 'payments' };
+      const expected = {
+        ...row,
+        assigned_to: 'ada',
+        assigned_by: 'operator:dev',
+        escalation_pool: 'payments',
+        escalation_pool_by: 'operator:dev',
+      };
       expect(await assign(row.id, { assigned_to: 'ada', escalation_pool: 'payments' })).toMatchObject({
         status: 200,
         body: expected,
@@ -81,6 +87,36 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
         body: { error: 'note_conflict', assigned_to: 'operator:ben' },
       });
       expect(await rowOf(row.id)).toEqual(taken);
+    });
+
+    it('chooses a pool alone, of a row that nobody has or somebody has, who keeps it', async () => {
+      const row = await hil.park(1);
+      const chosen = { escalation_pool: 'payments', escalation_pool_by: 'operator:dev' };
+      expect(await assign(row.id, { escalation_pool: 'payments' })).toMatchObject({
+        status: 200,
+        body: { ...chosen, assigned_to: null, assigned_by: null },
+      });
+      await hil.reviews.note(row.id, row.tenant, () => ({ assigned_to: 'operator:ben', assigned_by: 'operator:ben' }));
+      expect((await assign(row.id, { escalation_pool: null })).body).toMatchObject({
+        escalation_pool: null,
+        escalation_pool_by: 'operator:dev',
+        assigned_to: 'operator:ben',
+        assigned_by: 'operator:ben',
+      });
+      expect(await assign(row.id, { escalation_pool: 'nobody-has-it' })).toMatchObject({
+        status: 400,
+        body: { error: 'unknown_escalation_pool', escalation_pools: ['payments'] },
+      });
+    });
+
+    it('says what is missing where neither is named, and writes nothing', async () => {
+      const row = await hil.park(1);
+      const refused = await assign(row.id, {});
+      expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+      expect(refused.body['reason']).toContain(
+        'has neither assigned_to nor escalation_pool: give one of them, or both',
+      );
+      expect(await rowOf(row.id)).toEqual(row);
     });
 
     it('leaves a pool that is not named, takes away one that is null, and may assign to somebody else', async () => {

@@ -59,6 +59,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
           id: row.id,
           correlation_id: row.correlation_id,
           agent_id: 'payments-agent',
+          rehearsal: false,
           method: 'tools/call',
           tool: 'wire_transfer',
           risk_summary: 'money movement',

@@ -1,10 +1,12 @@
 import { LONGEST_TITLE } from '../../../contracts/cases.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { settled } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import { Decided } from '../../ui/decided.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, RequestId, Time } from '../../ui/parts.js';
+import { RehearsalTold } from '../../ui/rehearsal.js';
 import type { Page, Shown, Visit } from '../../visit.js';
 import { rulesThatSay } from '../policies/rules-that-say.js';
 import { Again } from './again.js';
@@ -109,6 +111,7 @@ const Review = ({
 }) => (
   <section aria-labelledby="review">
     <h2 id="review">Review</h2>
+    {isRehearsal(row) && <RehearsalTold />}
     <p>
       <Decided row={row} nowMs={nowMs} />{' '}
       <a href={reviewAddress(row.id)}>{row.status === 'pending' ? 'Decide it' : 'Its review'}</a>

@@ -3,6 +3,7 @@ import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import { GateError, isInDoubt } from '../../../domain/errors.js';
+import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
@@ -11,6 +12,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { SERVICE_WORDS } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
+import { Rehearsal, RehearsalTold } from '../../ui/rehearsal.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
 import { saidOf } from './came-of-it.js';
@@ -249,8 +251,15 @@ function confirmShown(
                 <li key={row.id}>
                   <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
                   <h2>
-                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />
+                    {isRehearsal(row) && (
+                      <>
+                        <Rehearsal />{' '}
+                      </>
+                    )}
+                    <Foreign text={row.agent_id} /> {isRehearsal(row) ? 'would ask' : 'asks'} for{' '}
+                    <Foreign text={toolOf(row)} />
                   </h2>
+                  {isRehearsal(row) && <RehearsalTold />}
                   <p>
                     Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
                     <Said text={predictedOf(row) ?? ''} />

@@ -1,5 +1,6 @@
 import { endOf, endTold, isExecutedHere } from '../../../domain/evidence/ended.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isRehearsal, REHEARSAL_TOLD } from '../../../domain/review/rehearsal.js';
 import { settled } from '../../services.js';
 import type { Notice, Visit } from '../../visit.js';
 
@@ -12,7 +13,9 @@ export interface CameOfIt {
 }
 
 /** What came of a call that was approved, from the ledger, because anybody can write an address. Without the ledger it says nothing. */
-export async function cameOfIt({ services }: Visit, { correlation_id: id }: PendingRequest): Promise<CameOfIt> {
+export async function cameOfIt({ services }: Visit, row: PendingRequest): Promise<CameOfIt> {
+  if (isRehearsal(row)) return { kind: 'good', words: REHEARSAL_TOLD };
+  const { correlation_id: id } = row;
   const rows = await settled('ledger', services.ledger.ended(id, PATIENCE_MS));
   if (!rows.ok) return { kind: 'good', words: '' };
   const ended = endOf(rows.value);

@@ -32,6 +32,44 @@ describe('a call that needs two people', () => {
   });
 });
 
+describe('a rehearsal', () => {
+  let fixture: ConsoleFixture;
+  let browser: TestBrowser;
+  beforeEach(async () => {
+    fixture = await openConsole();
+    browser = await fixture.browser();
+  });
+  afterEach(() => fixture.close());
+  const TOLD = 'Rehearsal: no agent asked for it, and nothing runs, whatever is decided.';
+  const tags = (text: string) => partsIn(text, 'span', { class: 'tag rehearsal' }).map(wordsIn);
+
+  it('is marked in the queue and on its page before it is decided, and told again afterwards', async () => {
+    const row = await fixture.hil.park(1, { agent_spiffe: 'spiffe://gate.local/service/simulator' });
+    const { id } = row;
+    await fixture.hil.park(2, { agent_id: 'rehearsal' });
+    const list = (await browser.get('/hil?part=rows')).text;
+    expect(tags(list)).toEqual(['rehearsal']);
+    expect(list.match(/aria-label="Choose rehearsal /g)).toHaveLength(1);
+    const { text } = await browser.get(`/hil/${id}?part=detail`);
+    expect(tags(text)).toEqual(['rehearsal']);
+    expect(partsIn(text, 'p', { 'data-rehearsal': 'true' }).map(wordsIn)).toEqual([TOLD]);
+    expect(text).not.toContain('agent is told');
+    const ticked = await browser.post('/hil/bulk', { decision: 'approve', id });
+    expect(partsIn(ticked.text, 'p', { 'data-rehearsal': 'true' }).map(wordsIn)).toEqual([TOLD]);
+    await fixture.hil.settle(row, { status: 'approved', by: 'operator:dev' });
+    expect((await browser.get(`/hil/${id}?done=${id}`)).text).toMatch(new RegExp(`Approved.*${TOLD}`, 's'));
+  });
+
+  it('is not offered to be changed, and the page says why', async () => {
+    const { id } = await fixture.hil.park(1, { agent_spiffe: 'spiffe://gate.local/service/simulator' });
+    const why = 'A rehearsal is approved or denied as it is: no changed call would run.';
+    const { text } = await browser.get(`/hil/${id}`);
+    expect(partsIn(text, 'p', { id: 'not-changed' }).map(wordsIn)).toEqual([why]);
+    expect(text).not.toContain('/modify');
+    expect((await browser.get(`/hil/${id}/modify`)).text).toContain(why);
+  });
+});
+
 describe('what identifies something on the page of a call', () => {
   let fixture: ConsoleFixture;
   beforeEach(async () => {

@@ -1,4 +1,5 @@
 import { LONGEST_ASSIGNEE, LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../../../domain/review/rehearsal.js';
 import type { QueueQuery } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import type { SigningVisit, Visit } from '../../visit.js';
@@ -36,6 +37,8 @@ export function Forms({
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
   const large = !readable(row).isWhole;
   const several = row.required_approvers ?? 1;
+  const fixed = whyNotChanged(row);
+  const reasonIs = isRehearsal(row) ? 'Reason, which is recorded' : 'Reason, which its agent is told';
   const folded = foldedIn(row);
   const lacksKey = keyless && !large && !mine;
   const whyNot = large
@@ -53,15 +56,9 @@ export function Forms({
         {fields}
         <Signature needed={signs} />
         <label for="reason" class="vh">
-          Reason, which its agent is told
+          {reasonIs}
         </label>
-        <input
-          id="reason"
-          name="reason"
-          maxLength={LONGEST_DECISION_REASON}
-          placeholder="Reason, which its agent is told"
-          value={reason}
-        />
+        <input id="reason" name="reason" maxLength={LONGEST_DECISION_REASON} placeholder={reasonIs} value={reason} />
         {/* The first button is the one that Enter in the field means. */}
         <button class="destroy" type="submit">
           Deny
@@ -78,7 +75,7 @@ export function Forms({
           Approve{several > 1 ? ` (${several} people must)` : ''}
         </button>
       </form>
-      {several > 1 ? (
+      {fixed !== null ? (
         <button type="button" disabled aria-describedby="not-changed">
           Change…
         </button>
@@ -133,9 +130,9 @@ export function Forms({
       )}
       {effect && whyNot === null && <p class="dim">{effect}</p>}
       {signs && whyNot === null && <p class="dim">To approve it your passkey is asked for.</p>}
-      {several > 1 && (
+      {fixed !== null && (
         <p id="not-changed" class="dim">
-          {notChanged(several)}
+          {fixed}
         </p>
       )}
       {whyNot && (
@@ -147,9 +144,14 @@ export function Forms({
   );
 }
 
-/** Why nobody changes a call that needs several people: nobody would have read, nor predicted, what the changed one does. */
-export const notChanged = (people: number): string =>
-  `It needs ${people} people, so it is approved or denied as it is: what a changed call would do is not predicted.`;
+/** Why nobody changes a call, where nobody may: of one that needs several people nobody would have read, nor predicted, what the changed one does. */
+export function whyNotChanged(row: PendingRequest): string | null {
+  if (isRehearsal(row)) return `A ${REHEARSAL} is approved or denied as it is: no changed call would run.`;
+  const people = row.required_approvers ?? 1;
+  return people > 1
+    ? `It needs ${people} people, so it is approved or denied as it is: what a changed call would do is not predicted.`
+    : null;
+}
 
 /** Marks a part of an open call that the script replaces when what it depends on changed, beside fields that somebody types into. */
 export const fresh = (part: string, on: unknown): Record<string, string> => ({

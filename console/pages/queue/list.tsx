@@ -2,10 +2,13 @@ import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
 import { oneLine } from '../../../domain/printable.js';
+import { REHEARSAL } from '../../../domain/review/rehearsal.js';
+import { capitalized } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueuePage, QueueQuery, Settled } from '../../services.js';
+import { Rehearsal } from '../../ui/rehearsal.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
-import { capitalized, Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, OrAway, SaidShort, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { ListFields } from './decision-fields.js';
 import { listAddress, ROWS, STATUSES } from './list-address.js';
@@ -242,7 +245,7 @@ const parts = <Item,>(items: readonly Item[]): readonly (readonly Item[])[] =>
 
 /** What a box is for; without elements of its own, which a browser would lay out in every row. */
 const chosen = (item: PendingSummary): string =>
-  `Choose ${oneLine(item.tool)} for ${oneLine(item.agent_id)}, ${item.id.slice(0, 8)}: ${oneLine(asksFor(item))}`;
+  `Choose ${item.rehearsal ? `${REHEARSAL} ` : ''}${oneLine(item.tool)} for ${oneLine(item.agent_id)}, ${item.id.slice(0, 8)}: ${oneLine(asksFor(item))}`;
 
 /** What the call would do, as predicted, before why it waits: rows of one rule differ in that alone. */
 const asksFor = ({ predicted, risk_summary }: PendingSummary): string =>
@@ -275,6 +278,11 @@ function Row({
   return (
     <a href={listAddress(reviewAddress(item.id), query)} aria-current={selected ? 'true' : undefined}>
       <span class="what">
+        {item.rehearsal && (
+          <>
+            <Rehearsal />{' '}
+          </>
+        )}
         <Foreign text={item.tool} /> <Severity of={item.severity} />
         {item.status !== query.status && (
           <>

@@ -24,7 +24,7 @@ import {
 } from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
 import { DecisionFields, LinkField, ListFields, Signature } from './decision-fields.js';
-import { NotByEnter, NotByEnterTold, notChanged, signed } from './forms.js';
+import { NotByEnter, NotByEnterTold, signed, whyNotChanged } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -140,7 +140,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
   const leaves = leavesIn(row);
   const first = leaves.find((leaf) => notHere(leaf) === null);
   const whole = readable(row).isWhole;
-  const people = row.required_approvers ?? 1;
+  const fixed = whyNotChanged(row);
   const on = form === null ? visit : inList(visit, form);
   const query = queueQuery(on);
   return {
@@ -163,8 +163,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
             </Empty>
             {form && <Typed form={form} />}
           </>
-        ) : people > 1 ? (
-          <Empty>{notChanged(people)}</Empty>
+        ) : fixed !== null ? (
+          <Empty>{fixed}</Empty>
         ) : !whole || leaves.length > 200 ? (
           <Empty>
             This call is too large to be changed here: <code>npx gate decide {row.id} modify --modify FILE</code>.

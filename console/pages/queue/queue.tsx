@@ -2,11 +2,12 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { summaryOf } from '../../../domain/review/summary.js';
+import { capitalized } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
-import { Away, capitalized, Empty, Foreign, Said } from '../../ui/parts.js';
+import { Away, Empty, Foreign, Said } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
   type Form,

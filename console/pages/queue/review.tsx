@@ -1,6 +1,7 @@
 import type { PendingRequest, SinceLastCall } from '../../../contracts/review.js';
 import { toolOf } from '../../../contracts/call-methods.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
+import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
@@ -10,6 +11,7 @@ import type { QueueQuery, Settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Decided } from '../../ui/decided.js';
 import { Facts, Foreign, Id, Said, Time } from '../../ui/parts.js';
+import { Rehearsal, RehearsalTold } from '../../ui/rehearsal.js';
 import type { SigningVisit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import type { SaidOfIt } from './came-of-it.js';
@@ -46,8 +48,15 @@ export function Review({
   return (
     <article data-review={row.id}>
       <h2>
-        <Foreign text={row.agent_id} /> {row.status === 'pending' ? 'asks' : 'asked'} for <Foreign text={toolOf(row)} />
+        {isRehearsal(row) && (
+          <>
+            <Rehearsal />{' '}
+          </>
+        )}
+        <Foreign text={row.agent_id} /> {isRehearsal(row) ? 'would ask' : row.status === 'pending' ? 'asks' : 'asked'}{' '}
+        for <Foreign text={toolOf(row)} />
       </h2>
+      {isRehearsal(row) && <RehearsalTold />}
       {row.status === 'pending' ? (
         <p class="deadline">
           <meter
