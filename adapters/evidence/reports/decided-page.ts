@@ -3,7 +3,7 @@ import type { DecidedCall, DecidedPage, DecidedQuery } from '../../../contracts/
 import type { JsonObject } from '../../../contracts/json.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
-import { isRehearsal, peopleOf } from '../../../domain/evidence/reports/outcome.js';
+import { peopleOf } from '../../../domain/evidence/reports/outcome.js';
 import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
@@ -30,7 +30,7 @@ export async function readDecidedPage(
     for (const [at, row] of page.entries()) {
       if (characters > MOST_CHARACTERS) return { rows, next: (page[at - 1] as ReportRow).seq };
       const people = peopleOf(row.decision);
-      if (people.length === 0 || isRehearsal(row)) continue;
+      if (people.length === 0) continue;
       const [input, length] = await inputOf(judged.get(row.correlationId ?? ''));
       characters += length;
       rows.push({

@@ -41,9 +41,7 @@ async function rowsOf(db: Kysely<LedgerTables>, scope: SumScope, first: number, 
     .orderBy('seq')
     .execute();
   await turn();
-  const ofCalls = rows.filter(
-    ({ event_kind: event, method, source }) => !isRehearsal({ kind: event ?? (method as string), source }),
-  );
+  const ofCalls = rows.filter((row) => !isRehearsal(row));
   return ofCalls.map((row) => ({
     seq: Number(row.seq),
     at: row.timestamp,
@@ -67,9 +65,7 @@ async function deniedIn(
   const denied = new Set<number>();
   for (let from = first; from <= last; ) {
     const rows = await filtered(
-      db
-        .selectFrom('ledger_entries')
-        .select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision', 'source']),
+      db.selectFrom('ledger_entries').select(['seq', 'event_kind', 'method', 'authorized', 'policy_decision']),
       { ...scope, seqFrom: from, seqTo: last },
     )
       .where(
@@ -79,13 +75,12 @@ async function deniedIn(
       .orderBy('seq')
       .limit(DECISIONS)
       .execute();
-    for (const { seq, event_kind: event, method, authorized, policy_decision: decision, source } of rows)
+    for (const { seq, event_kind: event, method, authorized, policy_decision: decision } of rows)
       if (
         isDenial({
           kind: event ?? (method as string),
           decision: decision === null ? null : (JSON.parse(decision) as JsonObject),
           authorized: Number(authorized) === 1,
-          source,
         })
       )
         denied.add(Number(seq));

@@ -2,13 +2,16 @@ import type { Kysely } from 'kysely';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered, scan } from '../../ledger/rows.js';
 import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
+import { isRehearsal } from '../../../domain/evidence/reports/outcome.js';
 import { type ReportRow, LIGHT_COLUMNS, toFact } from '../../../domain/evidence/reports/report-rows.js';
 
-const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
+const LIGHT = [...LIGHT_COLUMNS, 'source'] as const;
+const COLUMNS = [...LIGHT, 'reasoning', 'policy_decision'] as const;
 
 /**
  * The rows of a filter, as reports read them, page by page in chain order. Every report is computed from these, so that both stores give the same
- * result. `light` leaves out reasoning and decision, which are most of a row; it is for reports that only count.
+ * result. Rows of reviews that no call asked for are left out: they are no agent's doing. `light` leaves out reasoning and decision, which are
+ * most of a row; it is for reports that only count.
  */
 export async function* factPages(
   db: Kysely<LedgerTables>,
@@ -17,8 +20,11 @@ export async function* factPages(
 ): AsyncGenerator<ReportRow[]> {
   // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
   const options = light ? {} : { pageRows: 100 };
-  for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS, options)) {
-    const reportRows = page.map(toFact).filter((reportRow) => detailMatches(filter.detail, reportRow.decision));
+  for await (const page of scan(db, filter, light ? LIGHT : COLUMNS, options)) {
+    const reportRows = page
+      .filter((row) => !isRehearsal(row))
+      .map(toFact)
+      .filter((reportRow) => detailMatches(filter.detail, reportRow.decision));
     if (reportRows.length > 0) yield reportRows;
   }
 }

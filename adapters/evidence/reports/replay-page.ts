@@ -3,7 +3,7 @@ import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { ReplayPage, ReplayQuery, ReplayRow } from '../../../contracts/replay-rows.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
-import { reviewEndOf } from '../../../domain/evidence/reports/outcome.js';
+import { isRehearsal, reviewEndOf } from '../../../domain/evidence/reports/outcome.js';
 import { LIGHT_COLUMNS, type ReportRow, toFact } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
@@ -78,15 +78,15 @@ async function settledBy(
   calls: readonly string[],
 ): Promise<ReadonlyMap<string, ReplayRow['people']>> {
   if (calls.length === 0) return new Map();
-  const ends = await filtered(db.selectFrom('ledger_entries').select(LIGHT_COLUMNS).select('policy_decision'), {
+  const ends = await filtered(db.selectFrom('ledger_entries').select([...LIGHT_COLUMNS, 'source', 'policy_decision']), {
     eventKinds: ENDS,
   })
     .where('correlation_id', 'in', calls)
     .execute();
   return new Map(
-    ends.map(toFact).flatMap((row) => {
-      const end = reviewEndOf(row);
-      return end === 'approved' || end === 'denied' || end === 'expired' ? [[row.correlationId ?? '', end]] : [];
+    ends.flatMap((row) => {
+      const end = isRehearsal(row) ? null : reviewEndOf(toFact(row));
+      return end === 'approved' || end === 'denied' || end === 'expired' ? [[row.correlation_id ?? '', end]] : [];
     }),
   );
 }

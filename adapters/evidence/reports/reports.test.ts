@@ -409,6 +409,8 @@ describe('reports over the rows of a ledger', () => {
         fleet: await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 10 }),
         drifted: await reports().driftedAgents({ baselineDays: 14, recentDays: 7, nowMs: NOW }),
         tools: await reports().envelopeRecommendations({ agentId: 'young', windowDays: 30 }),
+        activity: await reports().agentActivity({ sinceHours: 24, limit: 10 }),
+        narrative: await reports().narrative({ agentId: 'young', window: '7d' }),
         canary: await reports().modelUpgradeCanary({ windowHours: 24 }),
         hunted: (await reports().hunt({}, 9)).agents,
         decided: (await reports().decidedPage({ tenant: 'acme', limit: 100 })).rows,
@@ -417,6 +419,8 @@ describe('reports over the rows of a ledger', () => {
       const rehearsal = { agent: 'young', tool: 'never_used', tier: 'yellow', contract: 'gate.review/v1' } as const;
       await calls(1, HOUR, { ...rehearsal, decided: 'approved' });
       await calls(1, HOUR, { ...rehearsal, decided: 'denied' });
+      await calls(1, HOUR, { ...rehearsal, decided: 'expired' });
+      await calls(1, HOUR, rehearsal);
       expect(before.decided).toHaveLength(10);
       expect(await asked()).toEqual(before);
       await calls(1, HOUR, { ...rehearsal, agent: 'unheard', decided: 'approved' });

@@ -69,8 +69,9 @@ export function countRow(counts: WindowCounts, row: LedgerEntry): void {
   if (text('brain_evidence_sha256') !== null) seen(counts.committedEvidence, seq);
   if (kind === 'agent.envelope_narrowed') seen(counts.narrowed, seq);
   if (kind === 'proxy.verdict') seen(counts.verdicts, seq);
-  const judged = judgedBy(row);
-  if (isDenial(judged)) {
+  // What follows is of calls, and of decisions about them.
+  if (isRehearsal({ event_kind: kind, method: row.method, source: row['source'] })) return;
+  if (isDenial(judgedBy(row))) {
     seen(counts.denials, seq);
     if (signed) seen(counts.signedDenials, seq);
     if (signal !== null) {
@@ -78,7 +79,7 @@ export function countRow(counts: WindowCounts, row: LedgerEntry): void {
       counts.signals.add(signal);
     }
   }
-  if ((kind === 'hil.approved' || kind === 'hil.denied') && !isRehearsal(judged)) {
+  if (kind === 'hil.approved' || kind === 'hil.denied') {
     const said = row.policy_decision?.['approver_provenance'];
     const provenance = typeof said === 'string' ? said : 'unrecorded';
     counts.provenance.add(provenance);

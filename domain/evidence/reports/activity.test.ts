@@ -22,7 +22,6 @@ const row = (agoMs: number, change: Partial<ReportRow> = {}): ReportRow => ({
   signal: null,
   tool: 'read',
   costMicros: null,
-  source: null,
   ...change,
 });
 async function* pages(...rows: readonly ReportRow[]) {
@@ -109,12 +108,6 @@ describe('what agents did', () => {
   it('counts no change that policy denied as a refusal by a person', async () => {
     const decision = { decided_by: 'operator:dev', decision: 'modify' };
     const { agents } = await report([row(2), row(1, { kind: 'hil.denied', decision })]);
-    expect(agents).toMatchObject([{ total: 1, denied_by_people: 0 }]);
-  });
-
-  it('counts no refusal of a review that no call asked for', async () => {
-    const refusal = { kind: 'hil.denied', decision: { decided_by: 'operator:dev' } };
-    const { agents } = await report([row(2), row(1, { ...refusal, source: 'simulator' })]);
     expect(agents).toMatchObject([{ total: 1, denied_by_people: 0 }]);
   });
 

@@ -1,6 +1,6 @@
 import type { AgentActivity, TiersOverTime } from '../../../contracts/ledger-reports.js';
 import { outcomeOf, reviewEndOf, tierOf } from './outcome.js';
-import { type ReportRow, ofCalls, tally, type Tally } from './report-rows.js';
+import { type ReportRow, tally, type Tally } from './report-rows.js';
 
 const HOUR_MS = 3_600_000;
 /** Parts of a window. */
@@ -48,7 +48,7 @@ export async function agentActivity(
   const first = Date.parse(from);
   const partMs = (window.sinceHours * HOUR_MS) / POINTS;
   const fleet = new Map<string, Did>();
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       const did = fleet.get(reportRow.agentId) ?? nothing(first, partMs);
       const outcome = outcomeOf(reportRow);

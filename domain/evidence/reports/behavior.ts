@@ -5,7 +5,7 @@ import type {
   EnvelopeRecommendations,
   FleetBehavioralDiff,
 } from '../../../contracts/ledger-reports.js';
-import { type ReportRow, intentBasisPoints, ofCalls, rounded, tally, type Tally } from './report-rows.js';
+import { type ReportRow, intentBasisPoints, rounded, tally, type Tally } from './report-rows.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
 const DAY_MS = 86_400_000;
@@ -148,7 +148,7 @@ export async function behavioralBaseline(
 ): Promise<BehavioralBaseline> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const [baseline, recent] = [noCounts(), noCounts()];
-  for await (const page of ofCalls(reportRows))
+  for await (const page of reportRows)
     for (const reportRow of page) add(reportRow.at < sinceRecent ? baseline : recent, reportRow);
   return {
     agent_id: agentId,
@@ -168,7 +168,7 @@ export async function fleetBehavioralDiff(
 ): Promise<FleetBehavioralDiff> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const fleet = new Map<string, { readonly baseline: Counts; readonly recent: Counts }>();
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       const known = fleet.get(reportRow.agentId) ?? { baseline: noCounts(), recent: noCounts() };
       fleet.set(reportRow.agentId, known);
@@ -228,7 +228,7 @@ export async function driftedAgents(
     string,
     Pick<ReportRow, 'agentId' | 'tenant'> & { readonly baseline: Counts; readonly recent: Counts }
   >();
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       const { agentId, tenant } = reportRow;
       const key = JSON.stringify([tenant, agentId]);
@@ -271,7 +271,7 @@ export async function envelopeRecommendations(
   /** Calls that waited and have not been seen to run: whether Gate is to run each. */
   const parked = new Map<string | null, boolean>();
   let total = 0;
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       const { kind, tool, correlationId, decision } = reportRow;
       const outcome = outcomeOf(reportRow);

@@ -1,6 +1,6 @@
 import type { CanaryWindow, ModelUpgradeCanary } from '../../../contracts/ledger-reports.js';
 import { canonicalJson } from '../../crypto/digest.js';
-import { type ReportRow, intentBasisPoints, ofCalls, rounded, tally } from './report-rows.js';
+import { type ReportRow, intentBasisPoints, rounded, tally } from './report-rows.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
 /** The models that an inspection ran on. */
@@ -59,7 +59,7 @@ async function canaryWindow({ since, until, reportRows, inspectedBy }: CanaryPar
   const signals = tally();
   const inspections: string[] = [];
   let [total, authorized, denied, intentSum, intents] = [0, 0, 0, 0, 0];
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       if (reportRow.signal !== null) signals.add(reportRow.signal);
       const outcome = outcomeOf(reportRow);

@@ -19,7 +19,6 @@ const factOf = (seq: number): ReportRow => ({
   signal: null,
   tool: 'read_file',
   costMicros: null,
-  source: null,
 });
 
 async function* pages(count: number): AsyncGenerator<ReportRow[]> {

@@ -37,7 +37,6 @@ const reportRowsOf = (rows: readonly Timed[]): ReportRow[] =>
       signal: row.signal ?? null,
       tool: row.tool_name ?? null,
       costMicros: row.cost_micros ?? null,
-      source: row.source ?? null,
     }));
 
 async function* pages(reportRows: readonly ReportRow[]): AsyncGenerator<ReportRow[]> {
@@ -235,20 +234,6 @@ describe('an agent’s activity as a story', () => {
     expect(told.notable[0]?.summary).toBe(
       'policy denied read_file as operator:dev changed it: the changed call is denied: Violation: destructive',
     );
-  });
-
-  it('a review that no call asked for is not in it', async () => {
-    const rehearsal = { tier: 'yellow', contract: 'gate.review/v1' } as const;
-    const told = await tell([
-      ...call(3 * HOUR, { tier: 'yellow', decided: 'denied' }),
-      ...call(2 * HOUR, { ...rehearsal }),
-      ...call(HOUR, { ...rehearsal, decided: 'approved' }),
-      ...call(HOUR, { ...rehearsal, decided: 'denied' }),
-      ...call(HOUR, { ...rehearsal, decided: 'expired' }),
-    ]);
-    expect(told.hil).toMatchObject({ pending: 0, approved: 0, denied: 1, expired: 0 });
-    expect(told.story.map(({ text }) => text)).toContain('1 request was sent to a person: 1 denied by a person.');
-    expect(told.notable.map(({ event_kind }) => event_kind)).toEqual(['hil.denied', 'proxy.verdict']);
   });
 
   it('names the row of a call that waits for a person although a rule might have approved it', async () => {

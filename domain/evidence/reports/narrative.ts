@@ -1,5 +1,5 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
-import { type ReportRow, ofCalls, tally } from './report-rows.js';
+import { type ReportRow, tally } from './report-rows.js';
 import { textsIn } from '../../texts-in.js';
 import { outcomeOf, REVIEW_ENDS, type ReviewEnd, reviewEndOf, tierOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './summaries.js';
@@ -59,7 +59,7 @@ export async function tellNarrative(
   const notable: ReportRow[] = [];
   let total = 0;
 
-  for await (const page of ofCalls(reportRows)) {
+  for await (const page of reportRows) {
     for (const reportRow of page) {
       if (reportRow.signal !== null) signals.add(reportRow.signal);
       if (reportRow.signal === 'egress_review_unreachable') hil.unreachable += 1;

@@ -5,7 +5,6 @@ const ended = (kind: string, decision: Record<string, string>) => ({
   kind,
   decision,
   authorized: kind === 'hil.approved',
-  source: null,
 });
 
 it.each([

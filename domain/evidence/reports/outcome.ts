@@ -9,23 +9,26 @@ export interface Judged {
   readonly kind: string;
   readonly decision: JsonObject | null;
   readonly authorized: boolean;
-  /** Who wrote it, where that is not a call's pipeline. */
-  readonly source: string | null;
 }
 
-export const judgedBy = ({ event_kind, method, policy_decision, authorized, source }: LedgerEntry): Judged => ({
+export const judgedBy = ({ event_kind, method, policy_decision, authorized }: LedgerEntry): Judged => ({
   kind: event_kind ?? method,
   decision: policy_decision,
   authorized,
-  source: typeof source === 'string' ? source : null,
 });
 
 /**
  * Whether a row is of a review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call). It names an agent, and is
  * neither that agent's doing nor a decision about a call.
  */
-export const isRehearsal = ({ kind, source }: Pick<Judged, 'kind' | 'source'>): boolean =>
-  source === SIMULATOR_SOURCE && kind.startsWith('hil.');
+export const isRehearsal = ({ event_kind, method, source }: RehearsalColumns): boolean =>
+  source === SIMULATOR_SOURCE && (event_kind ?? method)?.startsWith('hil.') === true;
+
+interface RehearsalColumns {
+  readonly event_kind: string | null;
+  readonly method: string | null;
+  readonly source: unknown;
+}
 
 /**
  * What Gate did with a call, from its verdict row; `null` for any other row. `authorized` alone does not tell: it is false for a call that
@@ -87,12 +90,11 @@ export const REVIEW_ENDS = [
 export type ReviewEnd = (typeof REVIEW_ENDS)[number];
 
 /**
- * How the review of a call ended, from the row of its end; `null` for any other row, for a rehearsal's, and for one that does not say who
- * decided. The kind alone does not tell: an agent that takes its call back, a tenant that leaves and a rule decide by the same rows as people,
- * and so does policy that refuses what a person made of a call (`changed_then_denied`).
+ * How the review of a call ended, from the row of its end; `null` for any other row, and for one that does not say who decided. The kind alone
+ * does not tell: an agent that takes its call back, a tenant that leaves and a rule decide by the same rows as people, and so does policy that
+ * refuses what a person made of a call (`changed_then_denied`).
  */
 export function reviewEndOf(row: Judged): ReviewEnd | null {
-  if (isRehearsal(row)) return null;
   if (row.kind === 'hil.expired') return 'expired';
   if (row.kind !== 'hil.approved' && row.kind !== 'hil.denied') return null;
   const by = row.decision?.['decided_by'];

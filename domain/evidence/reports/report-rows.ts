@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { EntryTable } from '../../ledger/tables.js';
-import { isRehearsal } from './outcome.js';
 
 /** The part of an entry that reports use. */
 export interface ReportRow {
@@ -23,8 +22,6 @@ export interface ReportRow {
   readonly signal: string | null;
   readonly tool: string | null;
   readonly costMicros: number | null;
-  /** `simulator` where no call asked for the review that the row is of. */
-  readonly source: string | null;
 }
 
 /** The columns of a report row that are always read. */
@@ -43,7 +40,6 @@ export const LIGHT_COLUMNS = [
   'signal',
   'tool_name',
   'cost_micros',
-  'source',
 ] as const satisfies readonly (keyof EntryTable)[];
 
 type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
@@ -66,7 +62,6 @@ export const toFact = (row: FactRow): ReportRow => ({
   signal: row.signal,
   tool: row.tool_name,
   costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
-  source: row.source,
 });
 
 /** The same part of an entry as read routes return it. */
@@ -93,14 +88,8 @@ export const factOf = (entry: LedgerEntry): ReportRow => {
     signal: text('signal'),
     tool: text('tool_name') ?? entry.tool_type,
     costMicros: typeof cost === 'number' ? cost : null,
-    source: text('source'),
   };
 };
-
-/** Pages without the rows of rehearsals, for what counts what agents did, or what became of their calls. */
-export async function* ofCalls(pages: AsyncIterable<readonly ReportRow[]>): AsyncGenerator<readonly ReportRow[]> {
-  for await (const page of pages) yield page.filter((reportRow) => !isRehearsal(reportRow));
-}
 
 /**
  * The intent score of an inspection (docs/architecture/verdict.md#the-fold), in basis points so that a sum does not depend on its order.

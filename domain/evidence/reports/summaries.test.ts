@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
-import type { ReportRow } from './report-rows.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { factOf, type ReportRow } from './report-rows.js';
 import { quoted, summaryOf } from './summaries.js';
 
 it('the sentence about a modify says what was changed', () => {
@@ -22,6 +23,17 @@ it('the sentence about a modify says what was changed', () => {
   expect(summaryOf({ ...row, decision: { decided_by: 'operator:dev' } })).toBe(
     'operator:dev changed the arguments of wire_transfer: Review: money moves',
   );
+});
+
+it('a review that no call asked for is told by the same words when Gate ends it', () => {
+  const row = {
+    event_kind: 'hil.denied',
+    source: 'simulator',
+    reasoning: 'the tenant left',
+    policy_decision: { decided_by: 'system:tenant-offboard' },
+    tool_name: 'wire_transfer',
+  } as unknown as LedgerEntry;
+  expect(summaryOf(factOf(row))).toBe('Gate denied wire_transfer: the tenant left');
 });
 
 it('foreign text stays on one line, with what nobody sees as escapes and none of them cut', () => {
