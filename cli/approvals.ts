@@ -24,6 +24,12 @@ export function registerApprovals(program: Command): void {
     .addHelpText(
       'after',
       `
+examples:
+  gate approvals                      the last day, and the votes on the newest 20 calls
+  gate approvals --window 7d --limit 100
+  gate approvals --json               the same for a program
+  gate verify --approval <correlation id>   whether what a passkey signed holds: ids stand in the last column
+
 what each person did:
   ended      calls that ended by this person: approved + denied + changed
   approved   as the call was
@@ -33,9 +39,16 @@ what each person did:
   votes      approvals that left the call waiting for others, of the calls that are listed below (--limit)
   median     from the call to the decision that ended it`,
     )
-    .addOption(new Option('--window <window>', 'until now').choices(statsWindow.options).default('24h'))
     .addOption(
-      new Option('--limit <n>', 'so many of the newest calls that are decided, and of those that wait')
+      new Option('--window <window>', 'what the counts are of: so many hours or days until now')
+        .choices(statsWindow.options)
+        .default('24h'),
+    )
+    .addOption(
+      new Option(
+        '--limit <n>',
+        'list the votes on so many of the newest decided calls, and on as many of those that wait',
+      )
         .argParser(Number)
         .default(20),
     )
