@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { type ApprovalStats, type PendingRequest, statsWindow } from '../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../domain/review/rehearsal.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { lasting } from './review-text.js';
@@ -88,6 +89,8 @@ interface Vote {
   readonly required_approvers: number;
   readonly agent_id: string;
   readonly tool: string;
+  /** No agent asked for it, and nothing ran. */
+  readonly rehearsal: boolean;
   readonly took_secs: number | null;
   readonly reason: string | null;
 }
@@ -96,6 +99,7 @@ interface Vote {
 function votesOn(row: PendingRequest): Vote[] {
   const { approvals = [], required_approvers = 1, created_at, status } = row;
   const call = {
+    rehearsal: isRehearsal(row),
     pending_id: row.id,
     correlation_id: row.correlation_id,
     required_approvers,
@@ -179,7 +183,11 @@ function latest(decisions: readonly Vote[]): string {
     decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs, correlation_id, ...votes }) => [
       decided_at?.slice(0, 19).replace('T', ' ') ?? '-',
       decided_by ?? '-',
-      votes.required_approvers > 1 ? `${decision}, ${votes.approvals} of ${votes.required_approvers}` : decision,
+      [
+        decision,
+        ...(votes.required_approvers > 1 ? [`${votes.approvals} of ${votes.required_approvers}`] : []),
+        ...(votes.rehearsal ? [REHEARSAL] : []),
+      ].join(', '),
       agent_id,
       tool,
       lasting(took_secs),
