@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { type ApprovalStats, type PendingRequest, statsWindow } from '../contracts/review.js';
+import { isRehearsal, REHEARSAL } from '../domain/review/rehearsal.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { lasting } from './review-text.js';
@@ -24,6 +25,12 @@ export function registerApprovals(program: Command): void {
     .addHelpText(
       'after',
       `
+examples:
+  gate approvals                      the last day, and the votes on the newest 20 calls
+  gate approvals --window 7d --limit 100
+  gate approvals --json               the same for a program
+  gate verify --approval <correlation id>   whether what a passkey signed holds: ids stand in the last column
+
 what each person did:
   ended      calls that ended by this person: approved + denied + changed
   approved   as the call was
@@ -33,9 +40,16 @@ what each person did:
   votes      approvals that left the call waiting for others, of the calls that are listed below (--limit)
   median     from the call to the decision that ended it`,
     )
-    .addOption(new Option('--window <window>', 'until now').choices(statsWindow.options).default('24h'))
     .addOption(
-      new Option('--limit <n>', 'so many of the newest calls that are decided, and of those that wait')
+      new Option('--window <window>', 'what the counts are of: so many hours or days until now')
+        .choices(statsWindow.options)
+        .default('24h'),
+    )
+    .addOption(
+      new Option(
+        '--limit <n>',
+        'list the votes on so many of the newest decided calls, and on as many of those that wait',
+      )
         .argParser(Number)
         .default(20),
     )
@@ -75,6 +89,8 @@ interface Vote {
   readonly required_approvers: number;
   readonly agent_id: string;
   readonly tool: string;
+  /** No agent asked for it, and nothing ran. */
+  readonly rehearsal: boolean;
   readonly took_secs: number | null;
   readonly reason: string | null;
 }
@@ -83,6 +99,7 @@ interface Vote {
 function votesOn(row: PendingRequest): Vote[] {
   const { approvals = [], required_approvers = 1, created_at, status } = row;
   const call = {
+    rehearsal: isRehearsal(row),
     pending_id: row.id,
     correlation_id: row.correlation_id,
     required_approvers,
@@ -166,7 +183,11 @@ function latest(decisions: readonly Vote[]): string {
     decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs, correlation_id, ...votes }) => [
       decided_at?.slice(0, 19).replace('T', ' ') ?? '-',
       decided_by ?? '-',
-      votes.required_approvers > 1 ? `${decision}, ${votes.approvals} of ${votes.required_approvers}` : decision,
+      [
+        decision,
+        ...(votes.required_approvers > 1 ? [`${votes.approvals} of ${votes.required_approvers}`] : []),
+        ...(votes.rehearsal ? [REHEARSAL] : []),
+      ].join(', '),
       agent_id,
       tool,
       lasting(took_secs),

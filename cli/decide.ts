@@ -14,6 +14,14 @@ import type { LiteFlags } from './lite-target.js';
 import { rowToDecide } from './row-id.js';
 import { consoleOfStack } from './stack-target.js';
 
+const EXAMPLES = `
+examples:
+  gate decide 97c45fb7 approve --reason "invoice 4711"
+  gate decide 97c45fb7 deny --reason "not our vendor"
+  gate decide 97c45fb7 modify --set amount=100 --set limits.max=5
+  gate decide 97c45fb7 modify --modify change.json
+  gate decide 97c45fb7 approve --as second`;
+
 /** Below the options of `gate decide --help`. */
 const MODIFY_HELP = `
 A modify is judged again, and is final either way: where the changed call is denied, or needs a higher tier than
@@ -33,15 +41,19 @@ const deniedChange = (row: PendingRequest): string =>
 export function registerDecide(program: Command): void {
   program
     .command('decide')
-    .description('approve, deny or modify a call that waits; the first decision stands')
-    .argument('<id>', 'whole id of the pending row, or the correlation id of the call')
-    .argument('<decision>', 'approve, deny or modify')
-    .option('--reason <text>', 'recorded with the decision and told to the agent')
+    .description(
+      'approve, deny or modify a call that waits; the first decision stands. `gate pending` lists what waits',
+    )
+    .argument('<id>', 'the call: the whole id of its row, as `gate pending` lists it, or its correlation id')
+    .argument(
+      '<decision>',
+      'approve: it runs. deny: it does not. modify: it runs with other arguments (--set or --modify), where policy lets that',
+    )
+    .option('--reason <text>', 'why; recorded with the decision and told to the agent')
     .option(
       '--set <path=value>',
-      'with modify: an argument and its new value (repeatable), as in --set amount=100',
-      (given: string, before: readonly string[]) => [...before, given],
-      [] as readonly string[],
+      'with modify: an argument and its new value, as in --set amount=100; one --set for each',
+      (given: string, before: readonly string[] = []) => [...before, given],
     )
     .option(
       '--modify <file>',
@@ -49,13 +61,17 @@ export function registerDecide(program: Command): void {
     )
     .option(
       '--as <operator>',
-      "decide as another operator of the development stack (`second`); a strict call needs two, or one where it is the demonstration's",
+      "decide as another operator of the stack of this folder; `npm start` makes one that is called `second`, since a strict call needs two people (one, where it is the demonstration's)",
     )
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(consoleAt())
-    .option('--action-digest <digest>', 'original_payload_digest of the call as you saw it: another call is refused')
+    .option(
+      '--action-digest <digest>',
+      'decide only if the call has this original_payload_digest, as `gate pending <id> --json` has it; without it the call as it is now',
+    )
     .addOption(json())
+    .addHelpText('after', EXAMPLES)
     .addHelpText('after', MODIFY_HELP)
     .action(
       async (
@@ -66,7 +82,7 @@ export function registerDecide(program: Command): void {
           actionDigest,
           as: operator,
           json: asJson,
-          set,
+          set = [],
           modify,
           ...given
         }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & ModificationFlags &

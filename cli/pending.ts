@@ -20,28 +20,42 @@ interface PendingOptions extends LiteFlags, ConsoleFlags {
   readonly watch?: boolean;
 }
 
+const EXAMPLES = `
+examples:
+  gate pending                                  what waits, oldest first
+  gate pending 97c45fb7                         one call, with its arguments and why it waits
+  gate pending --watch                          follow what waits, and decide it by keys
+  gate pending --status denied --limit 10       the ten that waited last and were denied
+  gate pending --json                           the same as the API tells it
+A call that is marked "rehearsal" was asked for by no agent: nothing runs, whatever is decided.`;
+
 /** `gate pending`: lists the calls that wait for a person, or shows one in full. */
 export function registerPending(program: Command): void {
   program
     .command('pending')
-    .description('list the calls that wait for a decision, or show one with its arguments')
-    .argument('[id]', 'a call, by the id of its row, 8 or more digits of its beginning, or its correlation id')
+    .description("list the calls that wait for a person's decision, or show one with its arguments")
+    .argument('[id]', 'show this call: by its id in the list, 8 or more digits of its beginning, or its correlation id')
     .addOption(
-      new Option('--status <status>', 'which rows')
+      new Option('--status <status>', 'list calls that ended so, instead of those that wait')
         .choices(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'])
         .default('pending'),
     )
-    .addOption(new Option('--limit <n>', 'at most so many rows; without it all of them').argParser(Number))
+    .addOption(new Option('--limit <n>', 'list at most so many; without it all of them').argParser(Number))
     .addOption(
-      new Option('--sort <order>', 'by when they were parked; without it what waits is listed oldest first').choices(
-        reviewOrder.options,
-      ),
+      new Option(
+        '--sort <order>',
+        'by when they began to wait; without it oldest first of what waits, newest first of what ended',
+      ).choices(reviewOrder.options),
     )
-    .option('--watch', 'a table that follows what happens, with keys to decide; ends with q')
+    .option(
+      '--watch',
+      'a table that follows what happens, with keys to look and to decide, which its last line names; q ends it',
+    )
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(consoleAt())
     .addOption(json())
+    .addHelpText('after', EXAMPLES)
     .action(async (id: string | undefined, { status, limit, sort, json: asJson, watch, ...given }: PendingOptions) => {
       const { reviewTarget } = await import('./review-target.js');
       const target = reviewTarget(given);

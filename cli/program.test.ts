@@ -78,6 +78,17 @@ describe('a command loads what it needs, and no more', () => {
       expect(out).toContain(`\n  ${code}`);
   });
 
+  it.each(['pending', 'decide', 'approvals'])('gate %s --help has examples of its own flags', (name) => {
+    const { out } = run(name, '--help');
+    expect(out).not.toContain('(default: [])');
+    const examples = out.split('\n').filter((line) => line.startsWith(`  gate ${name}`));
+    expect(examples.length).toBeGreaterThanOrEqual(3);
+    const flags = examples.flatMap((line) => line.match(/ --[a-z-]+/g) ?? []);
+    expect(flags.length).toBeGreaterThan(1);
+    // Each stands above, with what it means behind it.
+    for (const flag of flags) expect(out).toMatch(new RegExp(`^ {2}${flag.trim()}(?: <[^>]+>)? {2,}\\S`, 'm'));
+  });
+
   it.each([
     ['start', 'gate start'],
     ['serve', 'gate serve <service>'],

@@ -9,10 +9,13 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export const endpoint = () =>
   new Option(
     '--endpoint <url>',
-    `a lite process; without it the running stack of this folder, or ${DEFAULT_LITE} where none is known`,
+    `ask this lite process, by its address; without it the running stack of this folder, or ${DEFAULT_LITE} where none is known`,
   ).env('GATE_LITE_URL');
 export const decideToken = () =>
-  new Option('--decide-token <token>', 'its decide token; better given as a variable').env('GATE_LITE_DECIDE_TOKEN');
+  new Option(
+    '--decide-token <token>',
+    'the decide token of the lite process; better given as a variable, since others on this machine see flags',
+  ).env('GATE_LITE_DECIDE_TOKEN');
 
 export const ledgerFile = () =>
   new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
@@ -20,7 +23,7 @@ export const ledgerFile = () =>
 export const consoleAt = () =>
   new Option(
     '--console <url>',
-    'a console, as who signed in there with `gate login`; without it that of the running stack of this folder, or the last one',
+    'ask this console, by its address, as whoever signed in there with `gate login`; without it that of the running stack of this folder, or the last one',
   );
 
 /** What is said of a console on the command line. */

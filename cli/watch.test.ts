@@ -475,6 +475,7 @@ describe('a Gate that is watched', () => {
             ? [
                 { ...whole(1), ...decided, status: 'denied', decision_reason: 'no' },
                 { ...whole(4), ...decided, status: 'denied', reviewed_payload_digest: 'sha256:4' },
+                { ...whole(5), ...decided, status: 'approved', agent_spiffe: 'spiffe://gate.local/service/simulator' },
                 ...voted('approved', [ben, ana]),
               ]
             : request.url?.startsWith('/pending?status=pending')
@@ -701,6 +702,7 @@ describe('a Gate that is watched', () => {
         ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s', id(102)],
         ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s', id(101)],
         ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s', id(104)],
+        ['operator:ana', 'approved, rehearsal', 'support-bot', 'wire_transfer', '56 s', id(105)],
         ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
         ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s', id(102)],
       ].map((cells) => [...cells, '']),
@@ -718,7 +720,8 @@ describe('a Gate that is watched', () => {
           took_secs: 90,
         },
         { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
-        { decided_by: 'operator:ana', decision: 'changed, then denied by policy', took_secs: 57 },
+        { decided_by: 'operator:ana', decision: 'changed, then denied by policy', took_secs: 57, rehearsal: false },
+        { decided_by: 'operator:ana', decision: 'approved', took_secs: 56, rehearsal: true },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
       ],

@@ -12,9 +12,9 @@ import {
   NO_HISTORY,
   type Revocations,
   type RevocationStore,
-  type RevokedBy,
   type ToldStanding,
 } from '../../domain/identity/revocation.js';
+import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import type { StandingStore } from '../../domain/identity/standing.js';
 import type { StopStore, ToldStop } from '../../domain/identity/stops.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { STOPS_LISTED } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import type { StopEvent } from '../../domain/identity/identity-rows.js';
-import type { RevokedBy } from '../../domain/identity/revocation.js';
+import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import {
   type Stop,
   type StopState,

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { RevokedBy } from '../../domain/identity/revocation.js';
+import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { RELEASE_LIFE_MS, type ReleaseRequest } from '../../domain/identity/standing.js';
 import type { IdentityTables } from './identity-tables.js';
 

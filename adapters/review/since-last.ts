@@ -1,7 +1,7 @@
 import type { PendingRequest } from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ReviewReads } from '../../domain/review/ports.js';
-import { isOfCall } from '../../domain/review/asked-review.js';
+import { isOfCall } from '../../domain/review/rehearsal.js';
 import { comparedWith, MAX_COMPARED_BYTES } from '../../domain/review/since-last.js';
 import { type Ask, statement } from '../store/statement.js';
 

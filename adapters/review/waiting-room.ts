@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Ask, statement } from '../store/statement.js';
-import { isOfCall } from '../../domain/review/asked-review.js';
+import { isOfCall } from '../../domain/review/rehearsal.js';
 import { backlogFull, LARGEST_REQUEST_BYTES, REHEARSAL_HOLDS_MS, rehearsalsFull } from '../../domain/review/backlog.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import type { ReviewLimits } from '../../domain/review/ports.js';

@@ -1,12 +1,7 @@
 import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import type { RevokedBy } from './revoked-by.js';
 import type { ToldStop } from './stops.js';
-
-export interface RevokedBy {
-  readonly by: string;
-  readonly reason: string | null;
-  readonly nowMs: number;
-}
 
 /** Of an agent whose standing changed, as proxies are told it. */
 export interface ToldStanding {

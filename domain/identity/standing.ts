@@ -1,6 +1,6 @@
 import type { AgentState } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
-import type { RevokedBy } from './revocation.js';
+import type { RevokedBy } from './revoked-by.js';
 
 /** What an agent may do, as identity keeps it (docs/architecture/identity.md#standing). */
 export interface RegisteredAgent {

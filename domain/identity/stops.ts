@@ -1,6 +1,6 @@
 import { uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
-import type { RevokedBy } from './revocation.js';
+import type { RevokedBy } from './revoked-by.js';
 import type { ReleaseRequest } from './standing.js';
 
 /** What is stopped beside single agents: a tool, whoever asks for it, or a tenant whole (docs/architecture/identity.md#stops). */

@@ -1,6 +1,6 @@
 import type { PinnedWorkload } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
-import type { RevokedBy } from './revocation.js';
+import type { RevokedBy } from './revoked-by.js';
 import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { serviceSpiffe } from './spiffe.js';
 

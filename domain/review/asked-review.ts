@@ -49,10 +49,6 @@ export const callOfReview = (
   velocity_limit: 0,
 });
 
-/** Whether an agent's call asked for the row, and not a service: what an agent did is not told by a rehearsal in its name. */
-export const isOfCall = ({ agent_spiffe }: Pick<PendingRequest, 'agent_spiffe'>): boolean =>
-  !/^spiffe:\/\/[^/]{1,255}\/service\//.test(agent_spiffe ?? '');
-
 /** Opens a review that no call asked for, or finds it. `created`: this request stored its row. */
 export type AskForReview = (
   review: NewReview,

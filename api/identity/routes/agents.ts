@@ -11,7 +11,7 @@ import {
   standingChange,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
-import type { RevokedBy } from '../../../domain/identity/revocation.js';
+import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
 import { type RegisteredAgent, RELEASE_LIFE_MS, type StandingStore } from '../../../domain/identity/standing.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
 import type { ServiceApp } from '../../plugins/app.js';

@@ -9,7 +9,8 @@ import {
 } from '../../../contracts/identity.js';
 import type { RevocationSigner } from '../../../adapters/identity/revocation-signature.js';
 import { GateError } from '../../../domain/errors.js';
-import type { RevocationStore, RevokedBy } from '../../../domain/identity/revocation.js';
+import type { RevocationStore } from '../../../domain/identity/revocation.js';
+import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type Administrator, administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
 

@@ -377,9 +377,8 @@ describe('the page of a call', () => {
       { method: 'hil.created', event_kind: 'hil.created', policy_decision: null },
       { method: 'hil.approved', event_kind: 'hil.approved', policy_decision: { decided_by: 'operator:dev' } },
     );
-    expect((await told(`/audit/correlation/${CALL}`)).match(/None: this is a review without a call\./g)).toHaveLength(
-      2,
-    );
+    const NONE = /None: this is a rehearsal, a review without a call\./g;
+    expect((await told(`/audit/correlation/${CALL}`)).match(NONE)).toHaveLength(2);
   });
 
   it('leads from the words of a verdict to the rules of now that say them, and to none while policy is away', async () => {

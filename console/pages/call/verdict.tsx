@@ -5,6 +5,7 @@ import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.
 import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { summaryOf } from '../../../domain/evidence/reports/summaries.js';
+import { REHEARSAL } from '../../../domain/review/rehearsal.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shortened } from '../../../domain/text.js';
 import type { Settled } from '../../services.js';
@@ -14,6 +15,8 @@ import { policyAddress } from '../policies/address.js';
 import type { RulePlace } from '../policies/rules-that-say.js';
 import { suspicionsIn } from './evidence.js';
 import { changedIn, newest, spokenIn, textOf } from './rows.js';
+
+const NONE_OF_REHEARSAL = `None: this is a ${REHEARSAL}, a review without a call.`;
 
 /** Of what one rule said; it may quote arguments, and the row has more of it. */
 const LONGEST_REASON = 2_000;
@@ -64,7 +67,7 @@ export function Call({
         ) : (
           <Empty>
             {rows.some((row) => row.event_kind?.startsWith('hil.'))
-              ? 'None: this is a review without a call.'
+              ? NONE_OF_REHEARSAL
               : 'No verdict is written yet: load the page again in a moment.'}
           </Empty>
         )}
@@ -169,7 +172,7 @@ function knownOf(rows: readonly LedgerEntry[]): { readonly word?: string; readon
     case 'hil.expired':
       return { word: 'expired', result: 'None: nobody decided in time, and nothing ran.' };
   }
-  if (!verdict) return decided && { result: 'None: this is a review without a call.' };
+  if (!verdict) return decided && { result: NONE_OF_REHEARSAL };
   const isLeft = isExecutedHere(rows) === false && (outcome === 'allowed' || decided !== undefined);
   return isLeft ? { result: endTold({ stage: 'none', why: '' }).words } : undefined;
 }

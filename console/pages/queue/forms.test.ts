@@ -60,6 +60,21 @@ describe('a rehearsal', () => {
     expect((await browser.get(`/hil/${id}?done=${id}`)).text).toMatch(new RegExp(`Approved.*${TOLD}`, 's'));
   });
 
+  it('is none of the calls of its tool that were decided lately, which the page of a call tells', async () => {
+    const rehearsal = { agent_spiffe: 'spiffe://gate.local/service/simulator' };
+    const decided = [await fixture.hil.park(1, rehearsal), await fixture.hil.park(2)];
+    for (const row of decided) await fixture.hil.settle(row, { status: 'approved', by: 'operator:dev' });
+    const told = async (over: object, n: number) => {
+      const { id } = await fixture.hil.park(n, over);
+      const { text } = await browser.get(`/hil/${id}?part=detail`);
+      const from = text.indexOf('id="similar"');
+      const similar = text.slice(from, text.indexOf('</section>', from));
+      return decided.map((row) => similar.includes(`/hil/${row.id}"`));
+    };
+    expect(await told({}, 3)).toEqual([false, true]);
+    expect(await told(rehearsal, 4)).toEqual([true, false]);
+  });
+
   it('is not offered to be changed, and the page says why', async () => {
     const { id } = await fixture.hil.park(1, { agent_spiffe: 'spiffe://gate.local/service/simulator' });
     const why = 'A rehearsal is approved or denied as it is: no changed call would run.';

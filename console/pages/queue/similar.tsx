@@ -1,5 +1,6 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import type { Settled } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import { DecidedBy } from '../../ui/decided.js';
@@ -23,12 +24,14 @@ export const Similar = ({
     <h3 id="similar">Its calls of this tool that were decided lately</h3>
     <OrAway of={lately}>
       {(decided) => {
-        const others = decided.filter((other) => other.id !== row.id);
+        // Of a rehearsal nothing ran: it says nothing of how such calls are decided.
+        const others = decided.filter((other) => other.id !== row.id && isRehearsal(other) === isRehearsal(row));
+        const isOneOfThem = decided.some(({ id }) => id === row.id);
         const alike = others
           .filter((other) => toolOf(other) === toolOf(row))
           .toSorted((one, other) => decidedMs(other) - decidedMs(one));
         return alike.length === 0 ? (
-          <p class="dim">{noneTold(others.length, others.length < decided.length)}</p>
+          <p class="dim">{noneTold(others.length, isOneOfThem)}</p>
         ) : (
           <ul>
             {alike.slice(0, MOST).map((other) => (
