@@ -14,13 +14,14 @@ import type { LiteFlags } from './lite-target.js';
 import { rowToDecide } from './row-id.js';
 import { consoleOfStack } from './stack-target.js';
 
+const ID = '97c45fb7-2f0e-5c1d-8a3b-6e4d9f01c2b7';
 const EXAMPLES = `
 examples:
-  gate decide 97c45fb7 approve --reason "invoice 4711"
-  gate decide 97c45fb7 deny --reason "not our vendor"
-  gate decide 97c45fb7 modify --set amount=100 --set limits.max=5
-  gate decide 97c45fb7 modify --modify change.json
-  gate decide 97c45fb7 approve --as second`;
+  gate decide ${ID} approve --reason "invoice 4711"
+  gate decide ${ID} deny --reason "not our vendor"
+  gate decide ${ID} modify --set amount=100 --set limits.max=5
+  gate decide ${ID} modify --modify change.json
+  gate decide ${ID} approve --as second`;
 
 /** Below the options of `gate decide --help`. */
 const MODIFY_HELP = `
@@ -53,7 +54,7 @@ export function registerDecide(program: Command): void {
     .option(
       '--set <path=value>',
       'with modify: an argument and its new value, as in --set amount=100; one --set for each',
-      (given: string, before: readonly string[] = []) => [...before, given],
+      (given: string, before: readonly string[] | undefined) => [...(before ?? []), given],
     )
     .option(
       '--modify <file>',
@@ -82,7 +83,7 @@ export function registerDecide(program: Command): void {
           actionDigest,
           as: operator,
           json: asJson,
-          set = [],
+          set,
           modify,
           ...given
         }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & ModificationFlags &
@@ -95,7 +96,7 @@ export function registerDecide(program: Command): void {
           throw new CliError('--as is for the operators of a stack; lite knows who decides by the decide token', 2);
         if (decision !== 'approve' && decision !== 'deny' && decision !== 'modify')
           throw new CliError(`a decision is approve, deny or modify, not ${decision}`, 2);
-        if (decision !== 'modify' && (set.length > 0 || modify !== undefined))
+        if (decision !== 'modify' && (set !== undefined || modify !== undefined))
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
         const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
         const diff = change?.diff ?? null;

@@ -11,13 +11,13 @@ import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
 
 export interface ModificationFlags {
-  readonly set: readonly string[];
+  readonly set?: readonly string[] | undefined;
   readonly modify?: string | undefined;
 }
 
 /** The change that the flags name, and whether a file gave the whole diff: `--set a.b=1` for each argument, or a file with the arguments as they shall be, or with the diff. */
 export async function diffOf({
-  set,
+  set = [],
   modify: file,
 }: ModificationFlags): Promise<{ readonly diff: ModificationDiff; readonly whole: boolean }> {
   if (set.length > 0 === (file !== undefined))
