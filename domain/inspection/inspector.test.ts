@@ -218,6 +218,19 @@ describe('persona drift', () => {
     expect(await at(0.6001)).toBe(false);
   });
 
+  it('is told without its score: an agent that hears it would change the call until it is just within', async () => {
+    const inspected = await Promise.all(
+      [
+        { amount: 1, from: 'a', to: 'b' },
+        { amount: 90_000, from: 'operating', to: 'offshore', memo: 'now' },
+      ].map((given) => inspector().inspect(call('wire_transfer', given, { agent_id: 'build-bot' }))),
+    );
+    const [one, other] = inspected.map(({ persona_drift_score: score, reason }) => ({ score, reason }));
+    expect(one?.score).not.toBe(other?.score);
+    expect(one?.reason).toBe(other?.reason);
+    expect(one?.reason).not.toMatch(/[0-9]/);
+  });
+
   it.each([
     ['an agent without a persona', {}, { agent_id: 'somebody' }],
     ['another tenant', {}, { tenant: 'globex' }],

@@ -269,10 +269,9 @@ function responseTo(signals: Signals, sequence: number, evidence: InspectionResp
       ? `BLOCK: compromised_package (${compromisedPackage.found.join(', ')})`
       : null,
     sequence_escalation: sequence >= SEQUENCE_BLOCK ? SEQUENCE_REASON : null,
+    // Without the score: an agent is told this, and would change the call until it is just within.
     persona_drift:
-      drift.score > DRIFT_THRESHOLD
-        ? `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: unlike every example call in the persona of this agent`
-        : null,
+      drift.score > DRIFT_THRESHOLD ? 'persona drift: unlike every example call in the persona of this agent' : null,
     intent: intent.authorized ? null : intent.reason,
   };
   const refusal = Object.values(refusals).find((reason) => reason !== null);

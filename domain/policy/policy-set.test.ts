@@ -79,7 +79,7 @@ describe('the decision', () => {
     });
     expect(decision.allow).toBe(false);
     expect(decision.reasons).toEqual([
-      'Violation: Intent score is not below the threshold 0.2.',
+      'Violation: Intent score is not below the threshold.',
       'Violation: prompt injection detected.',
     ]);
     expect(decision.review_reasons).toEqual([

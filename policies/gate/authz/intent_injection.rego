@@ -11,10 +11,7 @@ import rego.v1
 # METADATA
 # title: Intent score
 # description: Inspection rejected the call, or its score is missing.
-deny contains message if {
-	not intent_below_threshold
-	message := concat("", ["Violation: Intent score is not below the threshold ", json.marshal(data.gate.intent.threshold), "."])
-}
+deny contains "Violation: Intent score is not below the threshold." if not intent_below_threshold
 
 intent_below_threshold if {
 	is_number(input.intent_score)

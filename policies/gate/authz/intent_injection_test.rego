@@ -5,7 +5,6 @@ import rego.v1
 test_the_threshold_itself_denies if {
 	passes({"intent_score": 0.1999})
 	denied({"intent_score": 0.2}, "Intent score")
-	denied({"intent_score": 0.2}, "threshold 0.2")
 	denied({"intent_score": 0.5}, "Intent score")
 }
 
