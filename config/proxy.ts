@@ -18,7 +18,7 @@ export const PROXY_SETTINGS = {
       .url({ protocol: /^https?$/ })
       .refine((url) => new URL(url).pathname === '/', 'has no path')
       .optional(),
-    'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
+    'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request. A listener on loopback is called by this name and by those of loopback alone.',
   ),
   ...accessTokenSettings('GATE_PROXY'),
   revocations: setting(

@@ -160,7 +160,8 @@ export const ERROR_CODES = {
   host_not_allowed: {
     status: 403,
     retry: 'no',
-    meaning: 'Gate is not called by this Host or from this Origin; list the name in GATE_LITE_ALLOWED_HOSTS.',
+    meaning:
+      'Gate is not called by this Host or from this Origin; list the name in GATE_LITE_ALLOWED_HOSTS, or name it in GATE_PROXY_PUBLIC_URL.',
   },
   method_not_allowed: {
     status: 405,

@@ -6,6 +6,7 @@ import { GateError } from '../../domain/errors.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
+import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 import { isStopped } from '../../domain/identity/standing.js';
@@ -49,6 +50,8 @@ export interface ProxyOptions
   readonly tls?: TlsMaterial;
   /** Whether the certificates of agents count, and what agents may do. */
   readonly standing?: Omit<RevocationMirror, 'position' | 'take'> | undefined;
+  /** By which names it may be called, and from pages of whom; any where absent. */
+  readonly address?: AddressRules | undefined;
   /** Asks identity for the next certificate of an agent. */
   readonly renewSvid?: RenewSvid | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
@@ -154,6 +157,11 @@ export function createProxyService(options: ProxyOptions): Service {
       byToken && { ...byToken, trustDomain },
       options.readsAuthorization,
     );
+    const { address } = options;
+    if (address)
+      scope.addHook('onRequest', (request, _reply, next) =>
+        next(isAllowedAddress(request, address) ? undefined : new GateError('host_not_allowed')),
+      );
     noteStopped(scope as unknown as Service['app'], standing);
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);

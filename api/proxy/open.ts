@@ -4,6 +4,7 @@ import type { PROXY_SETTINGS } from '../../config/proxy.js';
 import { accessTokenRules } from '../../config/access-tokens.js';
 import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
+import { isLoopback } from '../../domain/outbound/loopback.js';
 import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
 import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
@@ -28,6 +29,7 @@ import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
+import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
 
 interface Settings {
@@ -88,6 +90,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...parts,
       ...(tokens && { byToken: { tokens } }),
       standing: known?.mirror,
+      address: addressOf(own),
       renewSvid: async (request) => (await identity()).renew(request),
       calls,
       sessions: stores.mcpSessions,
@@ -167,3 +170,9 @@ const ONE_AGENTS_PART = 0.8;
 
 /** The time it takes to record how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;
+
+/** A listener for this machine alone is called by its names, and by the one of a proxy in front of it; one for others by any. */
+function addressOf({ host, publicUrl }: Pick<Config<typeof PROXY_SETTINGS>, 'host' | 'publicUrl'>): AddressRules {
+  const loopback = isLoopback(host);
+  return { loopback, allowedHosts: loopback && publicUrl !== undefined ? [new URL(publicUrl).hostname] : [] };
+}

@@ -610,6 +610,19 @@ describe('the door itself: bytes, connections and certificates', () => {
     expect(answers.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
   });
 
+  it.each<[string, Readonly<Record<string, string>>, number]>([
+    ['its own name', { host: 'localhost:8443' }, 200],
+    ['its own name, from a page of its own', { host: 'localhost:8443', origin: 'http://localhost:8443' }, 200],
+    ['another name, which was made to lead here', { host: 'evil.example:8443' }, 403],
+    ['its own name, from a page of somebody else', { host: 'localhost:8443', origin: 'http://evil.example' }, 403],
+    ['another name, from a page of that name', { host: 'evil.example', origin: 'http://evil.example' }, 403],
+    ['no name of any page', { host: 'localhost:8443', origin: 'null' }, 403],
+  ])('is called by %s', async (_what, headers, status) => {
+    const answer = await exchange(await door(), head({ ...headers, 'content-length': String(body.length) }) + body);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status === 403) expect(answer).toContain('"error":"host_not_allowed"');
+  });
+
   it.each<[string, () => string]>([
     ['two ways of framing', () => head({ 'content-length': '5', 'transfer-encoding': 'chunked' }) + body],
     ['two lengths', () => head({ 'content-length': String(body.length) }, 'content-length: 5') + body],
