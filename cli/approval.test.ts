@@ -22,7 +22,9 @@ describe('gate verify --approval', () => {
   };
 
   it('says of a running ledger how the same is checked offline', async () => {
-    const text = await said({ kind: 'stack', ask: () => Promise.resolve(ROWS) });
+    const ask = (service: string) =>
+      service === 'ledger' ? Promise.resolve(ROWS) : Promise.reject(new CliError('not_found', 4));
+    const text = await said({ kind: 'stack', ask });
     expect(text).toContain('seq 7 hil.approved by ana: NOT PROVED: nobody signed it with a passkey\n');
     expect(text).toContain('to check offline, name a copy of it, which gate backup makes: --ledger <file>');
   });
@@ -43,7 +45,6 @@ describe('gate verify --approval', () => {
         if (path === `/audit/correlation/${CALL}`) return Promise.resolve(ROWS);
         if (path.startsWith('/audit/')) return Promise.resolve([]);
         if (path === `/pending/${REVIEW}`) return Promise.resolve(review);
-        if (path.startsWith('/pending?')) return Promise.resolve(path.includes('status=all') ? [review] : []);
         return Promise.reject(new CliError('not_found', 4));
       },
     };
@@ -57,7 +58,7 @@ describe('gate verify --approval', () => {
       read: (use: (of: object) => unknown) => Promise.resolve(use({ byCorrelation: () => Promise.resolve([]) })),
     };
 
-    it.each([REVIEW, '97c45fb7', '97C45FB7-0000'])(
+    it.each([REVIEW, REVIEW.toUpperCase()])(
       'finds the call of a review of a running stack by %s, and says which it is',
       async (id) => {
         expect(await checked(id)).toContain(`the call ${CALL}, whose review is ${id}\nseq 7 hil.approved by ana`);
@@ -68,12 +69,35 @@ describe('gate verify --approval', () => {
       expect(await checked(CALL.toUpperCase())).toMatch(/^seq 7 /);
     });
 
+    it('checks neither of two calls that have the id, one as its own and one as that of its review', async () => {
+      const chosen = { id: '22222222-0000-4000-8000-000000000001', correlation_id: REVIEW };
+      const ask = (service: string, method: string, path: string) =>
+        path === `/audit/correlation/${REVIEW}`
+          ? Promise.resolve(ROWS)
+          : path === `/pending/by-correlation/${REVIEW}`
+            ? Promise.resolve(chosen)
+            : stack.ask(service, method, path);
+      const refused = checked(REVIEW, { kind: 'stack', ask });
+      await expect(refused).rejects.toMatchObject({ exitCode: 2 });
+      await expect(refused).rejects.toThrow(
+        `${REVIEW} is the id of two calls, and neither was checked; give the other id of the one that is meant:\n  ${CALL}  the call whose review has this id\n  ${chosen.id}  the review of the call that has this id`,
+      );
+    });
+
+    it('asks for no review of a call whose rows are there while the review service is away', async () => {
+      const ask = (service: string, method: string, path: string) =>
+        service === 'hil' ? Promise.reject(new CliError('away', 5)) : stack.ask(service, method, path);
+      expect(await checked(CALL, { kind: 'stack', ask })).toMatch(/^seq 7 /);
+      await expect(checked(REVIEW, { kind: 'stack', ask })).rejects.toMatchObject({ exitCode: 5 });
+    });
+
     const UNKNOWN = '11111111-0000-4000-8000-000000000001';
     it.each([
       ['that nothing has', UNKNOWN, stack, `the ledger has no decision about ${UNKNOWN}; `, 4],
-      ['that begins nothing', '11111111', stack, 'no call begins with 11111111; ', 4],
-      ['that is none', 'wire_transfer', stack, 'wire_transfer is not an id; ', 2],
-      ['that is short, of a file', '97c45fb7', file, '97c45fb7 is not a correlation id, which has 36 characters; ', 2],
+      // Others can make one that begins alike.
+      ['that is a beginning', '97c45fb7', stack, '97c45fb7 is no whole id, which has 36 characters; ', 2],
+      ['that is none', 'wire_transfer', stack, 'wire_transfer is no whole id, which has 36 characters; ', 2],
+      ['that is a beginning, of a file', '97c45fb7', file, '97c45fb7 is no whole id, which has 36 characters; ', 2],
       ['of a review, of a file', REVIEW, file, `the ledger has no decision about ${REVIEW}; `, 4],
     ])('says of an id %s what it wants and who lists it', async (_, id, target, words, exitCode) => {
       const refused = checked(id, target);

@@ -7,8 +7,7 @@ import { type ApprovalFinding, approvalFindings } from '../domain/review/approva
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
 import { gateCommand, print } from './output.js';
-import { wholeId } from './row-id.js';
-import type { StackTarget } from './stack-target.js';
+import { rowOfCall, type StackTarget } from './stack-target.js';
 import { type FileTarget, UUID } from './target.js';
 
 /** `gate verify --approval`: what the approvers of a call signed, checked with the rows and the public keys alone. */
@@ -37,30 +36,43 @@ interface Found {
 
 const WANTED = `--approval wants the whole correlation id of a call that a person decided: \`${gateCommand()} approvals\` and \`${gateCommand()} audit\` list it, and the agent has it as X-Gate-Correlation-Id`;
 
-/** A file of rows does not say which call a review was about, nor whose id begins so. */
+/** What was given, as a whole id. Others can make an id that begins alike, and a proof of another call proves nothing. */
+function wholeIn(given: string): string {
+  const id = given.toLowerCase();
+  if (UUID.test(id)) return id;
+  throw new CliError(
+    `${given} is no whole id, which has 36 characters; ${WANTED}. Of the beginning of an id, \`${gateCommand()} pending <beginning>\` shows the call`,
+    2,
+  );
+}
+
+/** A file of rows does not say which call a review was about. */
 async function inFile(target: FileTarget, given: string): Promise<Found> {
-  const call = given.toLowerCase();
-  if (!UUID.test(call)) throw new CliError(`${given} is not a correlation id, which has 36 characters; ${WANTED}`, 2);
+  const call = wholeIn(given);
   return { call, rows: await target.read((opened) => opened.byCorrelation(call)) };
 }
 
-/** Of a running stack also by the id of the call's review, or by its beginning. */
+/** Of a running stack also by the id of the call's review. Throws CliError for an id that is of two calls: agents choose those of theirs. */
 async function inStack(target: StackTarget, given: string): Promise<Found> {
+  const id = wholeIn(given);
   const rowsOf = (call: string) => target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${call}`);
-  const id = await wholeId(target, given, WANTED);
-  const isWhole = id === given.toLowerCase();
-  const rows = isWhole ? await rowsOf(id) : [];
-  if (rows.length > 0) return { call: id, rows };
-  const call = await callOf(target, id);
-  return call === null ? { call: id, rows } : { call, rows: await rowsOf(call) };
+  const rows = await rowsOf(id);
+  const reviewed = await callOf(target, id, rows.length > 0);
+  if (reviewed === null || reviewed === id) return { call: id, rows };
+  if (rows.length === 0) return { call: reviewed, rows: await rowsOf(reviewed) };
+  const other = await rowOfCall(target, id);
+  throw new CliError(
+    `${id} is the id of two calls, and neither was checked; give the other id of the one that is meant:\n  ${reviewed}  the call whose review has this id\n${other === null ? '' : `  ${other.id}  the review of the call that has this id\n`}`.trimEnd(),
+    2,
+  );
 }
 
-/** The call of a review; `null` where there is no such review. */
-async function callOf({ ask }: StackTarget, reviewId: string): Promise<string | null> {
+/** The call of a review; `null` where there is no such review or, with `isEnough`, where nobody says. */
+async function callOf({ ask }: StackTarget, reviewId: string, isEnough: boolean): Promise<string | null> {
   try {
     return (await ask<PendingRequest>('hil', 'GET', `/pending/${reviewId}`)).correlation_id;
   } catch (error) {
-    if (error instanceof CliError && error.exitCode === 4) return null;
+    if (error instanceof CliError && (error.exitCode === 4 || isEnough)) return null;
     throw error;
   }
 }

@@ -30,20 +30,19 @@ export async function allRows(target: ReviewTarget, list: string, limit = Infini
 /**
  * The id that is meant by a whole one, or by the beginning of one, as pages show it: of a row that waits, otherwise of one of the latest rows.
  * Of a call's own id, which its agent may choose, the whole is wanted. It is good for looking; a decision takes the whole (`rowToDecide`). Throws
- * CliError where none or several begin so; `where` says who lists ids.
+ * CliError where none or several begin so.
  */
-export async function wholeId(target: ReviewTarget, given: string, where?: string): Promise<string> {
+export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
   const asked = given.toLowerCase();
   if (UUID.test(asked)) return asked;
-  if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; ${where ?? '`gate pending` lists them'}`, 2);
+  if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`gate pending\` lists them`, 2);
   const waiting = await allRows(target, '/pending?status=pending&sort=oldest');
   const rows = waiting.some((row) => beginsSo(row, asked))
     ? waiting
     : await allRows(target, '/pending?status=all&sort=newest', PAGE_ROWS);
   const found = rows.filter((row) => beginsSo(row, asked));
   const [one, ...more] = found;
-  if (one === undefined)
-    throw new CliError(`no call begins with ${asked}; ${where ?? '`gate pending` lists those that wait'}`, 4);
+  if (one === undefined) throw new CliError(`no call begins with ${asked}; \`gate pending\` lists those that wait`, 4);
   if (more.length === 0 && one.id.startsWith(asked)) return one.id;
   const listed = found.map((row) => `  ${row.id}  ${oneLine(`${toolOf(row)} for ${row.agent_id}, ${row.status}`)}`);
   throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);

@@ -52,7 +52,7 @@ export function registerVerify(program: Command): void {
     .addOption(
       new Option(
         '--approval <id>',
-        'the correlation id of a call, as `gate approvals` lists it, or of a running stack that of its review, or the beginning of that one: check what its approvers signed with their passkeys; exits 2 unless every approval was signed and holds; offline with --ledger, of a copy',
+        'the correlation id of a call, as `gate approvals` lists it, or of a running stack that of its review, each whole: check what its approvers signed with their passkeys; exits 2 unless every approval was signed and holds; offline with --ledger, of a copy',
       ).conflicts('bundle'),
     )
     .option(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import { type AgentClient, type CallOptions, createHttp, type Http } from '../../support/agent.js';
+import { PROJECT_ROOT } from '../../../config/project-root.js';
 import { serviceCertificate } from '../../support/service-certificates.js';
 import { chat, gate, TEAMS_SECRET } from '../../support/running-reviews.js';
 import { eventually, timePasses } from '../../support/waiting.js';
@@ -400,6 +401,25 @@ describe('a review that no call asked for', () => {
     expect((await gate.tools()).effects).toHaveLength(effects);
     expect((await gate.verify()).valid).toBe(true);
     expect((await ask(asked)).body).toMatchObject({ status: 'approved' });
+  });
+
+  it('is opened by what the how-to page sends, and marked as a rehearsal in row and list', async () => {
+    const page = readFileSync(join(PROJECT_ROOT, 'docs/how-to/rehearse-a-review.md'), 'utf8');
+    const [, sent = ''] = /<<'END'\n(.*?)\n {8}END\n/s.exec(page) ?? [];
+    const asked = JSON.parse(sent) as JsonObject;
+    const opened = await ask(asked);
+    expect([opened.status, opened.body.rehearsal]).toEqual([201, true]);
+    // Each id of a call in the page is that of the request.
+    const ids = page.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
+    expect([...new Set(ids)]).toEqual([asked.correlation_id]);
+    const marked = async (path: string) => {
+      const { items } = (await gate.operator.request('GET', path)).body as { items: JsonObject[] };
+      return items.filter(({ rehearsal }) => rehearsal === true).map(({ correlation_id: id }) => id);
+    };
+    const parked = await park(13);
+    expect(await marked('/pending/summaries?limit=200')).toContain(asked.correlation_id);
+    expect(await marked('/pending/summaries?limit=200')).not.toContain(parked.correlationId);
+    for (const id of [asked.correlation_id as string, parked.correlationId]) await gate.operator.decide(id, 'deny');
   });
 
   it('is not told to the agent in whose name it is', async () => {
