@@ -200,8 +200,10 @@ export interface ReviewParking {
    * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`; under a legal hold it is `review_held`. `invalid_request` for
    * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting, or
    * the tenant too many reviews without a call.
+   *
+   * Where `isAwaited` says that whoever asks has left, its call waits for nothing: no row is created, or it is withdrawn again (`not_pending`).
    */
-  createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
+  createOnce(review: NewReview, isAwaited?: () => boolean): Promise<{ row: PendingRequest; created: boolean }>;
   /**
    * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
    * `already_decided` once it is settled.
