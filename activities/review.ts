@@ -33,6 +33,7 @@ import { otherThanAsked } from '../domain/review/as-asked.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
+import { METADATA_LIFE_SECONDS } from '../domain/review/retention.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
 import {
@@ -80,6 +81,9 @@ export type DecisionVerdict =
 /** Rows that are compared with their records at once. */
 const UNDECIDED_PAGE = 500;
 const FIRST_ROW: UndecidedPlace = { ms: -1, id: '' };
+
+/** So long after its deadline a row of which no call is known is taken back: nothing waits for it, and nothing else ever ends it. */
+const UNKNOWN_MS = METADATA_LIFE_SECONDS * 1_000;
 
 /** Less than the time after which a runner begins the next attempt: two attempts never park at once. */
 const OPEN_LIMIT_MS = 4_000;
@@ -366,7 +370,8 @@ export const createReviewActivities = ({
 
   /**
    * Owes the settlement of each row that waits although its call's record waits no more: HIL's store was put back from a copy, and what it was
-   * told since is owed again. `progress` is called for each page of rows. Safe to repeat.
+   * told since is owed again. A row whose call is not known when it has been over for as long as a row is kept is withdrawn. `progress` is called for each page of
+   * rows. Safe to repeat.
    */
   async oweRowsAgain(progress: () => void = () => undefined): Promise<void> {
     for (let after: UndecidedPlace = FIRST_ROW; ; ) {
@@ -375,6 +380,15 @@ export const createReviewActivities = ({
       if (!last) return;
       progress();
       await calls.reviewsOwed(rows.map(({ correlation_id }) => correlation_id));
+      // As a rule there is none.
+      for (const { correlation_id, ms } of rows) {
+        if (ms > now() - UNKNOWN_MS || (await calls.find(correlation_id)) !== null) continue;
+        await reviews.withdraw(correlation_id).catch((error: unknown) => {
+          // Somebody ended it meanwhile.
+          if (!(error instanceof GateError) || error.status >= 500) throw error;
+        });
+        progress();
+      }
       after = { ms: last.ms, id: last.id };
     }
   },
@@ -386,8 +400,10 @@ export const createReviewActivities = ({
   async settleReviewRow(correlationId: string, reached?: ReachedRecord): Promise<boolean> {
     const record = await calls.find(correlationId, reached);
     const settled = record && settledOf(record);
-    if (record?.state === 'aborted' && !settled && record.evidence.verdict?.outcome === 'park')
+    if (record?.state === 'aborted' && !settled && record.evidence.verdict?.outcome === 'park') {
       await reviews.withdraw(correlationId);
+      await calls.followedUp(correlationId, 'review');
+    }
     if (!settled) return false;
     let held = true;
     try {

@@ -135,7 +135,7 @@ describe("HIL's store, put back from a copy of before its calls were decided", (
     expect(await statuses()).toEqual(['denied', 'approved', 'pending']);
   });
 
-  it('says nothing of a row whose call is not known any more', async () => {
+  it('says nothing of a row whose call is not known any more, and takes it back 30 days after its deadline', async () => {
     const { row } = await gate.reviews.createOnce({
       agent_id: 'support-bot',
       correlation_id: randomUUID(),
@@ -150,5 +150,35 @@ describe("HIL's store, put back from a copy of before its calls were decided", (
     nowMs += 2 * GRACE_MS;
     expect(await gate.activities.reconcileCalls()).toMatchObject({ failed: 0 });
     expect((await gate.reviews.get(row.id))?.status).toBe('pending');
+    nowMs += 600_000 + 30 * 86_400_000 - 3 * GRACE_MS;
+    await gate.activities.reconcileCalls();
+    expect((await gate.reviews.get(row.id))?.status).toBe('expired');
+    nowMs += 3 * GRACE_MS;
+    expect(await gate.activities.reconcileCalls()).toMatchObject({ failed: 0 });
+    expect(await gate.reviews.get(row.id)).toBeNull();
+  });
+
+  it('takes a row back that was stored after its call had been closed, as where HIL hung meanwhile', async () => {
+    const call = await gate.call();
+    gate.script.hil = 'down';
+    await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable' });
+    await gate.activities.abortCall(call.correlation_id, 'the workflow is failed while the call is decided');
+    gate.script.hil = 'up';
+    const { row } = await gate.reviews.createOnce({
+      agent_id: 'support-bot',
+      correlation_id: call.correlation_id,
+      method: 'tools/call',
+      request_payload: {},
+      risk_summary: 'carried out late',
+      state_namespace: 'operator',
+      ttl_seconds: 600,
+      review_reasons: [],
+      attempt_ms: nowMs,
+      tenant: 'acme',
+    });
+    nowMs += 2 * GRACE_MS;
+    expect(await gate.activities.reconcileCalls()).toMatchObject({ failed: 0 });
+    expect(await gate.reviews.get(row.id)).toBeNull();
+    expect(await gate.calls.followUpsDue('review', nowMs + 1, 10)).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { CallStore } from '../domain/call-record/ports.js';
 import { startRetention } from '../adapters/review/retention-sweep.js';
-import type { ReviewRetention } from '../domain/review/ports.js';
+import type { ReviewSweeping } from '../domain/review/ports.js';
 import type { RunningSweep } from '../domain/sweep.js';
 import { loadConsole } from './console.js';
 import { loadLedgerReads } from './ledger-routes.js';
 
 export interface ChoresOptions {
-  readonly reviews: Pick<ReviewRetention, 'sweep'>;
+  readonly reviews: ReviewSweeping;
   readonly calls: Pick<CallStore, 'purge'>;
   /** Records older than this may be deleted. */
   readonly until: () => Parameters<CallStore['purge']>[0];

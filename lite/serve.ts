@@ -298,7 +298,7 @@ export async function startLite({
       : error;
   }
   const endChores = startChores({
-    reviews: reviews.retention,
+    reviews: reviews.sweeping,
     calls,
     until: () => purgeTimes(now(), ports.reconcile),
     warm: judging.warm,

@@ -574,6 +574,18 @@ const noticesLimited: Migration = {
   },
 };
 
+/**
+ * 0032: when what is past its date was deleted last, and since when the clock is in doubt, so that a clock that is years ahead deletes nothing.
+ * Only creates a table.
+ */
+const sweeps: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { integer, strict } = dialectOf(db);
+    await sql`create table if not exists review_sweeps (
+      id ${integer} primary key, swept_ms ${integer} not null, doubted_ms ${integer}) ${strict}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -606,4 +618,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0029-rehearsals': rehearsals,
   '0030-notices-reached': noticesReached,
   '0031-notices-limited': noticesLimited,
+  '0032-sweeps': sweeps,
 };

@@ -140,12 +140,27 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
   });
 
   it('loses what is past its date before it is served', async () => {
-    await copy.createOnce(reviewOf(1));
-    await copy.createOnce(reviewOf(2));
-    now += 8 * DAY_MS;
-    expect(await upToDate()).toMatchObject({ tenants_behind: 0, payloads_purged: 2, rows_deleted: 0 });
-    now += 31 * DAY_MS;
-    expect(await upToDate()).toMatchObject({ payloads_purged: 0, rows_deleted: 2 });
+    // A clock that is another than the database's deletes nothing.
+    now = Date.now();
+    for (const [n, days] of [
+      [1, 8],
+      [2, 8],
+      [3, 31],
+    ] as const) {
+      const at = now - days * DAY_MS;
+      await copy.createOnce(reviewOf(n, { created_at: new Date(at).toISOString() }));
+      await copy.settle({
+        pending_id: idOf(n),
+        status: 'denied',
+        decided_at: new Date(at + 1_000).toISOString(),
+        decided_by: 'operator:dev',
+        decision_reason: null,
+        decided_via: 'console',
+        principal: null,
+      });
+    }
+    expect(await upToDate()).toMatchObject({ tenants_behind: 0, payloads_purged: 2, rows_deleted: 1 });
+    expect(await upToDate()).toMatchObject({ payloads_purged: 0, rows_deleted: 0 });
   });
 
   it('lets a tenant in again that left and came back, without what it had before it left', async () => {

@@ -33,6 +33,9 @@ export interface ParkingOptions {
   readonly assertOpen: ReviewParking['assertOpen'];
 }
 
+const hungUp = () =>
+  new GateError('not_pending', 'whoever asked for this review left before it was open; nothing waits for it');
+
 /** Rows begin to wait, and are withdrawn. */
 export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assertOpen }: ParkingOptions): ReviewParking {
   const { store, room, stored, change, check, views } = rows;
@@ -50,7 +53,12 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assert
         .execute(),
     );
 
-  async function create(review: NewReview, row: NewRow): Promise<{ row: PendingRequest; created: boolean }> {
+  async function create(
+    review: NewReview,
+    row: NewRow,
+    isAwaited: () => boolean,
+  ): Promise<{ row: PendingRequest; created: boolean }> {
+    if (!isAwaited()) throw hungUp();
     const { data_key, ...columns } = row;
     const insert = { of: insertReview[store.kind], values: STORED_COLUMNS.map((column) => columns[column]) };
     const content = { payload: review.request_payload, report: review.sandbox_report ?? null, diff: null };
@@ -109,17 +117,30 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assert
     }
   }
 
+  /** The store may have taken longer than whoever asked has waited, and his own withdrawal may have come before the row. */
+  async function whileAwaited(
+    { row, created }: { row: PendingRequest; created: boolean },
+    attemptMs: number | undefined,
+    isAwaited: () => boolean,
+  ): Promise<{ row: PendingRequest; created: boolean }> {
+    if (!created || attemptMs === undefined || isAwaited()) return { row, created };
+    await withdraw(row.correlation_id, attemptMs);
+    throw hungUp();
+  }
+
   return {
-    async createOnce(review) {
+    async createOnce(review, isAwaited = () => true) {
       const { sealing, keys, clock } = rows;
       const row = newRow(review, { sealing, keys, clock, quorum, escalateShares });
       await assertOpen(row.tenant);
-      if (!room) return whileOpen(await create(review, row));
+      const opened = async () =>
+        whileAwaited(await whileOpen(await create(review, row, isAwaited)), review.attempt_ms, isAwaited);
+      if (!room) return opened();
       // Counting and inserting are two statements, so concurrent creates that take room from one another must run one at a time.
       return oneAtATime(room.keyOf(row), async () => {
         const there = await stored('id', row.id);
         if (!there || there.withdrawn_at !== null) await room.assertFor(row);
-        return whileOpen(await create(review, row));
+        return opened();
       });
     },
     withdraw,

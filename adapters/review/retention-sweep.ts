@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { errorText } from '../../domain/errors.js';
-import type { ReviewRetention } from '../../domain/review/ports.js';
+import type { ReviewSweeping } from '../../domain/review/ports.js';
 import { type RunningSweep, startSweep } from '../../domain/sweep.js';
 
 export interface RetentionSweep extends RunningSweep {
@@ -9,16 +9,17 @@ export interface RetentionSweep extends RunningSweep {
 }
 
 /**
- * Deletes now, and then again and again, what reviews hold beyond their dates. What is due is in the store, so a stop loses nothing. `observe`
- * hears of each sweep: `failed` where something may be left that should be gone.
+ * Deletes now, and then again and again, what reviews hold beyond their dates, while the clock is believed. What is due is in the store, so a stop
+ * loses nothing. `observe` hears of each sweep: `failed` where something may be left that should be gone.
  */
 export function startRetention(
-  retention: Pick<ReviewRetention, 'sweep'>,
+  reviews: ReviewSweeping,
   everyMs: number,
   logger: Pick<Logger, 'info' | 'error'>,
   observe: (outcome: 'done' | 'failed') => void = () => undefined,
 ): RetentionSweep {
   let undone: string | null = null;
+  let isInDoubt = false;
   const ended = (left: string | null): void => {
     undone = left;
     observe(left === null ? 'done' : 'failed');
@@ -26,7 +27,17 @@ export function startRetention(
   const { stop } = startSweep(
     everyMs,
     async () => {
-      const { purged, deleted, failed } = await retention.sweep();
+      const time = await reviews.timeToSweep();
+      if (time.doubt !== null) {
+        const { doubt } = time;
+        // At each sweep it would be told a thousand times a day; readiness says it for as long as it is so.
+        if (!isInDoubt)
+          logger.error({ doubt }, 'what reviews hold beyond its date is not deleted while the clock is in doubt');
+        isInDoubt = true;
+        return ended(doubt);
+      }
+      isInDoubt = false;
+      const { purged, deleted, failed } = await reviews.sweep(time.atMs);
       if (purged + deleted > 0)
         logger.info({ purged, deleted }, 'requests and rows of reviews were past their dates and are gone');
       if (failed > 0)

@@ -787,6 +787,7 @@ describe('a file of an earlier version', () => {
     expect(await store.sweep()).toEqual({ purged: 3, deleted: 0, failed: 0 });
     expect(await store.get(idOf(3))).toMatchObject({ retention: { payload_availability: 'available' } });
     now = from + 31 * DAY_MS;
-    expect(await store.sweep()).toEqual({ purged: 0, deleted: 5, failed: 0 });
+    // One of them nobody has decided.
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 4, failed: 0 });
   });
 });

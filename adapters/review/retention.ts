@@ -100,16 +100,18 @@ export function reviewRetention<Known extends Row>({
   }
 
   /**
-   * Deletes what of this row is past its date; `more` changes the row with that, or is stored with it. Nothing is past its date: `null`. The
+   * Deletes what of this row is past its date, of one that nobody has decided its request alone unless somebody asks for more (`by`); `more` changes the row with that, or is stored with it. Nothing is past its date: `null`. The
    * row was changed meanwhile: false.
    */
   async function deleteOverdue(
     row: Known,
     by: DeletionTrigger | null,
     more: { readonly to?: Partial<StoredReview>; readonly also?: readonly Compilable[] } = {},
+    at_ms = clock(),
   ): Promise<Deletion['disposition'] | false | null> {
-    const at_ms = clock();
-    const what = overdue(row, at_ms);
+    const due = overdue(row, at_ms);
+    const request = row.payload === null ? null : 'payload';
+    const what = due === 'row' && by === null && isOpen(row) ? request : due;
     if (what === null) return null;
     const disposition = what === 'row' ? 'row_deleted' : 'payload_purged';
     const trigger = by ?? (what === 'row' ? 'metadata_deadline' : 'payload_deadline');
@@ -147,7 +149,7 @@ export function reviewRetention<Known extends Row>({
     unclean = false;
   }
 
-  async function sweep(): Promise<Swept> {
+  async function sweep(now: number): Promise<Swept> {
     const swept = { purged: 0, deleted: 0, failed: 0 };
     const each = async (
       next: (after: Place) => Promise<{ rows: Due[] }>,
@@ -172,12 +174,11 @@ export function reviewRetention<Known extends Row>({
       }
     };
     const remove = async (row: Known) => {
-      const gone = row.hold === null ? await deleteOverdue(row, null) : null;
+      const gone = row.hold === null ? await deleteOverdue(row, null, {}, now) : null;
       if (gone === 'row_deleted') swept.deleted += 1;
       if (gone === 'payload_purged') swept.purged += 1;
     };
     await each(([, id]) => ask(UNDATED, id), [0, ''], dated);
-    const now = clock();
     await each(([at, id]) => ask(ROWS_DUE, now, at, id), [0, ''], remove);
     await each(([at, id]) => ask(PAYLOADS_DUE, now, at, id), [0, ''], remove);
     await ask(LAST_NOTICES_OVER, now);
@@ -197,8 +198,7 @@ export function reviewRetention<Known extends Row>({
     const eraseOne = async (id: string): Promise<void> => {
       const row = await rowOf(id);
       const at_ms = clock();
-      const isOpen = row?.status === 'pending' && row.withdrawn_at === null;
-      if (!row || (isOpen && !waiting && at_ms < Number(row.deadline_ms))) return;
+      if (!row || (isOpen(row) && !waiting && at_ms < Number(row.deadline_ms))) return;
       if (row.hold !== null) {
         const dates = { payload_expires_ms: at_ms, metadata_expires_ms: at_ms };
         const marked =
@@ -209,7 +209,7 @@ export function reviewRetention<Known extends Row>({
       }
       const deletion = deletionOf(row, { id: randomUUID(), at_ms, trigger, disposition: 'row_deleted' });
       // What is open in a copy of the store that was put back: how it ended was told before, and is not known here.
-      const last = isOpen && waiting ? [] : await lastNotices(row.id, endOf(row));
+      const last = isOpen(row) && waiting ? [] : await lastNotices(row.id, endOf(row));
       if ((await remove(row, [recorded(deletion), ...last])) && erased('row_deleted')) done.deleted += 1;
       else done.complete = false;
     };
@@ -237,12 +237,15 @@ export function reviewRetention<Known extends Row>({
   }
 
   return {
-    sweep: () => thenCleaned(sweep),
+    sweep: (atMs = clock()) => thenCleaned(() => sweep(atMs)),
     deleteOverdue,
     cleaned,
     erase: (...of: Parameters<typeof erase>) => thenCleaned(() => erase(...of)),
   };
 }
+
+/** Nobody has decided it, and its call has not taken it back: whatever a clock says, it may still wait. */
+const isOpen = ({ status, withdrawn_at }: Row): boolean => status === 'pending' && withdrawn_at === null;
 
 /** How a row ended, in the words of its messages. Nobody decided what is over and has no settlement. */
 function endOf({ status, settled, withdrawn_at }: Row): LastEnd {

@@ -7,7 +7,7 @@ import { overwriteDeleted } from '../store/overwriting.js';
 import { assertWritable } from '../store/writable.js';
 import { REHEARSALS } from '../../domain/review/backlog.js';
 import { ONE_APPROVER, type QuorumRule } from '../../domain/review/quorum.js';
-import type { Dispositions, OpenedReviews, ReviewLimits, ReviewRetention, Reviews } from '../../domain/review/ports.js';
+import type { Dispositions, OpenedReviews, ReviewLimits, Reviews } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { chatLinkStoreOver } from './chat-link-store.js';
 import { noticeStoreOver, type NoticesKept } from '../notification/notice-store.js';
@@ -28,6 +28,7 @@ import { type ReviewRows, reviewRows } from './rows.js';
 import { reviewSettling } from './settling.js';
 import { tenantStatesOver } from './tenant-states.js';
 import type { ReviewTables } from './tables.js';
+import { sweepClock } from './sweep-clock.js';
 
 export interface ReviewStoreOptions {
   readonly target: StoreTarget;
@@ -92,7 +93,7 @@ export function reviewStoreOver(
       changes: () => reviewChanges({ ask, kind: store.kind, clock, listed: check.listedOf, reportOf: views.reportOf }),
       onChange: rows.onChange,
     },
-    retention: retentionOver(rows, last),
+    ...retentionOver(rows, last),
     alarms: { onTampered: check.onTampered },
     tenants: tenants.states,
     passkeys: passkeyStore({ store, keys, asked, alone, dispositions }),
@@ -118,15 +119,17 @@ const COUNT_OPERATOR_ROWS = statement<{ count: number | string }>(
 function retentionOver(
   { store, ask, holds, clock, rowOf, change, remove }: ReviewRows,
   lastNotices: NoticesKept['last'],
-): ReviewRetention {
+): Pick<OpenedReviews, 'sweeping' | 'retention'> {
   const retention = reviewRetention({ store, ask, clock, rowOf, change, remove, lastNotices });
   return {
-    sweep: retention.sweep,
-    hold: legalHolds({ db: store.db, records: holds, clock, asked, rowOf, change, retention }),
-    erase: retention.erase,
-    async operatorRows(tenant) {
-      const { rows } = await ask(COUNT_OPERATOR_ROWS, tenant);
-      return Number(rows[0]?.count ?? 0);
+    sweeping: { sweep: retention.sweep, timeToSweep: sweepClock({ ask, kind: store.kind, clock }) },
+    retention: {
+      hold: legalHolds({ db: store.db, records: holds, clock, asked, rowOf, change, retention }),
+      erase: retention.erase,
+      async operatorRows(tenant) {
+        const { rows } = await ask(COUNT_OPERATOR_ROWS, tenant);
+        return Number(rows[0]?.count ?? 0);
+      },
     },
   };
 }

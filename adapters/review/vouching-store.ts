@@ -34,7 +34,7 @@ const ELSEWHERE = statement<StoredVouching>(
 );
 const APPROVERS = statement<StoredVouching>(
   `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people
-     where tenant = ? and vouched_ms > ? and role in ('approver', 'admin') order by subject`,
+     where tenant = ? and vouched_ms > ? and vouched_ms <= ? and role in ('approver', 'admin') order by subject`,
 );
 
 /** What the console said last of each person. A MAC covers each row: whoever writes to the store makes nobody an approver. */
@@ -82,8 +82,8 @@ export function vouchingStoreOver<Tables>(
       const { rows } = await ask(ELSEWHERE, subject, tenant);
       return rows.filter(holds).map(kept);
     },
-    async approvers(tenant, since) {
-      const { rows } = await ask(APPROVERS, tenant, since);
+    async approvers(tenant, since, until) {
+      const { rows } = await ask(APPROVERS, tenant, since, until);
       return rows.filter(holds).map(({ subject }) => subject);
     },
   };

@@ -23,6 +23,11 @@ describe('HIL', () => {
     steps = [];
     // A file of a day whose reviews had no dates.
     await writeFile(file, gunzipSync(await readFile(join(PROJECT_ROOT, 'test', 'older', 'hil-2026-11-23.db.gz'))));
+    // However long ago that is: a sweep was made today.
+    const day = new DatabaseSync(file);
+    day.exec(`create table review_sweeps (id integer primary key, swept_ms integer not null, doubted_ms integer);
+      insert into review_sweeps (id, swept_ms) values (1, ${Date.now()})`);
+    day.close();
   });
   afterEach(async () => {
     for (const step of steps) await step();
@@ -100,6 +105,13 @@ describe('HIL', () => {
     reader.exec('commit');
     reader.close();
     await eventually('a later sweep left nothing', async () => (await ready()).details.sweeper === undefined);
+    const clock = new DatabaseSync(file);
+    clock.exec(`update review_sweeps set swept_ms = ${Date.now() - 40 * 86_400_000}`);
+    clock.close();
+    await eventually('a sweep that does not believe its clock', async () =>
+      (await ready()).details.sweeper?.startsWith('nothing is deleted: the clock says '),
+    );
+    expect((await ready()).code).toBe(200);
     expect((await service.health.inject('/metrics')).body).toMatch(/sweeps_total\{outcome="done"\} [1-9]/);
   });
 

@@ -59,7 +59,7 @@ export async function open({
     parts.logger.info({ receipt }, 'the review store is at what was decided about tenants and people');
   }
   const retention = startRetention(
-    reviews.retention,
+    reviews.sweeping,
     own.retentionSweepSeconds * 1000,
     parts.logger,
     retentionMetrics(parts.registry),

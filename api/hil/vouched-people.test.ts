@@ -341,6 +341,20 @@ describe('of the people whom a call needs', () => {
     expect(await approve(id, leaving)).toMatchObject({ status: 401 });
   });
 
+  it('somebody does not count any more of whom the word was kept while the clock was ahead, until his next request', async () => {
+    const id = await parked();
+    now += 36_000_000;
+    await approve(id, person('ada'));
+    await approve(id, person('bob'));
+    expect(standing()).toContain('oidc:ada');
+    now -= 36_000_000;
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+    await ask('GET', '/pending', person('ada'));
+    await approve(id, person('bob'));
+    expect(standing()).toContain('oidc:ada');
+  });
+
   it('somebody counts as ever whose end is far away', async () => {
     const id = await parked();
     await approve(id, { ...person('ada'), until_ms: T0 + 10 * LIFE_SECONDS * 1_000 });

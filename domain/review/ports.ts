@@ -200,8 +200,10 @@ export interface ReviewParking {
    * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`; under a legal hold it is `review_held`. `invalid_request` for
    * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting, or
    * the tenant too many reviews without a call.
+   *
+   * Where `isAwaited` says that whoever asks has left, its call waits for nothing: no row is created, or it is withdrawn again (`not_pending`).
    */
-  createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
+  createOnce(review: NewReview, isAwaited?: () => boolean): Promise<{ row: PendingRequest; created: boolean }>;
   /**
    * Hides an undecided row and deletes its payload, unless an attempt that began after `attemptMs` opened it (again). Idempotent;
    * `already_decided` once it is settled.
@@ -280,14 +282,21 @@ export interface ReviewFeed {
   onChange(listener: () => void): void;
 }
 
-/** What goes, when, and what must stay. */
-export interface ReviewRetention {
+/** What goes at its date. */
+export interface ReviewSweeping {
   /**
    * Deletes what is past its date: first requests, later whole rows, each in a transaction with the record of its deletion. Rows under a
    * legal hold stay. Safe to repeat and to interrupt, in several processes at once. `operation_unfinished` where what is deleted may still be in
-   * the log of the store.
+   * the log of the store. A row that nobody has decided stays, without its request; reconciliation ends it. By the time `atMs`, which
+   * `timeToSweep` gave.
    */
-  sweep(): Promise<Swept>;
+  sweep(atMs?: number): Promise<Swept>;
+  /** The time by which a sweep may delete, or why the clock of this process is not believed, so that nothing may be deleted by it. */
+  timeToSweep(): Promise<TimeToSweep>;
+}
+
+/** What goes when somebody says so, and what must stay. */
+export interface ReviewRetention {
   /**
    * Applies or releases a legal hold; a release deletes what is overdue before it returns. The same operation again returns the same receipt.
    * `operation_unfinished` as of `sweep`; `operation_conflict` for another one under its id, `hold_conflict` where another hold is on the row, or none; `not_found`;
@@ -326,6 +335,7 @@ export interface OpenedReviews {
   readonly walk: ReviewWalk;
   readonly notes: ReviewNotes;
   readonly feed: ReviewFeed;
+  readonly sweeping: ReviewSweeping;
   readonly retention: ReviewRetention;
   readonly alarms: ReviewAlarms;
   /** Whether a tenant may have reviews. */
@@ -347,6 +357,8 @@ export interface OpenedReviews {
 
 /** Who a request for a legal hold comes from, on a row of this tenant. */
 export type HeldBy = (tenant: string) => string;
+
+export type TimeToSweep = { readonly atMs: number; readonly doubt: null } | { readonly doubt: string };
 
 /** What one sweep did. `failed` are rows that could not be dealt with, for instance because their key is not here; they are tried again. */
 export interface Swept {

@@ -9,7 +9,7 @@ import type { Dispositions, OpenedReviews, ReviewRetention } from './ports.js';
  * Throws, with the reason, where that cannot be known: the dispositions are missing, forged or older than the store.
  */
 export async function bringUpToDate(
-  reviews: Pick<OpenedReviews, 'tenants' | 'retention' | 'passkeys'>,
+  reviews: Pick<OpenedReviews, 'tenants' | 'sweeping' | 'retention' | 'passkeys'>,
   dispositions: Dispositions,
   clock: () => number,
 ): Promise<BackupErasureReceipt> {
@@ -54,7 +54,9 @@ export async function bringUpToDate(
   for (const person of latest.people ?? []) if (await reviews.passkeys.standTakenOut(person)) people_behind += 1;
   // Those of a Gate that did not record them, or of a file that was begun anew.
   for (const person of await reviews.passkeys.takenOut()) dispositions.recordTakenOut(person);
-  const swept = await reviews.retention.sweep();
+  // By a clock that is in doubt nothing is deleted; that is told by the sweeps that follow.
+  const time = await reviews.sweeping.timeToSweep();
+  const swept = time.doubt === null ? await reviews.sweeping.sweep(time.atMs) : { purged: 0, deleted: 0 };
   const { generation, key_id } = latest;
   return {
     contract: 'gate.hil-backup-erasure/v1',

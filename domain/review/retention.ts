@@ -6,7 +6,7 @@ export const RETENTION_POLICY = 'gate.hil-retention/v1';
 
 const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
 /** Nothing of a review is kept for longer. */
-const METADATA_LIFE_SECONDS = 2_592_000;
+export const METADATA_LIFE_SECONDS = 2_592_000;
 
 type Tiered = Pick<StoredReview, 'approval_tier'>;
 type Dated = Pick<StoredReview, 'payload_expires_ms' | 'metadata_expires_ms'>;

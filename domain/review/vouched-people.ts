@@ -30,8 +30,8 @@ export interface VouchingStore {
   standing(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<KeptVouching | null>;
   /** The words that stand about the same name in other tenants. */
   elsewhere(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<readonly KeptVouching[]>;
-  /** Who may approve, of the words given after `since`. A row that Gate did not write is nobody. */
-  approvers(tenant: string, since: number): Promise<readonly string[]>;
+  /** Who may approve, of the words given after `since` and not after `until`. A row that Gate did not write is nobody. */
+  approvers(tenant: string, since: number, until: number): Promise<readonly string[]>;
 }
 
 export interface VouchedPeople {
@@ -63,6 +63,8 @@ const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subje
 /** The same word about the same person is written at most this often. */
 const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
+/** So far the clocks of two processes over one store may be apart. A word of later than that was kept while a clock was ahead, and holds no more. */
+const APART_MS = 60_000;
 
 /**
  * The people whom the console vouches for (docs/decisions/people-by-the-consoles-word.md). A word holds for `lifeMs`, until the end that it
@@ -88,7 +90,8 @@ export function createVouchedPeople({
       assertWordHolds(word, now);
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
-      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) {
+      const isFresh = last !== undefined && last.atMs <= now && now - last.atMs < againMs;
+      if (isFresh && last.role === role && last.sinceMs >= since_ms) {
         // Another process of HIL may have heard since that the role was taken away.
         const standing = await store.standing({ tenant, subject });
         if (standing?.role === role && standing.since_ms >= since_ms) return;
@@ -116,7 +119,10 @@ export function createVouchedPeople({
       }
       written.set(key, { role: kept.role, sinceMs: kept.since_ms, atMs: now });
     },
-    approversOf: (tenant) => store.approvers(tenant, clock() - lifeMs),
+    async approversOf(tenant) {
+      const now = clock();
+      return store.approvers(tenant, now - lifeMs, now + APART_MS);
+    },
   };
 }
 

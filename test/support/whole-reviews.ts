@@ -10,6 +10,7 @@ export type WholeReviews = OpenedReviews &
   OpenedReviews['walk'] &
   OpenedReviews['notes'] &
   OpenedReviews['feed'] &
+  OpenedReviews['sweeping'] &
   OpenedReviews['retention'] &
   OpenedReviews['alarms'];
 
@@ -22,6 +23,7 @@ const wholeReviews = (opened: OpenedReviews): WholeReviews => ({
   ...opened.walk,
   ...opened.notes,
   ...opened.feed,
+  ...opened.sweeping,
   ...opened.retention,
   ...opened.alarms,
 });

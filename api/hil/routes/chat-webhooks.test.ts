@@ -552,6 +552,9 @@ describe('the code that a click of nobody’s account gives', () => {
     expect(await linked(used)).toMatchObject(refused);
     hil.now = T0 + 600_000;
     expect(await linked(old)).toMatchObject(refused);
+    // Nor does one hold for longer that was given while the clock was ahead.
+    hil.now = T0 - 1_000;
+    expect(await linked(old)).toMatchObject(refused);
   });
 
   it('works again where the link failed here, and not where it was refused', async () => {

@@ -152,6 +152,10 @@ describe('POST /decision-link/verify', () => {
       action: 'deny',
     });
     expect((await verify(tokenOf({ ...link, pending_id: UNKNOWN })))['reason']).toBe('gone');
+    const day = secondsFrom(hil.now) + 86_400;
+    expect((await verify(tokenOf({ ...link, exp: day })))['reason']).toBe('ok');
+    // By a clock that was ahead.
+    expect((await verify(tokenOf({ ...link, exp: day + 3_600 })))['reason']).toBe('expired');
     await hil.settle(row, { status: 'denied' });
     expect(await verify(tokenOf(link))).toMatchObject({
       valid: false,

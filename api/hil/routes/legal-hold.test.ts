@@ -101,12 +101,15 @@ describe('POST /admin/pending/{id}/legal-hold', () => {
       info: (fields: unknown) => void told.push(['info', fields]),
       error: (fields: unknown) => void told.push(['error', fields]),
     };
-    const sweep = startRetention(hil.reviews.retention, 5, logger as never);
+    const sweep = startRetention(hil.reviews.sweeping, 5, logger as never);
     await eventually('the request went', async () => (await hil.reviews.get(row.id))?.retention['payload_tombstone']);
     await sweep.stop();
     expect(told).toEqual([['info', { purged: 1, deleted: 0 }]]);
     const failing = startRetention(
-      { sweep: () => Promise.resolve({ purged: 0, deleted: 0, failed: 2 }) },
+      {
+        sweep: () => Promise.resolve({ purged: 0, deleted: 0, failed: 2 }),
+        timeToSweep: () => Promise.resolve({ atMs: hil.now, doubt: null }),
+      },
       60_000,
       logger as never,
     );

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
@@ -51,10 +52,19 @@ export function pendingRoutes(app: ServiceApp, options: PendingRoutes): void {
       const { row, created } =
         caller?.callerId === CALLER_IDS.simulator
           ? await askForReview(withoutCall(reviewOf(body, scopeOf(request).tenant ?? null)), caller)
-          : await reviews.parking.createOnce(reviewOf(body, namedTenant(request)));
+          : await reviews.parking.createOnce(reviewOf(body, namedTenant(request)), await awaited(request));
       return reply.code(created ? 201 : 200).send(row);
     },
   );
+}
+
+/**
+ * Whether whoever asked still waits for the answer. No two clocks are compared: a process that hung finds in its connection both the request and
+ * that the other side hung up since, and reads one after the other, the second within two turns of its loop; one more does not hurt.
+ */
+async function awaited({ raw: { socket } }: FastifyRequest): Promise<() => boolean> {
+  for (let turns = 0; turns < 3; turns += 1) await turn();
+  return () => socket.writable !== false;
 }
 
 /** Callers read single rows of their scope. Lite's console reads them by the same code. */

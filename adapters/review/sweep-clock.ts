@@ -1,0 +1,68 @@
+import { METADATA_LIFE_SECONDS } from '../../domain/review/retention.js';
+import type { TimeToSweep } from '../../domain/review/ports.js';
+import type { StoreKind } from '../store/database.js';
+import { type Ask, statement } from '../store/statement.js';
+
+const DAY_MS = 86_400_000;
+/** So far a clock may be ahead of the last sweep: a service that was away for longer deletes a day later. */
+const AWAY_MS = 7 * DAY_MS;
+/** The same for a store of before sweeps were written down. While one ran, no review was kept for longer after its end. */
+const FIRST_AWAY_MS = METADATA_LIFE_SECONDS * 1_000 + DAY_MS;
+/** What the clock says is believed when it says so for as long. */
+const BELIEVED_MS = DAY_MS;
+/** So far the clocks of the database and of this process may be apart. */
+const APART_MS = 3_600_000;
+/** That a sweep was made is not written down more often. */
+const WRITTEN_MS = 600_000;
+
+interface Mark {
+  readonly swept_ms: number | string;
+  readonly doubted_ms: number | string | null;
+}
+const MARK = statement<Mark>(`select swept_ms, doubted_ms from review_sweeps where id = 1`);
+const WRITE = statement(
+  `insert into review_sweeps (id, swept_ms, doubted_ms) values (1, ?, ?)
+     on conflict (id) do update set swept_ms = excluded.swept_ms, doubted_ms = excluded.doubted_ms`,
+);
+/** The newest thing that the store knows, by whichever clock. */
+const NEWEST = statement<{ at: number | string | null }>(
+  `select max(at) as at from (select max(created_ms) as at from reviews
+     union all select max(at_ms) as at from hil_deletion_audit) as known`,
+);
+const CLOCK_OF_DATABASE = statement<{ at: number | string }>(
+  `select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as at`,
+);
+
+const timeOf = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms));
+
+/**
+ * Whether this process may delete what its clock says is past its date (docs/architecture/reviews.md#payload-and-retention); what is deleted
+ * comes back by no clock that is put right. By the time that was looked at, because the clock may be put between the look and the deletion.
+ */
+export const sweepClock =
+  ({ ask, kind, clock }: { readonly ask: Ask; readonly kind: StoreKind; readonly clock: () => number }) =>
+  async (): Promise<TimeToSweep> => {
+    const now = clock();
+    if (kind === 'postgres') {
+      const database = Number((await ask(CLOCK_OF_DATABASE)).rows[0]?.at);
+      if (Math.abs(database - now) > APART_MS)
+        return {
+          doubt: `nothing is deleted: the clock of this process says ${timeOf(now)}, that of the database ${timeOf(database)}`,
+        };
+    }
+    const mark = (await ask(MARK)).rows[0];
+    const lastMs = Number(mark?.swept_ms ?? (await ask(NEWEST)).rows[0]?.at ?? now);
+    const sinceMs = mark?.doubted_ms == null ? null : Number(mark.doubted_ms);
+    const isAhead = now - lastMs > (mark ? AWAY_MS : FIRST_AWAY_MS);
+    if (isAhead && (sinceMs === null || now - sinceMs < BELIEVED_MS)) {
+      // Of a doubt that is later than now the clock was ahead by more than it is.
+      const fromMs = sinceMs === null || sinceMs > now ? now : sinceMs;
+      if (fromMs !== sinceMs) await ask(WRITE, lastMs, fromMs);
+      const again = timeOf(fromMs + BELIEVED_MS);
+      return {
+        doubt: `nothing is deleted: the clock says ${timeOf(now)}, and the last thing known is of ${timeOf(lastMs)}. Put it right if it is wrong; deletion goes on at ${again} if it still says so`,
+      };
+    }
+    if (!mark || sinceMs !== null || Math.abs(now - lastMs) >= WRITTEN_MS) await ask(WRITE, now, null);
+    return { atMs: now, doubt: null };
+  };
