@@ -5,14 +5,14 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { summaryShown, toolShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
-import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
+import { type Annotations, isKept, shortView } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { predictedIn, summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
 import type { rowCheck } from './row-check.js';
 import type { rowViews } from './row-views.js';
 import type { Listed, WithReport } from './stored-row.js';
-import { STORED_AS, type StoredRange } from './stored-statuses.js';
+import { isShownAs, STORED_AS, type StoredRange } from './stored-statuses.js';
 import { waitingCount } from './waiting.js';
 
 /** Of each row that a page looks at. The index has them. */
@@ -157,8 +157,7 @@ export const says = (field: string, text: string, masked?: (field: string) => st
 function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
   const text = q?.toLowerCase();
   const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
-  const isOfStatus = (row: Placed): boolean =>
-    row.status !== 'pending' || Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS === (status === 'expired');
+  const isOfStatus = (row: Placed): boolean => isShownAs(status, row, now);
   // Nothing of a row that Gate did not write is shown, so nothing of it is found.
   const isOfTier = (row: Rated): boolean =>
     row.status !== 'tampered' && (risk_tier === undefined || isRated(row, risk_tier));
