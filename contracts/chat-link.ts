@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import type { DecisionSurface } from './review.js';
 
 export const chat = z.enum(['slack', 'teams']);
 export type Chat = z.infer<typeof chat>;
+
+/** The surface on which somebody decides in a chat. */
+export const cardOf = (of: Chat): Extract<DecisionSurface, `${Chat}-card`> => `${of}-card`;
 
 /** The id of a user of a chat. */
 export const linkedUserId = z.string().regex(/^[A-Za-z0-9:_.-]{1,128}$/, 'is not the id of a user of a chat');

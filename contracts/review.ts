@@ -337,6 +337,22 @@ export const incidentRequest = z.strictObject({
 });
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
+/**
+ * The surfaces on which people decide, as `decided_via` names them: the page of a call, several calls at once, the page of a decision link, the
+ * command line, the card of a chat, lite's API where it is told of no other, and the simulator. A caller of the console's may name another one; Gate itself is named as the decider is.
+ */
+export const decisionSurface = z.enum([
+  'console',
+  'bulk',
+  'signed-link',
+  'command-line',
+  'slack-card',
+  'teams-card',
+  'api',
+  'simulator',
+]);
+export type DecisionSurface = z.infer<typeof decisionSurface>;
+
 export const LONGEST_DECISION_REASON = 1_000;
 /** `decided_by`, `tenant` and `approver_assertion` are taken and read by nobody: who decided is who asks. */
 export const decideRequest = z.strictObject({
