@@ -51,6 +51,9 @@ export const chatLinkRemoval = z.strictObject({ oidc_sub: linkOwner, chat });
 export const chatLinkRemoved = z.strictObject({ oidc_sub: z.string(), chat, removed_by: z.string() });
 export type ChatLinkRemoved = z.infer<typeof chatLinkRemoved>;
 
+/** The answer to who takes an account of his own away; false where there was none. */
+export const chatUnlinked = z.object({ cleared: z.boolean() });
+
 /** Which accounts of chats are one person's. */
 export const chatLink = z.strictObject({
   oidc_sub: z.string(),

@@ -1,10 +1,10 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
+import type { ReviewOrder, RiskTier, SummariesPage } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { summaryShown, toolShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
-import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
+import type { SummariesQuery } from '../../domain/review/ports.js';
 import { type Annotations, isKept, shortView } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { predictedIn, summaryOf } from '../../domain/review/summary.js';
@@ -64,7 +64,7 @@ export interface SummariesOptions {
  */
 export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions) {
   const short = (row: Listed, now: number) => summaryOf(shortView(row, reportOf(row), now));
-  return async (query: SummariesQuery): Promise<SummaryPage> => {
+  return async (query: SummariesQuery): Promise<SummariesPage> => {
     const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
     const list = [tenants, status, sort, q ?? null, risk_tier ?? null];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { cardOf, chat } from '../../../contracts/chat-link.js';
 import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
@@ -43,7 +44,7 @@ export const mayDecide =
 
 /** The decision in a request. The decider comes from the scope, never from the body (docs/architecture/identity-and-routes.md#surfaces). */
 export const decisionOf = (
-  request: FastifyRequest<{ Params: { id: string } }>,
+  request: FastifyRequest<{ Params: z.infer<typeof ById> }>,
   scope: ReviewScope,
   asked: Pick<Decision, 'decision' | 'modification_diff' | 'action_digest' | 'passkey'> &
     Pick<DecideRequest, 'reason' | 'decided_via'>,
