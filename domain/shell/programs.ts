@@ -1,5 +1,5 @@
 import type { ShellAct } from './acts.js';
-import type { Command } from './lexer.js';
+import type { Command } from './command.js';
 import type { Paths } from './paths.js';
 import { words } from '../text.js';
 import { runsAnother } from './awk.js';
