@@ -25,7 +25,7 @@ import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/te
 import type { ChangeSeal } from './carried-change.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
-import type { PasskeyStore } from './passkeys.js';
+import type { PasskeyStore } from './passkey-store.js';
 import type { VouchingStore } from './vouched-people.js';
 import type { DecisionRefusal } from './transitions.js';
 
