@@ -41,8 +41,10 @@ import {
   type DecisionRefusal,
   isDecidedBy,
   isOver,
+  LATE,
   POLICY_TIER,
   RECONCILIATION,
+  SETTLES_AS,
   TAMPER_CHECK,
 } from '../domain/review/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
@@ -266,7 +268,7 @@ export const createReviewActivities = ({
       return refused(decision, record.evidence.call.tenant, 'a rule approves a call that is for a person', alarm);
     const at = now();
     const recorded: RecordedDecision = {
-      status: decision.decision === 'deny' ? 'denied' : 'approved',
+      status: SETTLES_AS[decision.decision === 'deny' ? 'deny' : 'approve'],
       decided_at: decision.decided_at,
       decided_by: decision.principal.subject,
       decided_via: decision.decided_via,
@@ -424,14 +426,6 @@ export const createReviewActivities = ({
   },
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;
-
-/** Why a decision about a settled call is refused. */
-const LATE = {
-  approved: 'already_decided',
-  denied: 'already_decided',
-  expired: 'pending_expired',
-  aborted: 'pending_aborted',
-} as const satisfies Record<SettledReview['status'], DecisionRefusal>;
 
 /** The settlement that follows from a record: its decision, or that Gate closed the call while it was parked. */
 export function settledOf(record: CallRecord): SettledReview | null {

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
-import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../contracts/review.js';
+import {
+  type DecisionSurface,
+  MODIFICATION_CONTRACT,
+  type ModificationDiff,
+  type PendingRequest,
+} from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { changesTold } from '../domain/review/modification.js';
 import { isRehearsal, REHEARSAL, REHEARSAL_TOLD } from '../domain/review/rehearsal.js';
@@ -108,7 +113,7 @@ export function registerDecide(program: Command): void {
             decision,
             ...(diff && { modification_diff: diff }),
             ...(reason && { reason }),
-            decided_via: 'console',
+            decided_via: 'command-line' satisfies DecisionSurface,
             ...(digest !== undefined && { action_digest: digest }),
           })
           .catch((error: unknown) => {

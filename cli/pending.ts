@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
-import { type ReviewOrder, reviewOrder } from '../contracts/review.js';
+import { listedStatus, type ReviewOrder, reviewOrder } from '../contracts/review.js';
 import { isRehearsal, REHEARSAL } from '../domain/review/rehearsal.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
@@ -37,7 +37,7 @@ export function registerPending(program: Command): void {
     .argument('[id]', 'show this call: by its id in the list, 8 or more digits of its beginning, or its correlation id')
     .addOption(
       new Option('--status <status>', 'list calls that ended so, instead of those that wait')
-        .choices(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'])
+        .choices(listedStatus.options)
         .default('pending'),
     )
     .addOption(new Option('--limit <n>', 'list at most so many; without it all of them').argParser(Number))

@@ -527,7 +527,7 @@ describe('a Gate that is watched', () => {
     keys.push('quite wrong', '\r');
     await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
     expect(asked.find((one) => one.startsWith('POST'))).toBe(
-      `POST /decide/${id(1)} ${JSON.stringify({ decision: 'deny', reason: 'quite wrong', decided_via: 'console', action_digest: 'sha256:1' })}`,
+      `POST /decide/${id(1)} ${JSON.stringify({ decision: 'deny', reason: 'quite wrong', decided_via: 'command-line', action_digest: 'sha256:1' })}`,
     );
     keys.push('q');
     await watching;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventsIn } from '../activities/clients/event-stream.js';
-import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
+import type { DecisionSurface, PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { CliError } from './errors.js';
 import type { LiteTarget } from './lite-target.js';
 import type { StackTarget } from './stack-target.js';
@@ -192,7 +192,7 @@ export async function watch(
       const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
         decision,
         ...(reason !== undefined && { reason }),
-        decided_via: 'console',
+        decided_via: 'command-line' satisfies DecisionSurface,
         // Only the call that was shown is decided.
         action_digest: row.original_payload_digest,
       });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LARGEST_REQUEST_BYTES, REHEARSAL_HOLDS_MS, REHEARSALS } from '../domain/review/backlog.js';
 import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
-import { PASSKEY_REQUIRED } from '../domain/review/passkeys.js';
+import { PASSKEY_REQUIRED } from '../domain/review/passkey-required.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
 import { escalateShares, keyRingText, parsedBy, reviewLimits } from './shared.js';

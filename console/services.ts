@@ -13,7 +13,7 @@ import type {
 } from '../contracts/policy-library.js';
 import type { MinedSuggestion, MineLine, MinePolicies } from '../contracts/policy-mining.js';
 import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
-import type { PendingRequest, PendingSummary } from '../contracts/review.js';
+import type { DecisionSurface, ListedStatus, PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
@@ -38,7 +38,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import type { Download } from './download.js';
 
 export interface QueueQuery {
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired' | 'aborted' | 'withdrawn';
+  readonly status: ListedStatus;
   readonly cursor?: string | undefined;
   readonly q?: string | undefined;
   readonly riskTier?: string | undefined;
@@ -65,7 +65,7 @@ export interface Deciding {
   /** The same decision sent again has the same id. */
   readonly requestId: string;
   /** What the person decided on, where it is not the page of a call as it was chosen there. */
-  readonly via?: 'signed-link' | 'bulk' | undefined;
+  readonly via?: Extract<DecisionSurface, 'signed-link' | 'bulk'> | undefined;
 }
 
 export interface RowsQuery {

@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import type { DecisionSurface } from './review.js';
 
 export const chat = z.enum(['slack', 'teams']);
 export type Chat = z.infer<typeof chat>;
+
+/** The surface on which somebody decides in a chat. */
+export const cardOf = (of: Chat): Extract<DecisionSurface, `${Chat}-card`> => `${of}-card`;
 
 /** The id of a user of a chat. */
 export const linkedUserId = z.string().regex(/^[A-Za-z0-9:_.-]{1,128}$/, 'is not the id of a user of a chat');
@@ -46,6 +50,9 @@ export const chatLinkRemoval = z.strictObject({ oidc_sub: linkOwner, chat });
 /** Which account is nobody's any more, and by whom. */
 export const chatLinkRemoved = z.strictObject({ oidc_sub: z.string(), chat, removed_by: z.string() });
 export type ChatLinkRemoved = z.infer<typeof chatLinkRemoved>;
+
+/** The answer to who takes an account of his own away; false where there was none. */
+export const chatUnlinked = z.object({ cleared: z.boolean() });
 
 /** Which accounts of chats are one person's. */
 export const chatLink = z.strictObject({

@@ -24,6 +24,10 @@ const notificationTarget = z.custom<NotificationTarget>((value) => {
 const notificationPhase = z.enum(['trigger', 'update', 'resolve']);
 export type NotificationPhase = z.infer<typeof notificationPhase>;
 
+/** What a message tells: its phase, and of an `update` which of the two it is. */
+export const noticeKind = z.enum(['trigger', 'approval', 'escalation', 'resolve']);
+export type NoticeKind = z.infer<typeof noticeKind>;
+
 /** `withdrawn` is also said of a row that is gone because its call was answered 503. */
 const notificationStatus = reviewStatus;
 export type NotificationStatus = z.infer<typeof notificationStatus>;
@@ -35,6 +39,7 @@ const notificationId = z
 /** What is told of a row, as it was when there was something to tell. It has no value of the call. */
 export const notice = z.strictObject({
   notification_id: notificationId,
+  kind: noticeKind,
   phase: notificationPhase,
   status: notificationStatus,
   pending_id: z.uuid(),

@@ -11,6 +11,9 @@ import { operationClass, sandboxReport, sandboxSeverity } from './sandbox.js';
  */
 export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn', 'tampered']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
+/** Those by which rows are asked for. One that is not what Gate wrote is shown among those that wait. */
+export const listedStatus = reviewStatus.exclude(['tampered']);
+export type ListedStatus = z.infer<typeof listedStatus>;
 
 /** How often one review may be escalated. */
 export const MAX_ESCALATIONS = 8;
@@ -252,6 +255,18 @@ export const pendingSummary = z.strictObject({
 });
 export type PendingSummary = z.infer<typeof pendingSummary>;
 
+/** The answer of `GET /pending/summaries`. */
+export const summariesPage = z.object({
+  items: z.array(pendingSummary),
+  /** `null` at the end. A page may have fewer items than asked for, or none, and still not be the last. */
+  next_cursor: z.string().nullable(),
+  /** When the last row was asked for that was looked at, where a page ends before it is full and before the list ends. */
+  searched_to: z.string().nullable(),
+  /** How many rows of these tenants wait, whatever the filter. */
+  pending_count: z.number().int(),
+});
+export type SummariesPage = z.infer<typeof summariesPage>;
+
 /** What a list is asked for: a severity that the sandbox predicts, or rows of which it gave no report. */
 export const riskTier = z.enum([...sandboxSeverity.options, 'unscored']);
 export type RiskTier = z.infer<typeof riskTier>;
@@ -308,7 +323,10 @@ export const approvalStats = z.strictObject({
 });
 export type ApprovalStats = z.infer<typeof approvalStats>;
 
-/** What an event of `GET /pending/stream` tells of a row. `withdrawn`: its call was answered 503, and the row is gone. */
+/**
+ * What an event of `GET /pending/stream` tells of a row. `withdrawn`: its agent took the call back, and the row says so; or the call was answered 503,
+ * and the row, which says `pending`, is gone.
+ */
 export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | 'aborted' | 'withdrawn';
 
 /** Whom a row is assigned to, as a decision would name him. */
@@ -336,6 +354,22 @@ export const incidentRequest = z.strictObject({
   expected_summary: z.string().max(LONGEST_NOTE).nullable().optional(),
 });
 export type IncidentRequest = z.infer<typeof incidentRequest>;
+
+/**
+ * The surfaces on which people decide, as `decided_via` names them: the page of a call, several calls at once, the page of a decision link, the
+ * command line, the card of a chat, lite's API where it is told of no other, and the simulator. A caller of the console's may name another one; Gate itself is named as the decider is.
+ */
+export const decisionSurface = z.enum([
+  'console',
+  'bulk',
+  'signed-link',
+  'command-line',
+  'slack-card',
+  'teams-card',
+  'api',
+  'simulator',
+]);
+export type DecisionSurface = z.infer<typeof decisionSurface>;
 
 export const LONGEST_DECISION_REASON = 1_000;
 /** `decided_by`, `tenant` and `approver_assertion` are taken and read by nobody: who decided is who asks. */
@@ -391,6 +425,17 @@ export const signedDecision = z.strictObject({
   signature: z.string(),
 });
 export type SignedDecision = z.infer<typeof signedDecision>;
+
+/** The answer of `POST /pending/{id}/rule-decision`; `null` where a person must decide. */
+export const ruledDecision = z.object({ decision: signedDecision.nullable() });
+/** The answer of `POST /pending/{id}/opened-change`. */
+export const openedChange = z.object({ diff: modificationDiff });
+/** Rows on one page of the walk over those that nobody has decided. */
+export const MAX_UNDECIDED = 1_000;
+/** The answer of `GET /undecided`. */
+export const undecidedReviews = z.object({
+  rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })).max(MAX_UNDECIDED),
+});
 
 /** The result of a decision. HIL writes its row from this, so that row and workflow agree. `principal` is null for `system:*`. */
 export const settledReview = z.strictObject({

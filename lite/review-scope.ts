@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { DecisionSurface } from '../contracts/review.js';
 import { namedTenant, type ReviewScope } from '../api/hil/scope.js';
 import { GateError } from '../domain/errors.js';
 import { type Access, DEFAULT_TENANT } from './access.js';
@@ -8,7 +9,7 @@ import { type Access, DEFAULT_TENANT } from './access.js';
  * operator of all of them, and refuses one who is bound to another. `channel` is that of a decision which names none.
  */
 export const reviewScopeOf =
-  (access: Access, channel: string) =>
+  (access: Access, channel: DecisionSurface) =>
   (request: FastifyRequest): ReviewScope => {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);

@@ -586,6 +586,19 @@ const sweeps: Migration = {
   },
 };
 
+/**
+ * 0033: what each message tells, which was read from its id. Adds a column and fills it by the places that messages have: 0 is the first, 1000 the
+ * last, and from 100 on those of escalations. Reads the table once.
+ */
+const noticeKinds: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'review_notices', 'kind')))
+      await sql`alter table review_notices add column kind ${dialectOf(db).text} not null default ''`.execute(db);
+    await sql`update review_notices set kind = case when ordinal = 0 then 'trigger' when ordinal < 100 then 'approval'
+      when ordinal < 1000 then 'escalation' else 'resolve' end where kind = ''`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -619,4 +632,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0030-notices-reached': noticesReached,
   '0031-notices-limited': noticesLimited,
   '0032-sweeps': sweeps,
+  '0033-notice-kinds': noticeKinds,
 };

@@ -152,6 +152,29 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
     await place.remove();
   });
 
+  it('messages to people that said by their ids what they tell say it in a column', async () => {
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    const before = await openStore(place.target, upTo(hilMigrations, '0031-notices-limited'));
+    if (kind === 'postgres') await sql`set session_replication_role = replica`.execute(before.db);
+    else await sql`pragma foreign_keys = off`.execute(before.db);
+    const stored = {
+      trigger: 0,
+      'update:approval-1': 1,
+      'update:escalated': 100,
+      'update:escalated-2': 101,
+      'resolve:denied': 1_000,
+    };
+    for (const [name, ordinal] of Object.entries(stored))
+      await sql`insert into review_notices (notification_id, channel, pending_id, ordinal, notice, state, attempts, due_ms, mac)
+        values (${`p:${name}`}, 'webhook', 'p', ${ordinal}, '{}', 'queued', 0, 0, 'm')`.execute(before.db);
+    await before.close();
+    const after = await openStore(place.target, hilMigrations);
+    const { rows } = await sql<{ kind: string }>`select kind from review_notices order by ordinal`.execute(after.db);
+    expect(rows.map((row) => row.kind)).toEqual(['trigger', 'approval', 'escalation', 'escalation', 'resolve']);
+    await after.close();
+    await place.remove();
+  });
+
   it('of two passkeys with one key the later goes, whatever the order of its members; one that cannot be read stays, without a digest', async () => {
     const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const before = await openStore(place.target, upTo(hilMigrations, '0022-vouched-since'));

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { modificationDiff, reviewStatus, signedDecision, type PendingRequest } from '../../contracts/review.js';
+import {
+  openedChange,
+  reviewStatus,
+  ruledDecision,
+  type PendingRequest,
+  undecidedReviews,
+} from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { ReviewService } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
@@ -17,11 +23,6 @@ const row = z.looseObject({
 const OPEN_MS = 2_000;
 /** A withdrawal is a decision, which its workflow may take so long to answer. */
 const WITHDRAW_MS = 12_000;
-const change = z.object({ diff: modificationDiff });
-const undecided = z.object({
-  rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })),
-});
-const ruled = z.object({ decision: signedDecision.nullable() });
 
 /**
  * The review rows over HTTP, for workers in another process; the same contract as in process. A refusal arrives as the GateError that HIL
@@ -67,18 +68,18 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
 
     async decideByRule(pendingId) {
       const path = `/pending/${encodeURIComponent(pendingId)}/rule-decision`;
-      return (await ask(ruled, { method: 'POST', path, timeoutMs, body: {} })).decision;
+      return (await ask(ruledDecision, { method: 'POST', path, timeoutMs, body: {} })).decision;
     },
 
     async openedChange(pendingId, sealed) {
       const path = `/pending/${encodeURIComponent(pendingId)}/opened-change`;
       const body = { sealed_diff: sealed };
-      return (await ask(change, { method: 'POST', path, timeoutMs: Math.min(timeoutMs, OPEN_MS), body })).diff;
+      return (await ask(openedChange, { method: 'POST', path, timeoutMs: Math.min(timeoutMs, OPEN_MS), body })).diff;
     },
 
     async undecided({ ms, id }, limit) {
       const path = `/undecided?after_ms=${ms}&after_id=${encodeURIComponent(id)}&limit=${limit}`;
-      return (await ask(undecided, { method: 'GET', path, timeoutMs })).rows;
+      return (await ask(undecidedReviews, { method: 'GET', path, timeoutMs })).rows;
     },
 
     async escalated(id, [escalated_at, ...again]) {

@@ -4,7 +4,6 @@ import type { Notice } from '../../contracts/notification.js';
 import { errorText } from '../../domain/errors.js';
 import { pagerDutyEvents, webhookEvent } from '../../domain/notification/events.js';
 import type { Places } from '../../domain/notification/lines.js';
-import { tellsEscalation } from '../../domain/notification/notice.js';
 import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
 import { slackCard, slackReply } from '../../domain/notification/slack-card.js';
 import { teamsCard, teamsMessage } from '../../domain/notification/teams-card.js';
@@ -94,7 +93,7 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
     const post = () => askSlack(bot, 'chat.postMessage', { channel: bot.channel, ...card }, until);
     if (earlier === null) return post();
     const [channel, ts] = slackPlace.parse(JSON.parse(earlier));
-    const isAlarm = tellsEscalation(notice);
+    const isAlarm = notice.kind === 'escalation';
     let place: string | null;
     try {
       place = await askSlack(bot, 'chat.update', { channel, ts, ...card }, until);

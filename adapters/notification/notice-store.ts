@@ -1,7 +1,7 @@
-import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../contracts/notification.js';
+import type { Delivery, DeliveryState, Notice, NoticeKind, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { type LastEnd, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
+import { kindOfEarlier, type LastEnd, lastIdOf, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
 import { type GivenUp, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
@@ -13,6 +13,9 @@ interface StoredNotice {
   readonly notification_id: string;
   readonly channel: NotificationTarget;
   readonly pending_id: string;
+  readonly ordinal: number | string;
+  /** Empty where a process of an earlier Gate wrote it after the migration. */
+  readonly kind: NoticeKind | '';
   readonly notice: string;
   readonly state: DeliveryState;
   readonly attempts: number | string;
@@ -36,21 +39,21 @@ const MAC_FORM = 'gate.review-notice/1';
 const MAC_USE = 'review-notice';
 
 const COLUMNS =
-  'notification_id, channel, pending_id, notice, state, attempts, limited, due_ms, delivered_ms, error, handle, reached, mac';
+  'notification_id, channel, pending_id, ordinal, kind, notice, state, attempts, limited, due_ms, delivered_ms, error, handle, reached, mac';
 const OF = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where pending_id = ? order by ordinal, channel`,
 );
 /** In one statement, because a process may end between two. */
 const insertOf = (channels: number) =>
   statement(
-    `insert into review_notices (notification_id, channel, pending_id, ordinal, notice, state, attempts, due_ms, mac)
-     values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
+    `insert into review_notices (notification_id, channel, pending_id, ordinal, kind, notice, state, attempts, due_ms, mac)
+     values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
      on conflict (notification_id, channel) do nothing`,
   );
 /** How it ended is still told. An attempt under way has no reason yet why it failed. */
 const SUPERSEDE = statement(
   `update review_notices set state = 'superseded'
-     where pending_id = ? and ordinal < 1000 and state = 'queued' and (attempts = 0 or error is not null)`,
+     where pending_id = ? and kind not in ('resolve', '') and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** Now, and what nothing is due later than. */
@@ -104,7 +107,7 @@ const UNTOLD = statement<{ id: string }>(
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
      where pending_id > ? and (state <> 'superseded' or attempts > limited)
-       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.ordinal = 1000)
+       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.kind = 'resolve')
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
@@ -168,11 +171,13 @@ export function noticeStoreOver<Tables>(
     try {
       const message = messageOf(row.notification_id, row.channel, row.notice, row.handle);
       if (!keys.authentic(row.mac, message, MAC_USE)) return null;
-      const parsed = noticeShape.parse(JSON.parse(row.notice));
+      const told = JSON.parse(row.notice) as Omit<Notice, 'kind'>;
+      const kind = 'pending_id' in row ? row.kind || kindOfEarlier(told.phase, Number(row.ordinal)) : 'resolve';
+      const parsed = noticeShape.parse({ kind, ...told });
       // One of a row that is gone stands in the other table. Copied from there it would be found due for ever, and claimed by nobody.
       const ofRow =
         'pending_id' in row ? parsed.pending_id === row.pending_id && !parsed.deleted : parsed.deleted === true;
-      return parsed.notification_id === row.notification_id && ofRow ? parsed : null;
+      return parsed.notification_id === row.notification_id && parsed.kind === kind && ofRow ? parsed : null;
     } catch {
       return null;
     }
@@ -184,11 +189,12 @@ export function noticeStoreOver<Tables>(
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
   const keptOf = (
-    { channel, attempts, limited, reached }: Pick<StoredNotice, 'channel' | 'attempts' | 'limited' | 'reached'>,
+    { notice: text, channel, attempts, limited, reached }: StoredNotice | StoredLast,
     known: Notice,
     earlier: string | null,
   ): KeptNotice => ({
     notice: known,
+    text,
     channel,
     attempts: Number(attempts),
     limited: Number(limited),
@@ -245,7 +251,7 @@ export function noticeStoreOver<Tables>(
     const now = clock();
     return [...new Set(rows.map(({ channel }) => channel))].flatMap((channel) => {
       const own = rows.filter((row) => row.channel === channel);
-      const isTold = own.some((row) => row.notification_id.includes(':resolve:') && OVER.has(row.state));
+      const isTold = own.some((row) => row.kind === 'resolve' && OVER.has(row.state));
       if (isTold || !own.some(mayBeTold)) return [];
       // An attempt under way may still arrive: its end is told after it.
       const underWay = own.filter(({ state, error }) => state === 'queued' && error === null);
@@ -272,9 +278,7 @@ export function noticeStoreOver<Tables>(
         const known = read(row);
         if (known) notices.set(known.notification_id, known);
       }
-      const begun = rows.filter(
-        ({ state, notification_id }) => state !== 'superseded' && notification_id.endsWith(':trigger'),
-      );
+      const begun = rows.filter(({ state, kind }) => state !== 'superseded' && kind === 'trigger');
       return { notices: [...notices.values()], channels: begun.map(({ channel }) => channel) };
     },
     async add(notice, channels, dueMs) {
@@ -283,7 +287,7 @@ export function noticeStoreOver<Tables>(
       if (channels.length === 0) return;
       const values = channels.map((channel) => {
         const mac = macOf(id, channel, text, null);
-        return [id, channel, pending_id, ordinalOf(notice), text, dueMs, mac];
+        return [id, channel, pending_id, ordinalOf(notice), notice.kind, text, dueMs, mac];
       });
       await ask(insertOf(channels.length), ...values.flat());
     },
@@ -323,17 +327,10 @@ export function noticeStoreOver<Tables>(
       return (await ask(claim, untilMs, notification_id, channel, attempts)).changes === 1;
     },
     async delivered(kept, handle) {
-      const { notice, channel } = kept;
+      const { notice, text, channel } = kept;
       const { notification_id: id } = notice;
       if (notice.deleted) return void (await ask(LAST_OVER, id, channel));
-      const { changes } = await ask(
-        DELIVERED,
-        clock(),
-        handle,
-        macOf(id, channel, JSON.stringify(notice), handle),
-        id,
-        channel,
-      );
+      const { changes } = await ask(DELIVERED, clock(), handle, macOf(id, channel, text, handle), id, channel);
       if (changes === 0) await arrivedLate(kept, handle);
     },
     async failed({ notice: { notification_id, deleted }, channel, attempts }, { reason, againMs, reached, limited }) {
@@ -389,4 +386,3 @@ export function noticeStoreOver<Tables>(
 /** An attempt that a limit refused told nobody. */
 const mayBeTold = ({ attempts, limited }: StoredNotice): boolean => Number(attempts) > Number(limited);
 const endOf = (reached: string | null): GivenUp['end'] => (reached === null ? 'dead' : 'partial');
-const lastIdOf = (pendingId: string): string => `${pendingId}:resolve:deleted`;

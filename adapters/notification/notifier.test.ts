@@ -423,6 +423,57 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('a message whose kind was edited in the store is never sent', async () => {
+    hil.now -= 3_600_000;
+    const row = await hil.park(1, { approval_tier: 'auto' });
+    start();
+    await eventually('the message', async () => (await deliveries(row)).length === 1);
+    await hil.place.sql("update review_notices set kind = 'escalation'");
+    await settledAs(row, [['webhook', 'trigger', 'dead']]);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it.each([['before the migration'], ['after it, by a process that still ran']])(
+    'messages that an earlier Gate wrote %s are sent as what they are',
+    async (when) => {
+      start();
+      const row = await hil.park(1, { approval_tier: 'strict' });
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await hil.reviews.escalated(row.id, [new Date(hil.now).toISOString()]);
+      await hil.reviews.voted(row.id, [{ by: 'operator:ben', provenance: 'console-bearer', at: row.created_at }]);
+      start(webhook(), { backOffMs: [1_000_000], byRuleMs: 0, clock: () => hil.now - 3_600_000 });
+      await eventually('the messages', async () => (await deliveries(row)).length === 3);
+      await stop();
+      for (const written of await hil.place.sql('select * from review_notices')) {
+        const { kind: _, ...text } = JSON.parse(String(written['notice'])) as Record<string, unknown>;
+        const notice = JSON.stringify(text);
+        const of = ['gate.review-notice/1', written['notification_id'], written['channel'], notice, null];
+        const mac = hil.place.keys.authenticate(JSON.stringify(of), 'review-notice');
+        await hil.place.sql(`update review_notices set notice = '${notice}', mac = '${mac}', state = 'queued', attempts = 0, error = null,
+          due_ms = 0, kind = ${when.startsWith('after') ? "''" : 'kind'} where notification_id = '${String(written['notification_id'])}'`);
+      }
+      receiver.received.length = 0;
+      start();
+      const all = ['trigger', 'update:approval-1', 'update:escalated'];
+      await settledAs(
+        row,
+        all.map((name) => ['webhook', name, 'delivered']),
+      );
+      expect(events().map(({ headline }) => headline)).toEqual([
+        'A call waits for a decision: wire_transfer by payments-agent',
+        'A call still waits: 1 of 2 people have approved: wire_transfer by payments-agent',
+        'A call still waits, and its time runs out: wire_transfer by payments-agent',
+      ]);
+      // What was delivered is still what Gate wrote.
+      expect((await hil.reviews.notices.of(row.id)).notices.map(({ kind }) => kind)).toEqual([
+        'trigger',
+        'approval',
+        'escalation',
+      ]);
+    },
+  );
+
   describe('of a row that is deleted before people were told how it ended', () => {
     const SECRET = 'what-the-agent-wrote';
     const HOLD = '00000000-0000-4000-8000-000000000010';

@@ -128,7 +128,7 @@ export function chatLinkStoreOver<Tables>(
       return row && shown(row);
     },
     upsert: (tenant, { oidc_sub, slack_user_id, teams_user_id }, code) =>
-      untilUnchanged('link', async () => {
+      untilUnchanged('the link', async () => {
         const read = await stored(tenant, oidc_sub);
         const known = found(read);
         const row = {
@@ -148,7 +148,7 @@ export function chatLinkStoreOver<Tables>(
         return isPut ? { done: shown(row) } : null;
       }),
     clear: (tenant, sub, of) =>
-      untilUnchanged('link', async () => {
+      untilUnchanged('the link', async () => {
         const known = await stored(tenant, sub);
         if (known === undefined) return { done: false };
         // Which accounts it names is not Gate's word.

@@ -15,16 +15,16 @@ export async function asked<Result>(query: () => Promise<Result>): Promise<Resul
   }
 }
 
-/** Tries a few times; `attempt` returns `null` where somebody else changed the row first, and begins with a new look at it. */
+/** Tries a few times; `attempt` returns `null` where somebody else changed first what it looked at, and begins with a new look. */
 export async function untilUnchanged<Result>(
-  what: 'review' | 'link',
+  what: string,
   attempt: () => Promise<{ readonly done: Result } | null>,
 ): Promise<Result> {
   for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
     const found = await attempt();
     if (found) return found.done;
   }
-  throw new GateError('store_unavailable', `the ${what} changes faster than it can be written`);
+  throw new GateError('store_unavailable', `${what} changes faster than it can be written`);
 }
 
 /** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */

@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import type { ListReviews, ReviewLists } from '../../domain/review/ports.js';
-import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import { LISTED_COLUMNS } from '../../domain/review/sealed-review.js';
 import { asked } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import { reviewStats } from './stats.js';
-import { STORED_AS, type StoredRange } from './stored-statuses.js';
+import { forsakenAt, STORED_AS, type StoredRange } from './stored-statuses.js';
 import { reviewSummaries } from './summaries.js';
 import { waitingAnywhere } from './waiting.js';
 
@@ -41,7 +40,7 @@ async function page(
   now: number,
 ) {
   const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
-  const forsaken = now - FORSAKEN_AFTER_MS;
+  const forsaken = forsakenAt(now);
   const tenants = typeof tenant === 'string' ? [tenant] : [...new Set(tenant)];
   const statuses = typeof status === 'string' ? [status] : status;
   // A withdrawn row still has its place in the order.

@@ -8,7 +8,7 @@ import type { ReviewRows } from './rows.js';
 /** What people note on a row. */
 export const reviewNotes = ({ stored, change, check, views }: ReviewRows): ReviewNotes => ({
   note: (id, tenant, write) =>
-    untilUnchanged('review', async () => {
+    untilUnchanged('the review', async () => {
       const row = await stored('id', id.toLowerCase());
       if (!row || (tenant !== undefined && row.tenant !== tenant)) throw new GateError('not_found');
       const known = await check.held(row);

@@ -87,7 +87,7 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assert
   }
 
   const withdraw: ReviewParking['withdraw'] = (correlationId, attemptMs) =>
-    untilUnchanged('review', async () => {
+    untilUnchanged('the review', async () => {
       const over = { done: undefined };
       const row = await stored('id', reviewIdOf(correlationId));
       // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.

@@ -1,15 +1,13 @@
 import { PASSKEY_ROLES, type PasskeyRole } from '../../contracts/approval.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { GateError } from '../../domain/errors.js';
 import { isPasskeyPerson, passkeyPerson } from '../../domain/review/passkey-people.js';
 import type { Store } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
+import { untilUnchanged } from './faults.js';
 import type { ReviewTables } from './tables.js';
 
 const FORM = 'gate.passkey-standing/1';
 const USE = 'passkey';
-/** Changes of one person's passkeys that may meet. */
-const TRIES = 5;
 
 /** What counts of a person's passkeys. */
 interface Counts {
@@ -169,17 +167,16 @@ export function passkeyStandings({ store, keys, asked, timesTakenOut, alone }: P
 
     /** Changes what counts, with what belongs to it, all or nothing. False where `change` finds that nothing is to be changed. */
     async change(person: Person, change: (now: Standing) => Promise<Change | null>): Promise<boolean> {
-      for (let tried = 0; tried < TRIES; tried += 1) {
+      return untilUnchanged('what counts of the passkeys of this person', async () => {
         const now = await standing(person);
         const made = await change(now);
-        if (made === null) return false;
+        if (made === null) return { done: false };
         const generation = Math.max(now.generation + 1, made.generation ?? 0);
         const row = next(person, now, made.counts, generation);
-        if (!(await asked(() => writeTogether(store, [row, ...made.beside])))) continue;
+        if (!(await asked(() => writeTogether(store, [row, ...made.beside])))) return null;
         seen.set(keyOf(person), generation);
-        return true;
-      }
-      throw new GateError('store_unavailable', 'the passkeys of this person are being changed elsewhere');
+        return { done: true };
+      });
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   type PasskeyStore,
   type Recovery,
   type StoredPasskey,
-} from '../../domain/review/passkeys.js';
+} from '../../domain/review/passkey-store.js';
 import type { Dispositions } from '../../domain/review/ports.js';
 import { leftOf } from '../../contracts/tenant-dispositions.js';
 import { unlink } from './chat-link-store.js';

@@ -20,7 +20,7 @@ export function reviewSettling({ stored, change, check, views, sealing }: Review
 
   /** Adds to what a pending row shows; `add` returns `null` where it is there already. `null` for a row that is gone. */
   const annotatePending = (id: string, add: (told: Annotations) => Partial<Annotations> | null) =>
-    untilUnchanged<{ row: PendingRequest; changed: boolean } | null>('review', async () => {
+    untilUnchanged<{ row: PendingRequest; changed: boolean } | null>('the review', async () => {
       const row = await stored('id', id);
       if (!row) return { done: null };
       const known = await check.held(row);
@@ -61,7 +61,7 @@ export function reviewSettling({ stored, change, check, views, sealing }: Review
     async settle(given) {
       // A worker of an earlier Gate says of a call that it closed that it expired.
       const settled = { ...given, status: statusStored(given) };
-      return untilUnchanged('review', async () => {
+      return untilUnchanged('the review', async () => {
         const row = await stored('id', settled.pending_id);
         if (!row) throw new GateError('not_found');
         const known = await check.held(row);

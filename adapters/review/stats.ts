@@ -1,4 +1,5 @@
 import type { ApprovalStats } from '../../contracts/review.js';
+import { isPerson } from '../../domain/review/deciders.js';
 import type { StatsQuery } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import { addedTook, TOOK_WITHIN, tookAt, type TookClasses } from '../../domain/review/took.js';
@@ -104,9 +105,6 @@ function add({ counts, took }: Sum, row: Omit<Kept, 'decided_by'>): void {
   for (const name of COUNTERS) counts[name] += Number(row[name]);
   addedTook(took, typeof row.took === 'string' ? (JSON.parse(row.took) as TookClasses) : row.took);
 }
-
-/** Not what Gate decided by itself, nor a row of which nothing says who did. */
-const isPerson = (decidedBy: string): boolean => decidedBy !== '' && !decidedBy.startsWith('system:');
 
 const WINDOW_MS = { '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];

@@ -1,4 +1,6 @@
 import type { ReviewStatus } from '../../contracts/review.js';
+import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
+import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { CLOSED_BY_GATE, WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
 
 /** Rows that are stored with this status, of which this condition in SQL also holds. */
@@ -38,3 +40,17 @@ export const STORED_AS = {
   ],
   withdrawn: [{ status: 'denied', and: WITHDRAWN }],
 } as const satisfies Record<ReviewStatus, readonly StoredRange[]>;
+
+/** Of deadlines up to this one the calls are long gone. */
+export const forsakenAt = (now: number): number => now - FORSAKEN_AFTER_MS;
+
+/** Whether a row that stands in the ranges of a shown status is shown with it now, by whether it still waits. */
+export const isShownAs = (
+  status: ReviewStatus,
+  row: Pick<StoredReview, 'status' | 'deadline_ms'>,
+  now: number,
+): boolean =>
+  STORED_AS[status].some(
+    ({ status: stored, waits }: StoredRange) =>
+      stored === row.status && (waits === undefined || waits === Number(row.deadline_ms) > forsakenAt(now)),
+  );

@@ -1,18 +1,18 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
+import type { ReviewOrder, RiskTier, SummariesPage } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { summaryShown, toolShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
-import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
-import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
+import type { SummariesQuery } from '../../domain/review/ports.js';
+import { type Annotations, isKept, shortView } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { predictedIn, summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
 import type { rowCheck } from './row-check.js';
 import type { rowViews } from './row-views.js';
 import type { Listed, WithReport } from './stored-row.js';
-import { STORED_AS, type StoredRange } from './stored-statuses.js';
+import { isShownAs, STORED_AS, type StoredRange } from './stored-statuses.js';
 import { waitingCount } from './waiting.js';
 
 /** Of each row that a page looks at. The index has them. */
@@ -64,7 +64,7 @@ export interface SummariesOptions {
  */
 export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions) {
   const short = (row: Listed, now: number) => summaryOf(shortView(row, reportOf(row), now));
-  return async (query: SummariesQuery): Promise<SummaryPage> => {
+  return async (query: SummariesQuery): Promise<SummariesPage> => {
     const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
     const list = [tenants, status, sort, q ?? null, risk_tier ?? null];
@@ -157,8 +157,7 @@ export const says = (field: string, text: string, masked?: (field: string) => st
 function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
   const text = q?.toLowerCase();
   const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
-  const isOfStatus = (row: Placed): boolean =>
-    row.status !== 'pending' || Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS === (status === 'expired');
+  const isOfStatus = (row: Placed): boolean => isShownAs(status, row, now);
   // Nothing of a row that Gate did not write is shown, so nothing of it is found.
   const isOfTier = (row: Rated): boolean =>
     row.status !== 'tampered' && (risk_tier === undefined || isRated(row, risk_tier));

@@ -227,6 +227,7 @@ describe.each([
         'handle',
         'mac',
         'ordinal',
+        'kind',
         'state',
         'attempts',
         'due_ms',

@@ -7,6 +7,7 @@ import { TENANT_OFFBOARD } from '../../domain/review/transitions.js';
 import type { Store } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
 import { writeTogether } from '../store/write-together.js';
+import { untilUnchanged } from './faults.js';
 import type { ReviewTables, StoredOperation, StoredTenant } from './tables.js';
 
 const MAC_USE = 'review-tenant';
@@ -27,7 +28,6 @@ const countErased = statement<{ count: number | string }>(
 const countHeld = statement<{ count: number | string }>(
   `select count(*) as "count" from reviews where tenant = ? and hold is not null`,
 );
-const ATTEMPTS = 5;
 
 type OperationOf = Pick<BegunOperation, 'tenant' | 'kind' | 'generation' | 'operation_id'>;
 
@@ -98,7 +98,7 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
 
   const states: TenantStates = {
     async begin({ tenant, operation_id, kind, asked_by }) {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      return untilUnchanged('the state of this tenant', async () => {
         const [known, state] = await Promise.all([operationOf(operation_id), stateOf(tenant)]);
         if (state && !holds(state.mac, tenantText(state))) throw foreign();
         const standing = Number(state?.generation ?? 0);
@@ -108,7 +108,7 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
           if (known.receipt === null && Number(known.generation) !== standing)
             throw new GateError('operation_conflict', 'a later operation of this tenant has overtaken this one');
           if (known.receipt === null) await recorded({ ...known, generation: Number(known.generation) });
-          return begunOf(known);
+          return { done: begunOf(known) };
         }
         const generation = standing + 1;
         const operation = {
@@ -140,11 +140,10 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
               .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ ...reached, mac })),
           ]),
         );
-        if (!stored) continue;
+        if (!stored) return null;
         await recorded(operation);
-        return begunOf({ ...operation, mac: '' });
-      }
-      throw new GateError('store_unavailable', 'the state of this tenant changes faster than it can be written');
+        return { done: begunOf({ ...operation, mac: '' }) };
+      });
     },
 
     async denied(operationId) {

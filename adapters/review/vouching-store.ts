@@ -1,10 +1,10 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { GateError } from '../../domain/errors.js';
 import type { KeptVouching, VouchingStore } from '../../domain/review/vouched-people.js';
 import type { VouchedRole } from '../../domain/review/vouching.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
+import { untilUnchanged } from './faults.js';
 
 interface StoredVouching {
   readonly tenant: string;
@@ -17,8 +17,6 @@ interface StoredVouching {
 
 const MAC_FORM = 'gate.vouching/2';
 const MAC_USE = 'vouching';
-/** Words about one person that may meet. */
-const TRIES = 5;
 const OF = statement<StoredVouching>(
   `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people where tenant = ? and subject = ?`,
 );
@@ -64,16 +62,15 @@ export function vouchingStoreOver<Tables>(
     row === undefined ? null : holds(row) ? kept(row) : { ...kept(row), role: 'none' };
   return {
     async change({ tenant, subject }, next) {
-      for (let tried = 0; tried < TRIES; tried += 1) {
+      await untilUnchanged('what is known of this person', async () => {
         const row = (await ask(OF, tenant, subject)).rows[0];
         const made = next(standingIn(row));
-        if (made === null) return;
+        if (made === null) return { done: undefined };
         const mac = keys.authenticate(messageOf(made), MAC_USE);
         const { role, since_ms, vouched_ms } = made;
         const { changes } = await ask(KEEP, tenant, subject, role, since_ms, vouched_ms, mac, row?.mac ?? '');
-        if (changes > 0) return;
-      }
-      throw new GateError('store_unavailable', 'what is known of this person is being changed elsewhere');
+        return changes > 0 ? { done: undefined } : null;
+      });
     },
     async standing({ tenant, subject }) {
       return standingIn((await ask(OF, tenant, subject)).rows[0]);

@@ -9,7 +9,7 @@ import { isAtLeast, type Role, ROLES } from '../../console/roles.js';
 import { serviceHead, type ServiceName } from '../../console/services.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError, roleTooLow } from '../../domain/errors.js';
-import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
+import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkey-required.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';

@@ -3,9 +3,9 @@ import { isAtLeast } from '../../console/roles.js';
 import type { ReviewsService } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { ownPasskeys } from '../../contracts/approval.js';
-import { chatLink, chatLinkRemoved, linkOwnerOf } from '../../contracts/chat-link.js';
+import { chatLink, chatLinkRemoved, chatUnlinked, linkOwnerOf } from '../../contracts/chat-link.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
-import { type PendingRequest, pendingRequest, pendingSummary } from '../../contracts/review.js';
+import { type PendingRequest, pendingRequest, summariesPage } from '../../contracts/review.js';
 import { tenantReviews } from '../../contracts/tenant-reviews.js';
 import { maskedList, maskedRows } from '../../domain/review/masked-review.js';
 import type { AskLimits } from './ask-limits.js';
@@ -23,13 +23,8 @@ const LATELY = 50;
 /** What stays in doubt where no answer came. */
 const MAY_BE_UNLINKED = 'It may have unlinked the account: load the page again.';
 
-const queuePage = z.object({
-  items: z.array(pendingSummary),
-  next_cursor: z.string().nullable(),
-  // An older review service does not say it.
-  searched_to: z.string().nullable().default(null),
-  pending_count: z.number().int(),
-});
+/** An older review service does not say how far it searched. */
+const queuePage = summariesPage.extend({ searched_to: summariesPage.shape.searched_to.default(null) });
 
 /** The review service as one person may ask it. Who only looks on gets reviews masked, whatever page he looks at. */
 export function reviewsOver(
@@ -102,7 +97,7 @@ export function reviewsOver(
         doubt: 'It may have linked the account: load the page again before you take another code.',
       }),
     async unlinkChat(chat) {
-      await ask(z.object({ cleared: z.boolean() }), {
+      await ask(chatUnlinked, {
         method: 'DELETE',
         path: `${links}/${chat}`,
         doubt: MAY_BE_UNLINKED,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AgentOwner, Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
-import type { DecisionPrincipal } from '../../contracts/review.js';
+import type { DecisionPrincipal, DecisionSurface } from '../../contracts/review.js';
 import { GateError, roleTooLow } from '../../domain/errors.js';
 import type { PasskeyHolder } from '../../domain/review/passkey-people.js';
 import { readVouching, type Vouched } from '../../domain/review/vouching.js';
@@ -19,7 +19,7 @@ export interface ReviewScope {
   /** The operator whose token the request carries, also where a workload decides with it under a name of its own. */
   readonly operator?: Pick<Operator, 'name'> | null;
   /** The channel of a decision that names none, and whether a decision may name one (docs/architecture/reviews.md#channels). */
-  readonly channel: { readonly name: string; readonly fixed: boolean };
+  readonly channel: { readonly name: DecisionSurface; readonly fixed: boolean };
   /** Whom the console vouches for; nobody where it is absent or `null`. */
   readonly vouched?: Vouched | null;
   /** Whose passkey's session it is, of those who have no token. */

@@ -1,9 +1,10 @@
+import type { ListedStatus } from '../../contracts/review.js';
 import { statusTold } from '../review/transitions.js';
 import type { CallRecord } from './record.js';
 
 export interface ReviewTold {
   /** `aborted`: closed by Gate itself, be it after somebody approved. `withdrawn`: taken back by its agent. */
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired' | 'aborted' | 'withdrawn';
+  readonly status: ListedStatus;
   /** What the agent may rest on; never an allow of a call that was closed. */
   readonly decision: 'allow' | 'deny' | null;
 }

@@ -53,6 +53,7 @@ it.each(ESCAPES)(
 const ID = '00000000-0000-4000-8000-000000000001';
 const hostile = (text: string): Notice => ({
   notification_id: `${ID}:trigger`,
+  kind: 'trigger',
   phase: 'trigger',
   status: 'pending',
   pending_id: ID,
@@ -76,6 +77,7 @@ const hostile = (text: string): Notice => ({
 const endOf = (text: string): Notice => ({
   ...hostile(text),
   notification_id: `${ID}:resolve:denied`,
+  kind: 'resolve',
   phase: 'resolve',
   status: 'denied',
   decided_at: '2026-11-02T10:00:05.000Z',
@@ -208,7 +210,13 @@ describe('a message of a rehearsal', () => {
     ['waits', rehearsal, 'REHEARSAL: a call waits for a decision'],
     [
       'still waits',
-      { ...rehearsal, phase: 'update', notification_id: `${ID}:update:escalated`, escalated: true } as const,
+      {
+        ...rehearsal,
+        kind: 'escalation',
+        phase: 'update',
+        notification_id: `${ID}:update:escalated`,
+        escalated: true,
+      } as const,
       'REHEARSAL: a call still waits, and its time runs out',
     ],
     ['is over', { ...endOf('pay'), rehearsal: true } as const, 'REHEARSAL: a call was denied'],

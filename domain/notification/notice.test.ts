@@ -25,7 +25,13 @@ describe('a rehearsal', () => {
 describe('what a message says first of a call that nobody decided', () => {
   const ended = (decided_by: string) => {
     const { trigger } = noticesOfTest('10000000-0000-4000-8000-000000000001', 'acme', 0);
-    const { test: _, ...notice } = { ...trigger, phase: 'resolve', status: 'expired', decided_by } as const;
+    const { test: _, ...notice } = {
+      ...trigger,
+      kind: 'resolve',
+      phase: 'resolve',
+      status: 'expired',
+      decided_by,
+    } as const;
     return titleOf(notice);
   };
 

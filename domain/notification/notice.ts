@@ -1,20 +1,30 @@
 import { toolOf } from '../../contracts/call-methods.js';
-import type { Notice, NotificationStatus } from '../../contracts/notification.js';
+import type { Notice, NoticeKind, NotificationPhase, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
 import { deadlineOf, escalationTimes, isSettled, statusTold } from '../review/transitions.js';
 
-const ESCALATED = ':update:escalated';
-/** Whether the message tells that nobody decided in time. */
-export const tellsEscalation = ({ notification_id }: Notice): boolean => notification_id.includes(ESCALATED);
+const PHASE_OF = {
+  trigger: 'trigger',
+  approval: 'update',
+  escalation: 'update',
+  resolve: 'resolve',
+} as const satisfies Record<NoticeKind, NotificationPhase>;
 
 /** The place of a message among those of its row on one channel: an earlier one is sent first. */
 export function ordinalOf(notice: Notice): number {
-  const { phase, approvals } = notice;
-  if (phase === 'trigger') return 0;
-  if (phase === 'resolve') return 1_000;
-  return tellsEscalation(notice) ? 99 + escalationsIn(notice) : approvals;
+  return {
+    trigger: 0,
+    approval: notice.approvals,
+    escalation: FIRST_ESCALATION - 1 + escalationsIn(notice),
+    resolve: 1_000,
+  }[notice.kind];
 }
+const FIRST_ESCALATION = 100;
+
+/** What a message is that an earlier Gate stored, which did not say so: by its phase and its place. */
+export const kindOfEarlier = (phase: NotificationPhase, ordinal: number): NoticeKind =>
+  phase === 'update' ? (ordinal < FIRST_ESCALATION ? 'approval' : 'escalation') : phase;
 
 /** How many escalations of its row a message tells. One of an earlier Gate does not count them. */
 const escalationsIn = ({ escalated, escalations = 1 }: Notice): number => (escalated ? escalations : 0);
@@ -32,21 +42,26 @@ const escalationName = (count: number): string => `escalated${count === 1 ? '' :
  * open; the end of the row is that of them all.
  */
 export function incidentsOf(notice: Notice): readonly string[] {
-  const { pending_id, phase } = notice;
+  const { pending_id, kind } = notice;
   const named = (count: number): string => `${pending_id}:${escalationName(count)}`;
-  if (phase === 'resolve')
+  if (kind === 'resolve')
     return [pending_id, ...Array.from({ length: escalationsIn(notice) }, (_, index) => named(index + 1))];
-  return [tellsEscalation(notice) ? named(escalationsIn(notice)) : pending_id];
+  return [kind === 'escalation' ? named(escalationsIn(notice)) : pending_id];
 }
 
-const of = (
-  row: PendingRequest,
-  phase: Notice['phase'],
-  what: string,
-  escalations = escalationTimes(row).length,
-): Notice => ({
-  notification_id: `${row.id}:${what}`,
-  phase,
+/** The name of a message among those of its row, which receivers see. What it is stands in its `kind`. */
+const nameOf = ({ status, approvals }: PendingRequest, kind: NoticeKind, escalations: number): string =>
+  ({
+    trigger: 'trigger',
+    approval: `update:approval-${approvals?.length ?? 0}`,
+    escalation: `update:${escalationName(escalations)}`,
+    resolve: `resolve:${status}`,
+  })[kind];
+
+const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes(row).length): Notice => ({
+  notification_id: `${row.id}:${nameOf(row, kind, escalations)}`,
+  kind,
+  phase: PHASE_OF[kind],
   status: row.status,
   pending_id: row.id,
   correlation_id: row.correlation_id,
@@ -77,28 +92,22 @@ const of = (
 export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice[] {
   const isTold = known.some(({ phase }) => phase === 'trigger');
   if (isSettled(row.status))
-    return isTold && !known.some(({ phase }) => phase === 'resolve')
-      ? [of(row, 'resolve', `resolve:${row.status}`)]
-      : [];
+    return isTold && !known.some(({ phase }) => phase === 'resolve') ? [of(row, 'resolve')] : [];
   if (row.status !== 'pending') return [];
-  if (!isTold) return [of(row, 'trigger', 'trigger')];
+  if (!isTold) return [of(row, 'trigger')];
   const approvals = row.approvals?.length ?? 0;
   return [
     ...escalationTimes(row)
       .map((_, index) => index + 1)
       .slice(escalationsTold(known))
-      .map((count) => of(row, 'update', `update:${escalationName(count)}`, count)),
-    ...(approvals > Math.max(...known.map((each) => each.approvals))
-      ? [of(row, 'update', `update:approval-${approvals}`)]
-      : []),
+      .map((count) => of(row, 'escalation', count)),
+    ...(approvals > Math.max(...known.map((each) => each.approvals)) ? [of(row, 'approval')] : []),
   ];
 }
 
 /** A row as whoever just clicked sees it. */
 export const noticeOfAnswer = (row: PendingRequest): Notice =>
-  row.status === 'pending'
-    ? of(row, 'update', `update:approval-${row.approvals?.length ?? 0}`)
-    : of(row, 'resolve', `resolve:${row.status}`);
+  of(row, row.status === 'pending' ? 'approval' : 'resolve');
 
 /** That a row ended without a decision and shows nothing any more, by what was told of it before; `null` where nothing was. */
 export function goneNotice(
@@ -107,8 +116,19 @@ export function goneNotice(
 ): Notice | null {
   const last = known.at(-1);
   if (!last || known.some(({ phase }) => phase === 'resolve')) return null;
-  return { ...last, notification_id: `${last.pending_id}:resolve:${status}`, phase: 'resolve', status };
+  return { ...last, ...ended(last.pending_id, status), status };
 }
+
+/** What makes another message of a row the one that it ended. */
+const ended = (pendingId: string, how: string) =>
+  ({
+    notification_id: `${pendingId}:resolve:${how}`,
+    kind: 'resolve',
+    phase: PHASE_OF.resolve,
+  }) as const;
+
+/** The id of the message that tells how a row ended that is gone. */
+export const lastIdOf = (pendingId: string): string => ended(pendingId, 'deleted').notification_id;
 
 /** How a row ended that is about to be deleted. */
 export type LastEnd = Pick<Notice, 'status' | 'decided_at' | 'decided_by' | 'decided_via'>;
@@ -117,8 +137,7 @@ export type LastEnd = Pick<Notice, 'status' | 'decided_at' | 'decided_by' | 'dec
 export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: LastEnd): Notice => ({
   ...known,
   ...end,
-  notification_id: `${known.pending_id}:resolve:deleted`,
-  phase: 'resolve',
+  ...ended(known.pending_id, 'deleted'),
   agent_id: '',
   tool: '',
   risk_summary: '',
@@ -128,13 +147,13 @@ export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: Last
 
 /** What a message says first, in Gate's words alone. */
 export function titleOf(notice: Notice): string {
-  const { phase, approvals, required_approvers, test } = notice;
+  const { kind, phase, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
   const title =
     phase !== 'update'
       ? TITLES[statusTold(notice)]
-      : tellsEscalation(notice)
+      : kind === 'escalation'
         ? 'A call still waits, and its time runs out'
         : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
   return notice.rehearsal ? `${REHEARSAL.toUpperCase()}: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title;
@@ -157,7 +176,8 @@ const TEST_OPEN_MS = 60_000;
 export function noticesOfTest(id: string, tenant: string, nowMs: number): { trigger: Notice; resolve: Notice } {
   const trigger: Notice = {
     notification_id: `${id}:trigger`,
-    phase: 'trigger',
+    kind: 'trigger',
+    phase: PHASE_OF.trigger,
     status: 'pending',
     pending_id: id,
     correlation_id: id,
@@ -180,6 +200,6 @@ export function noticesOfTest(id: string, tenant: string, nowMs: number): { trig
   };
   return {
     trigger,
-    resolve: { ...trigger, notification_id: `${id}:resolve:withdrawn`, phase: 'resolve', status: 'withdrawn' },
+    resolve: { ...trigger, ...ended(id, 'withdrawn'), status: 'withdrawn' },
   };
 }

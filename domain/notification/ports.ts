@@ -59,6 +59,8 @@ export const LONGEST_WAIT_MS = 600_000;
 /** A message for one channel, as it is kept. */
 export interface KeptNotice {
   readonly notice: Notice;
+  /** The same as it was written. One of an earlier Gate says less. */
+  readonly text: string;
   readonly channel: NotificationTarget;
   readonly attempts: number;
   /** How many of the attempts a limit of the receiver refused; they do not count. */

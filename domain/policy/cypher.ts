@@ -1,6 +1,6 @@
 import { names } from '../argument-names.js';
 
-export type GraphAct = 'a removal from a graph' | 'a change of a graph';
+export type GraphAct = 'graph_removal' | 'graph_change';
 
 /**
  * What a text of Cypher does to a graph beyond a read; null for a text that reads, and for one that is no Cypher: it has a pattern behind one of
@@ -18,9 +18,9 @@ export function graphAct(text: string): GraphAct | null {
     if (READS_PATTERN.has(word) && tokens.areNext(PATTERN)) isCypher = true;
     else if (WRITES_PATTERN.has(word) && tokens.areNext(NEW_PATTERN)) {
       isCypher = true;
-      act ??= 'a change of a graph';
-    } else if (word === 'delete' && tokens.areNext(NAME)) act = 'a removal from a graph';
-    else if ((word === 'set' || word === 'remove') && tokens.areNext(MEMBER)) act ??= 'a change of a graph';
+      act ??= 'graph_change';
+    } else if (word === 'delete' && tokens.areNext(NAME)) act = 'graph_removal';
+    else if ((word === 'set' || word === 'remove') && tokens.areNext(MEMBER)) act ??= 'graph_change';
   }
   return isCypher ? act : null;
 }

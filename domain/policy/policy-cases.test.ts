@@ -8,12 +8,13 @@ import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/pol
 import { createNameReadings, type NameReader } from '../name-readings.js';
 import { policyData } from './policy-data.js';
 import type { ArgumentReaders, PolicySet } from './policy-set.js';
-import { readActs } from './read-acts.js';
+import { actTold, readActs } from './read-acts.js';
 import { readEnvironments } from './read-environments.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { ENTRYPOINT } from './policy-files.js';
 import { readersOf } from '../../adapters/policy/argument-readers.js';
+import { shellTold } from '../shell/read-shell.js';
 import { ORDINARY_CALL } from './ordinary-call.js';
 
 /** Classes the tool, so that a case tests the other rules; `classed: none` leaves the tool to its name. */
@@ -66,10 +67,10 @@ const ruled = (input: PolicyInput) => {
     {
       ...input,
       sql: readers.readSql(input.arguments),
-      shell: readers.readShell(input.arguments),
+      shell: shellTold(readers.readShell(input.arguments)),
       money: readers.readMoney(input.arguments, input.tool_type),
       environments: readEnvironments(input.arguments, environmentNames),
-      acts: readActs(input.arguments, input.tool_type),
+      acts: readActs(input.arguments, input.tool_type).map(actTold),
     },
     ENTRYPOINT,
   ) as [{ result: { deny: string[]; review: string[] } }];

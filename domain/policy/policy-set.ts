@@ -17,14 +17,14 @@ import { createNameReadings } from '../name-readings.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
 import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
-import type { ShellReader } from '../shell/read-shell.js';
+import { type ShellReader, shellTold } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
 import type { AddedRules, AddedRuling, Watched } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
-import { readActs } from './read-acts.js';
+import { actTold, readActs } from './read-acts.js';
 import { readEnvironments } from './read-environments.js';
 import { readFields } from './read-fields.js';
 
@@ -230,14 +230,14 @@ export function createPolicySet({
       ...input,
       names_say: says,
       sql: readSql(input.arguments, input.request_share, checkpoint),
-      shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
+      shell: shellTold(readShell(input.arguments, new Allowance(input.arguments, checkpoint))),
       money: readMoney(input.arguments, input.tool_type, checkpoint),
       // Asked of tools alone that write where it matters.
       environments: says[input.tool_type]?.['writes_database']
         ? readEnvironments(input.arguments, parts.data.gate.production_writes.environment_arguments, checkpoint)
         : [],
       // Asked of tools alone that run by their names.
-      acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
+      acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type).map(actTold) : [],
     };
   };
 

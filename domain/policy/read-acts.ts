@@ -1,16 +1,32 @@
 import { NAMES_ARGUMENTS, NAMES_VERB, names, ownName, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
-import { graphAct } from './cypher.js';
+import { type GraphAct, graphAct } from './cypher.js';
 import { holdsMutation } from './graphql.js';
 import { requestLine } from './request-line.js';
 
+/** What arguments may ask for beyond a read, in a few words of Gate's own. */
+const READ_ACTS = {
+  action: 'an action',
+  file: 'a file to write',
+  graph_change: 'a change of a graph',
+  graph_removal: 'a removal from a graph',
+  mutation: 'a mutation',
+  operator: 'an operator that writes or runs code',
+  request: 'a request that changes what it reaches',
+  state: 'another state',
+} as const satisfies Readonly<Record<string, string>> & Readonly<Record<GraphAct, string>>;
+export type ReadAct = keyof typeof READ_ACTS;
+
+/** The same as rules and people are told. */
+export const actTold = (act: ReadAct): string => READ_ACTS[act];
+
 /**
- * What the arguments of a call ask for beyond a read, each in a few words of Gate's own. A tool that reads logs is told methods and
- * actions as what to look for. Takes linear time and never throws.
+ * What the arguments of a call ask for beyond a read, in the order of the words for it. A tool that reads logs is told methods and actions as what
+ * to look for. Takes linear time and never throws.
  */
-export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[] {
-  const acts = new Set<string>();
+export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[] {
+  const acts = new Set<ReadAct>();
   const toolWords = wordsOf(tool);
   const readsRecords = toolWords.some((word) => RECORDS.has(word));
   const readsTexts = toolWords.some((word) => TEXTS.has(word));
@@ -22,28 +38,25 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       const called = plain(ownName(path));
       const isFilter = readsRecords || low.some((name) => FILTERS.has(name));
       if (isName) {
-        if (isOperator(text, low)) acts.add('an operator that writes or runs code');
-        else if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
+        if (isOperator(text, low)) acts.add('operator');
+        else if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('action');
         return;
       }
-      if (!isFilter && (saysMethod(text, called) || (!SPEECH.has(last) && asksByLine(text))))
-        acts.add('a request that changes what it reaches');
-      if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
-      if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('an action');
-      if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/)))
-        acts.add('a file to write');
-      if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text))
-        acts.add('a request that changes what it reaches');
-      if (holdsMutation(text)) acts.add('a mutation');
+      if (!isFilter && (saysMethod(text, called) || (!SPEECH.has(last) && asksByLine(text)))) acts.add('request');
+      if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('action');
+      if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('action');
+      if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/))) acts.add('file');
+      if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text)) acts.add('request');
+      if (holdsMutation(text)) acts.add('mutation');
       const graph = looksThrough && readsTexts ? null : graphAct(text);
       if (graph !== null) acts.add(graph);
-      if (!isFilter && saysState(called, text.trim().toLowerCase(), looksThrough)) acts.add('another state');
+      if (!isFilter && saysState(called, text.trim().toLowerCase(), looksThrough)) acts.add('state');
     },
     list(items, path) {
-      if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('a mutation');
+      if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('mutation');
       if (!NAMES_ARGUMENTS.has(plain(ownName(path)))) return;
-      if (actingFirst(items)) acts.add('an action');
-      if (writesFile(items)) acts.add('a file to write');
+      if (actingFirst(items)) acts.add('action');
+      if (writesFile(items)) acts.add('file');
     },
     members(members, path) {
       if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
@@ -52,14 +65,13 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
         const verb = wordsOf(name).find((word) => !URGES.has(word)) ?? '';
         // A number is mostly a place or an amount: {"start": 1}.
         const isOn = value === true || value === 'true' || (value === 1 && REMOVALS.has(verb));
-        if (isOn && isDeed(verb)) acts.add('an action');
-        if (typeof value === 'boolean' && saysState(plain(name), String(value), looksThrough))
-          acts.add('another state');
-        if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('an action');
+        if (isOn && isDeed(verb)) acts.add('action');
+        if (typeof value === 'boolean' && saysState(plain(name), String(value), looksThrough)) acts.add('state');
+        if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('action');
       }
     },
   });
-  return [...acts].toSorted();
+  return [...acts].toSorted((one, other) => (actTold(one) < actTold(other) ? -1 : 1));
 }
 
 const HEAD = 256;

@@ -1,6 +1,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Json } from '../../contracts/json.js';
-import { signedDecision, type SignedDecision } from '../../contracts/review.js';
+import {
+  type DecisionPrincipal,
+  type PendingRequest,
+  signedDecision,
+  type SignedDecision,
+} from '../../contracts/review.js';
 import { canonicalJson } from '../crypto/digest.js';
 
 /** Loaded at the first decision, because a start does not need it. */
@@ -52,6 +57,39 @@ export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyOb
     .sign(ed25519(privateKey));
   return { ...fields, signature };
 }
+
+/** What HIL decides about a row, apart from what follows from the row and the clock. */
+export type Deciding = Omit<
+  UnsignedDecision,
+  'pending_id' | 'correlation_id' | 'action_digest' | 'decided_at' | 'not_after'
+>;
+
+/** The decision about a row, signed at `now` and valid for `lifeMs`. */
+export const signedAbout = (
+  row: Pick<PendingRequest, 'id' | 'correlation_id' | 'original_payload_digest'>,
+  deciding: Deciding,
+  { key, now, lifeMs }: { readonly key: KeyObject; readonly now: number; readonly lifeMs: number },
+): Promise<SignedDecision> =>
+  signDecision(
+    {
+      pending_id: row.id,
+      correlation_id: row.correlation_id,
+      action_digest: row.original_payload_digest,
+      decided_at: new Date(now).toISOString(),
+      not_after: new Date(now + lifeMs).toISOString(),
+      ...deciding,
+    },
+    key,
+  );
+
+/** The decider where Gate itself decides, and by what. */
+export const ownPrincipal = (subject: string, tenant: string, credential: string): DecisionPrincipal => ({
+  subject,
+  tenant,
+  method: 'system',
+  credential,
+  credential_kind: null,
+});
 
 /**
  * Whether HIL's key signed exactly these fields; `fault` says why not. Only the signature is checked: the workflow, which has the clock and

@@ -14,7 +14,7 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
-import { signDecision } from './decision-signature.js';
+import { signedAbout } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { canonicalDiff, modified, ModificationRefused } from './modification.js';
 import { effectsForOne, ONE_APPROVER, type QuorumRule } from './quorum.js';
@@ -80,12 +80,15 @@ export interface DecisionsOptions {
 }
 
 /**
- * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
- * write the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first; reading the row only
- * spares it some of the others. A `store_unavailable` after the sending says that the decision may have taken effect. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
- * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`, `passkey_required`, `passkey_refused`; `decision_not_sent`, after which nothing was decided. After `orchestrator_unavailable` the row is unchanged, and the
- * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
- * result.
+ * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow, write
+ * the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first;
+ * reading the row only spares it some of the others. Repeating a decision, by the same decider under the same request id, returns its result.
+ *
+ * Before anything is sent, and so with nothing decided: `not_found` (unknown, gone, or another tenant's), `action_digest_mismatch`,
+ * `own_request`, `tenant_offboarded`, `capability_denied`, `modify_under_quorum`, `invalid_modification_diff`, `invalid_request`,
+ * `payload_unavailable`, `review_tampered`, `passkey_required`, `passkey_refused`, `passkeys_not_set_up`, `decision_not_sent`, and
+ * `store_unavailable`. By the row or the workflow: `DECISION_REFUSALS`. After `orchestrator_unavailable` the row is unchanged and the decision
+ * may still take effect until `not_after`; a `store_unavailable` after the sending says that it may have (`in_doubt`).
  */
 export function createDecisions({
   reviews,
@@ -123,17 +126,13 @@ export function createDecisions({
     now: number,
     approval: PasskeyApproval | null,
   ): Promise<SignedDecision> =>
-    signDecision(
+    signedAbout(
+      row,
       {
-        pending_id: row.id,
-        correlation_id: row.correlation_id,
-        action_digest: row.original_payload_digest,
         decision: decision.decision,
         reason: decision.reason,
         decided_via: decision.decided_via,
         principal: decision.principal,
-        decided_at: new Date(now).toISOString(),
-        not_after: new Date(now + decisionLifeMs).toISOString(),
         request_id: decision.request_id,
         ...modificationOf(row, decision),
         ...effectsOf(row, decision),
@@ -141,7 +140,7 @@ export function createDecisions({
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
         ...((row.required_approvers ?? 1) > 1 && { standing_approvers: await approversOf(row) }),
       },
-      decisionKey,
+      { key: decisionKey, now, lifeMs: decisionLifeMs },
     );
 
   /** Of a change: with which predicted effects it needs nobody else, where that depends on its effect. */

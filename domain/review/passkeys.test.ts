@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { AssertionJson, RegistrationJson } from '../../contracts/approval.js';
 import { softwareAuthenticator } from '../../test/support/authenticator.js';
 import { sha256Hex } from '../crypto/digest.js';
-import { createPasskeys, type NewPasskey, type PasskeyStore } from './passkeys.js';
+import { createPasskeys } from './passkeys.js';
+import type { NewPasskey, PasskeyStore } from './passkey-store.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
 const ANA = { subject: 'operator:ana', tenant: 'acme' };

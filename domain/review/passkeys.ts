@@ -1,4 +1,4 @@
-import { createHmac, createPublicKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type {
   ApprovalStatement,
   AssertionJson,
@@ -7,29 +7,20 @@ import type {
   RegistrationJson,
 } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { TakenOut } from '../../contracts/tenant-dispositions.js';
-import type { DecisionPrincipal, PendingRequest } from '../../contracts/review.js';
+import type { PendingRequest } from '../../contracts/review.js';
 import { sha256Hex } from '../crypto/digest.js';
-import { errorText, GateError } from '../errors.js';
-import { foreignText } from '../text.js';
+import { GateError } from '../errors.js';
 import { challengeOf } from './approval-challenge.js';
+import { CEREMONY, createCeremonies, OPEN_LOGINS } from './passkey-ceremonies.js';
+import { ALGORITHMS, refuseAttestation, refusedWith, spkiOf } from './passkey-keys.js';
 import { isPasskeyPerson, type PasskeyHolder } from './passkey-people.js';
-import { passkeyFault, usualKey } from './passkey-proof.js';
+import { passkeyFault } from './passkey-proof.js';
+import { everybodySigns, holdersSign, type PasskeyRequired } from './passkey-required.js';
 import { createPasskeySessions, type PasskeySession, SESSION_LIFE_MS } from './passkey-session.js';
+import type { Approver, PasskeyStore, StoredPasskey } from './passkey-store.js';
 
-/** Loaded at the first ceremony, because a start does not need them. */
+/** Loaded at the first ceremony, because a start does not need it. */
 const webauthn = () => import('@simplewebauthn/server');
-const helpers = () => import('@simplewebauthn/server/helpers');
-
-/** Which calls are approved only with a passkey: by everybody, or by whoever has one. */
-export const PASSKEY_REQUIRED = ['none', 'registered', 'strict', 'strict-and-registered', 'all'] as const;
-export type PasskeyRequired = (typeof PASSKEY_REQUIRED)[number];
-/** Whether everybody signs the approval of a call of this tier. */
-export const everybodySigns = (required: PasskeyRequired, tier: string | null): boolean =>
-  required === 'all' || (tier === 'strict' && (required === 'strict' || required === 'strict-and-registered'));
-/** Whether whoever ever registered a passkey signs every approval. */
-export const holdersSign = (required: PasskeyRequired): boolean =>
-  required === 'registered' || required === 'strict-and-registered';
 
 export interface RelyingParty {
   readonly id: string;
@@ -41,102 +32,6 @@ export function relyingPartyOf(consoleUrl: string): RelyingParty {
   const { hostname, origin } = new URL(consoleUrl);
   return { id: hostname, origin };
 }
-
-export interface StoredPasskey {
-  readonly credential_id: string;
-  readonly tenant: string;
-  readonly subject: string;
-  /** COSE_Key (RFC 9052), base64url. */
-  readonly public_key: string;
-  readonly counter: number;
-  readonly created_ms: number;
-}
-
-export interface NewPasskey extends StoredPasskey {
-  /** SHA-256 of the key as SubjectPublicKeyInfo in its one usual encoding, hex: COSE has several of one key. */
-  readonly key_sha256: string;
-}
-
-/**
- * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost (or of none, for who was invited),
- * that of the first administrator, or a session.
- */
-export const CEREMONY_PURPOSES = ['first', 'add', 'recover', 'found', 'login'] as const;
-type Purpose = (typeof CEREMONY_PURPOSES)[number];
-/** What a ceremony may be that makes a passkey. */
-export type RegistrationPurpose = Exclude<Purpose, 'login'>;
-
-/** A ceremony under way. Of what the browser holds only digests are stored. */
-export interface Ceremony {
-  readonly id_sha256: string;
-  readonly challenge_sha256: string;
-  readonly tenant: string;
-  readonly subject: string;
-  readonly purpose: Purpose;
-  readonly created_ms: number;
-  readonly expires_ms: number;
-}
-
-/** That a person may replace his passkeys. */
-export interface Recovery {
-  readonly tenant: string;
-  readonly subject: string;
-  readonly token_sha256: string;
-  readonly expires_ms: number;
-}
-
-export interface PasskeyStore {
-  begin(ceremony: Ceremony): Promise<void>;
-  /** When this person's ceremonies of a purpose began that are still under way. Forgets those whose time is over. */
-  begun(of: Pick<Ceremony, 'tenant' | 'subject' | 'purpose'>, now: number): Promise<readonly number[]>;
-  /** Forgets a person's ceremonies of a purpose but the newest. */
-  keepNewest(of: Pick<Ceremony, 'tenant' | 'subject' | 'purpose'>, most: number): Promise<void>;
-  /** Counts an attempt to finish; `null` where no ceremony of this person, or without a subject of anybody, can be finished. */
-  attempt(
-    idSha256: string,
-    of: { readonly tenant: string; readonly subject: string | null; readonly now: number; readonly most: number },
-  ): Promise<Ceremony | null>;
-  /** False when it was over already. */
-  end(idSha256: string): Promise<boolean>;
-  /**
-   * Ends the registration and stores its passkey, of a recovery as the person's only one, which ends every other ceremony of his; all or
-   * nothing. False when it was over already;
-   * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more, `recovery_refused` for
-   * a second one who would be the first administrator.
-   */
-  complete(idSha256: string, passkey: NewPasskey, purpose: RegistrationPurpose): Promise<boolean>;
-  /**
-   * In place of an earlier one of the same person, and of what was begun with that. With `invited` it invites: false then for somebody who has
-   * a passkey.
-   */
-  allowRecovery(recovery: Recovery, invited?: { readonly as: PasskeyRole; readonly at_ms: number }): Promise<boolean>;
-  /** Takes somebody's passkeys, role and accounts in chats. False for nobody. Nothing is taken while it cannot be recorded outside the store. */
-  remove(of: Approver): Promise<boolean>;
-  /** The names of which somebody was taken out, also where somebody has the name again. */
-  takenOut(): Promise<readonly TakenOut[]>;
-  /** Takes over that somebody was taken out. False where the store knows it, or knows who has the name since. */
-  standTakenOut(person: TakenOut): Promise<boolean>;
-  /** Whether the token is the person's, and not over; the passkey that is registered with it uses it up. */
-  recoverable(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number }): Promise<boolean>;
-  /** Whether the person ever had a passkey; also where the store says nothing any more that Gate wrote last. */
-  registered(tenant: string, subject: string): Promise<boolean>;
-  /** Whether there ever was a first administrator. */
-  founded(): Promise<boolean>;
-  /** Of somebody who has no token; `null` for everybody else, and where the row is not what Gate wrote last. */
-  roleOf(tenant: string, subject: string): Promise<PasskeyRole | null>;
-  /**
-   * Who has a role of his own and a passkey. With the time at which a call was asked for, or an account linked, nobody who has the name only
-   * since then: an earlier vote or account of that name is not his.
-   */
-  approvers(tenant: string, at_ms?: number): Promise<readonly string[]>;
-  /** A person's passkeys. A row that Gate did not write, or that was put back, is none. */
-  of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
-  /** Compare-and-set of the counter. */
-  used(credentialId: string, from: number, to: number): Promise<boolean>;
-}
-
-/** An approver whose other credential was checked. */
-export type Approver = Pick<DecisionPrincipal, 'subject' | 'tenant'>;
 
 /** What `navigator.credentials.create` is given, as JSON. */
 type CreationOptions = JsonObject & { readonly challenge: string };
@@ -216,30 +111,17 @@ export interface PasskeysOptions {
   readonly clock: () => number;
 }
 
-/** How long a ceremony may take, how often it may be tried, and how many of one purpose a person may begin. */
-export const CEREMONY = { lifeMs: 300_000, attempts: 10, windowMs: 60_000, starts: 5, open: 8 } as const;
-
-/**
- * Logins of one name that are open at a time. Others may begin them, whom the console limits by address, so that none is refused: a further one
- * ends the oldest.
- */
-export const OPEN_LOGINS = 300;
-
 /** How long a token of recovery holds. It has 256 random bits, so nobody counts wrong ones: that would let others end it. */
 export const RECOVERY = { lifeMs: 900_000 } as const;
 
 /** How long an invitation holds. */
 export const INVITATION = { lifeMs: 86_400_000 } as const;
 
-/** Algorithms and curves as COSE numbers them (RFC 9053). */
-const [ES256, EDDSA, RS256] = [-7, -8, -257];
-const [P256, ED25519] = [1, 6];
-const ALGORITHMS = [ES256, EDDSA, RS256];
-
 /** The approvers' passkeys (docs/how-to/set-up-passkeys.md). */
 export function createPasskeys(options: PasskeysOptions): Passkeys {
   const { store, relyingParty, required, sessionKey, bootstrapToken, mayApprove, clock } = options;
   const sessions = createPasskeySessions(sessionKey);
+  const { refuseTooMany, begin } = createCeremonies({ store, clock });
 
   /** Whether somebody is still who approves: an operator by the settings, and who has no token by what is stored of him. */
   const stands = async ({ tenant, subject }: Approver): Promise<boolean> =>
@@ -261,34 +143,6 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
   function party(): RelyingParty {
     if (relyingParty === null) throw new GateError('passkeys_not_set_up');
     return relyingParty;
-  }
-
-  /** Refuses too many ceremonies of one name. Each purpose counts by itself: who floods a name with logins holds up no recovery of it. */
-  async function refuseTooMany({ tenant, subject }: Approver, purpose: Purpose): Promise<void> {
-    const now = clock();
-    const begun = await store.begun({ tenant, subject, purpose }, now);
-    const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
-    if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
-      const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
-      const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
-      throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
-    }
-  }
-
-  async function begin({ tenant, subject }: Approver, purpose: Purpose) {
-    const now = clock();
-    const challenge = randomBytes(32);
-    const ceremony = randomUUID();
-    await store.begin({
-      id_sha256: sha256Hex(ceremony),
-      challenge_sha256: sha256Hex(challenge.toString('base64url')),
-      tenant,
-      subject,
-      purpose,
-      created_ms: now,
-      expires_ms: now + CEREMONY.lifeMs,
-    });
-    return { ceremony, challenge };
   }
 
   /** The session of the person himself. */
@@ -524,62 +378,7 @@ const requestOptions = (rp: RelyingParty, challenge: string, ids: readonly strin
   allowCredentials: ids.map((id) => ({ id, type: 'public-key' })),
 });
 
-const refusedWith = (cause: unknown): never => {
-  throw new GateError('passkey_refused', foreignText(errorText(cause), 300), { cause });
-};
-
 const isSame = (one: string, other: string): boolean =>
   timingSafeEqual(Buffer.from(sha256Hex(one)), Buffer.from(sha256Hex(other)));
 
 const asJson = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
-
-/**
- * Refuses certificates of the device's maker, for which none were asked: the library would fetch the revocation lists that they name, from
- * wherever they say.
- */
-async function refuseAttestation({ response }: RegistrationJson): Promise<void> {
-  const { decodeAttestationObject } = await helpers();
-  const certified = (() => {
-    try {
-      const stated = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, 'base64url')));
-      const self = stated.get('fmt') === 'packed' && stated.get('attStmt').get('x5c') === undefined;
-      return stated.get('fmt') !== 'none' && !self;
-    } catch (error) {
-      return refusedWith(error);
-    }
-  })();
-  if (certified) throw new GateError('passkey_refused', 'a certificate of the device, which was not asked for');
-}
-
-/**
- * The same key as SubjectPublicKeyInfo, which every tool reads. Throws `passkey_refused` for whatever is no key that Gate accepts: its members
- * come from the browser, and may be of any type.
- */
-async function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Promise<string> {
-  const { decodeCredentialPublicKey, cose } = await helpers();
-  const jwkOf = () => {
-    const key = decodeCredentialPublicKey(coseKey);
-    const { x, y, n, e, crv, alg } = cose.COSEKEYS;
-    const algorithm = key.get(alg);
-    if (cose.isCOSEPublicKeyEC2(key) && algorithm === ES256 && key.get(crv) === P256)
-      return { kty: 'EC', crv: 'P-256', x: memberOf(key.get(x)), y: memberOf(key.get(y)) };
-    if (cose.isCOSEPublicKeyRSA(key) && algorithm === RS256)
-      return { kty: 'RSA', n: memberOf(key.get(n)), e: memberOf(key.get(e)) };
-    if (cose.isCOSEPublicKeyOKP(key) && algorithm === EDDSA && key.get(crv) === ED25519)
-      return { kty: 'OKP', crv: 'Ed25519', x: memberOf(key.get(x)) };
-    throw new TypeError('a key of another kind');
-  };
-  try {
-    const key = createPublicKey({ key: jwkOf(), format: 'jwk' });
-    const usual = usualKey(key.export({ format: 'der', type: 'spki' }));
-    if (usual === null) throw new TypeError('a key of another kind');
-    return usual.toString('base64url');
-  } catch (error) {
-    return refusedWith(error);
-  }
-}
-
-const memberOf = (bytes: unknown): string => {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('a member of the key is no bytes');
-  return Buffer.from(bytes).toString('base64url');
-};

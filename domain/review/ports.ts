@@ -5,10 +5,10 @@ import type {
   ApprovalStats,
   CarriedSettlement,
   ListedReview,
+  ListedStatus,
   ModificationDiff,
   NewReview,
   PendingRequest,
-  PendingSummary,
   ReviewOrder,
   ReviewStatus,
   RiskTier,
@@ -16,6 +16,7 @@ import type {
   SignedDecision,
   SinceLastCall,
   StatsWindow,
+  SummariesPage,
 } from '../../contracts/review.js';
 import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { NoticeStore } from '../notification/ports.js';
@@ -24,7 +25,7 @@ import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/te
 import type { ChangeSeal } from './carried-change.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
-import type { PasskeyStore } from './passkeys.js';
+import type { PasskeyStore } from './passkey-store.js';
 import type { VouchingStore } from './vouched-people.js';
 import type { DecisionRefusal } from './transitions.js';
 
@@ -148,26 +149,19 @@ export interface ListReviews {
 
 export interface SummariesQuery {
   readonly tenants: readonly string[];
-  readonly status: Exclude<ReviewStatus, 'tampered'>;
+  readonly status: ListedStatus;
   readonly limit: number;
   readonly sort: ReviewOrder;
-  /** A part of the agent's name, the method or the summary of the risk, in any case. */
+  /**
+   * In any case: a part of the agent's name, the method, the tool, the summary of the risk or, of whoever sees all, of what the sandbox predicts; or
+   * the beginning of the row's or the call's id, 8 digits or more.
+   */
   readonly q?: string | undefined;
   /** Only what is left of them when secrets and personal data are masked is searched. */
   readonly isMasked?: boolean;
   readonly risk_tier?: RiskTier | undefined;
   /** `next_cursor` of an earlier page of the same list. */
   readonly cursor?: string | undefined;
-}
-
-export interface SummaryPage {
-  readonly items: PendingSummary[];
-  /** `null` at the end. A page may have fewer items than asked for, or none, and still not be the last. */
-  readonly next_cursor: string | null;
-  /** When the last row was asked for that was looked at, where a page ends before it is full and before the list ends. */
-  readonly searched_to: string | null;
-  /** How many rows of these tenants wait, whatever the filter. */
-  readonly pending_count: number;
 }
 
 export interface StatsQuery {
@@ -252,7 +246,7 @@ export interface ReviewLists {
    * A page of short rows. It looks at a bounded number of rows, so that a rare `q` costs as much as a common one. `invalid_cursor` for a cursor
    * of another list.
    */
-  summaries(query: SummariesQuery): Promise<SummaryPage>;
+  summaries(query: SummariesQuery): Promise<SummariesPage>;
   /** How the decisions of these tenants in a window until now went. */
   stats(query: StatsQuery): Promise<ApprovalStats>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */

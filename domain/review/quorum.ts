@@ -1,5 +1,5 @@
 import type { Approval, SignedDecision } from '../../contracts/review.js';
-import { POLICY_TIER } from './transitions.js';
+import { isPerson } from './deciders.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { sandboxSeverity, type SandboxSeverity } from '../../contracts/sandbox.js';
 
@@ -70,9 +70,8 @@ export function distinctVotes(votes: readonly RecordedVote[]): readonly Recorded
 export function countedVotes(votes: readonly RecordedVote[], last: RecordedVote): readonly RecordedVote[] {
   const { principal, standing_approvers: standing = [] } = last.signed;
   const counts = new Set([...standing, principal.subject]);
-  // A rule is nobody.
   return distinctVotes([...votes, last]).filter(
-    ({ signed: { principal: by } }) => counts.has(by.subject) && by.subject !== POLICY_TIER,
+    ({ signed: { principal: by } }) => counts.has(by.subject) && isPerson(by.subject),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import type { SignedDecision } from '../../contracts/review.js';
-import { signDecision } from './decision-signature.js';
+import { ownPrincipal, signedAbout } from './decision-signature.js';
 import type { OpenedReviews } from './ports.js';
 import { isForRule } from './quorum.js';
 import { POLICY_TIER, whyNotDecidable } from './transitions.js';
@@ -26,25 +26,15 @@ export const createRuleDecisions =
     const now = clock();
     if (row?.approval_tier !== 'auto' || row.status !== 'pending' || whyNotDecidable(row, now)) return null;
     if (!isForRule(row.sandbox_report?.severity ?? null)) return null;
-    return signDecision(
+    return signedAbout(
+      row,
       {
-        pending_id: row.id,
-        correlation_id: row.correlation_id,
-        action_digest: row.original_payload_digest,
         decision: 'approve',
         reason: 'policy lets calls of this kind run without a person',
         decided_via: POLICY_TIER,
-        principal: {
-          subject: POLICY_TIER,
-          tenant: row.tenant,
-          method: 'system',
-          credential: 'policy-tier:auto',
-          credential_kind: null,
-        },
-        decided_at: new Date(now).toISOString(),
-        not_after: new Date(now + decisionLifeMs).toISOString(),
+        principal: ownPrincipal(POLICY_TIER, row.tenant, 'policy-tier:auto'),
         request_id: randomUUID(),
       },
-      decisionKey,
+      { key: decisionKey, now, lifeMs: decisionLifeMs },
     );
   };

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { CarriedSettlement, PendingRequest } from '../../contracts/review.js';
 import { GateError } from '../errors.js';
 import { isWhole } from './carried-change.js';
-import { signDecision } from './decision-signature.js';
+import { ownPrincipal, signedAbout } from './decision-signature.js';
 import type { DecisionSender, OpenedReviews } from './ports.js';
 import type { DEMO_CLEANUP, TENANT_OFFBOARD, WITHDRAWN_BY_AGENT } from './transitions.js';
 
@@ -36,27 +36,11 @@ export const createSystemDenials = ({ reviews, sender, decisionKey, clock, decis
   }
 
   return async (row: PendingRequest, { by, reason, request_id }: SystemDenial): Promise<void> => {
-    const now = clock();
-    const signed = await signDecision(
-      {
-        pending_id: row.id,
-        correlation_id: row.correlation_id,
-        action_digest: row.original_payload_digest,
-        decision: 'deny',
-        reason,
-        decided_via: by,
-        principal: {
-          subject: by,
-          tenant: row.tenant,
-          method: 'system',
-          credential: `operation:${request_id}`,
-          credential_kind: null,
-        },
-        decided_at: new Date(now).toISOString(),
-        not_after: new Date(now + decisionLifeMs).toISOString(),
-        request_id,
-      },
-      decisionKey,
+    const principal = ownPrincipal(by, row.tenant, `operation:${request_id}`);
+    const signed = await signedAbout(
+      row,
+      { decision: 'deny', reason, decided_via: by, principal, request_id },
+      { key: decisionKey, now: clock(), lifeMs: decisionLifeMs },
     );
     const outcome = await sender.decide(signed);
     if (outcome.outcome === 'applied' && !outcome.row_settled) await settled(outcome.settled);

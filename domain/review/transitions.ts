@@ -1,12 +1,10 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { ModificationDiff, ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
-/** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
-export type ReviewEvent = 'create' | 'vote' | 'escalate' | 'approve' | 'deny' | 'expire' | 'abort' | 'withdraw';
-
-export interface ReviewMove {
+interface ReviewMove {
   readonly from: ReviewStatus | null;
-  readonly event: ReviewEvent;
+  /** What happens to the review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
+  readonly event: string;
   readonly to: ReviewStatus | null;
   /** The row that the call's workflow appends for this transition; `null` for none. */
   readonly ledger: EventKind | null;
@@ -33,18 +31,21 @@ export type SettledStatus = SettledReview['status'];
 export const mayMove = (from: ReviewStatus | null, to: ReviewStatus | null): boolean =>
   REVIEW_MOVES.some((move) => move.from === from && move.to === to);
 
+type Move = (typeof REVIEW_MOVES)[number];
+/** The move of an event; each has one. */
+const moveOf = <Event extends Move['event']>(event: Event): Extract<Move, { event: Event }> =>
+  REVIEW_MOVES.find((move) => move.event === event) as Extract<Move, { event: Event }>;
+const [APPROVE, DENY, EXPIRE] = [moveOf('approve'), moveOf('deny'), moveOf('expire')];
+
 /** The status after a decision or the deadline. */
-export const SETTLES_AS = { approve: 'approved', deny: 'denied', expire: 'expired' } as const satisfies Record<
-  'approve' | 'deny' | 'expire',
-  SettledStatus
->;
+export const SETTLES_AS = { approve: APPROVE.to, deny: DENY.to, expire: EXPIRE.to } as const;
 
 /** The ledger row for a status that people, rules or the deadline settled. A call that Gate closed has the row of its own end. */
-export const LEDGER_EVENT_OF = {
-  approved: 'hil.approved',
-  denied: 'hil.denied',
-  expired: 'hil.expired',
-} as const satisfies Record<Exclude<SettledStatus, 'aborted'>, EventKind>;
+export const LEDGER_EVENT_OF: Readonly<Record<Exclude<SettledStatus, 'aborted'>, EventKind>> = {
+  [APPROVE.to]: APPROVE.ledger,
+  [DENY.to]: DENY.ledger,
+  [EXPIRE.to]: EXPIRE.ledger,
+};
 
 /**
  * Whether this decision is a repeat of the one that settled the review: the same decision by the same decider under the same request id,
@@ -169,6 +170,15 @@ export const escalationTimes = ({
 export const isOver = (deadlineMs: number | null | undefined, nowMs: number): boolean =>
   typeof deadlineMs === 'number' && nowMs >= deadlineMs;
 
+/** Why a decision about a review that ended so is refused. */
+export const LATE = {
+  approved: 'already_decided',
+  denied: 'already_decided',
+  withdrawn: 'already_decided',
+  expired: 'pending_expired',
+  aborted: 'pending_aborted',
+} as const satisfies Record<SettledStatus | 'withdrawn', DecisionRefusal>;
+
 /**
  * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null` when it is in time.
  * The caller supplies the clock: the workflow's own, or HIL's.
@@ -183,8 +193,7 @@ export function whyNotDecidable(
   nowMs: number,
 ): Exclude<DecisionRefusal, 'decision_refused'> | null {
   if (review.status === 'tampered') return 'not_pending';
-  if (review.status === 'expired') return 'pending_expired';
-  if (review.status === 'aborted') return review.decided_by === TAMPER_CHECK ? 'call_tampered' : 'pending_aborted';
-  if (isSettled(review.status)) return 'already_decided';
+  if (review.status === 'aborted' && review.decided_by === TAMPER_CHECK) return 'call_tampered';
+  if (isSettled(review.status)) return LATE[review.status];
   return isOver(deadlineOf(review), nowMs) ? 'pending_expired' : null;
 }

@@ -54,7 +54,7 @@ const OPERATOR = /^operator:[A-Za-z0-9._-]{1,63}$/;
 const PASSKEY = /^webauthn:[a-z0-9._-]{1,63}$/;
 const PEOPLE = [OPERATOR, PASSKEY, ...Object.values(SUBJECTS)];
 
-/** Whether a person could be named so in `decided_by`; not whether there is one. */
+/** Whether a person can sign in under such a name; not whether there is one, nor whether a row's decider is a person (`deciders.ts`). */
 export const isPersonsName = (text: string): boolean => PEOPLE.some((form) => form.test(text));
 
 /** Whether the method names somebody so. */

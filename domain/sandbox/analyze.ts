@@ -6,7 +6,7 @@ import { toolTokens } from '../inspection/tool-shape.js';
 import { sizeOf } from '../large.js';
 import { siblingsOf } from '../mcp/batch.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
-import { readActs } from '../policy/read-acts.js';
+import { actTold, type ReadAct, readActs } from '../policy/read-acts.js';
 import { oneLine } from '../printable.js';
 import { clipped, shortened } from '../text.js';
 import { readAddresses } from './addresses.js';
@@ -121,15 +121,18 @@ function analyzeOne(
   return { findings: [...findings, ...alike], payment };
 }
 
-const asksFor = (act: string, { act: told, targets }: Finding): Finding => ({
-  operation_class: act.startsWith('a request') ? 'network' : act.startsWith('a removal') ? 'delete' : 'write',
-  severity: act.startsWith('a removal') ? 'destructive' : 'risky',
-  act: `${act}: ${told}`,
-  kind: act.startsWith('a removal') ? 'delete' : 'modify',
-  targets,
-  reversible: act.startsWith('a removal') ? 'no' : 'unknown',
-  reasons: [`its arguments ask for ${act}`],
-});
+const asksFor = (act: ReadAct, { act: told, targets }: Finding): Finding => {
+  const removes = act === 'graph_removal';
+  return {
+    operation_class: act === 'request' ? 'network' : removes ? 'delete' : 'write',
+    severity: removes ? 'destructive' : 'risky',
+    act: `${actTold(act)}: ${told}`,
+    kind: removes ? 'delete' : 'modify',
+    targets,
+    reversible: removes ? 'no' : 'unknown',
+    reasons: [`its arguments ask for ${actTold(act)}`],
+  };
+};
 
 const MALFORMED = (why: string): Finding => ({
   operation_class: 'unknown',

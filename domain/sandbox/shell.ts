@@ -1,8 +1,10 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
 import { isShellShaped } from '../inspection/tool-shape.js';
 import type { Checkpoint } from '../in-place.js';
+import { shellActOf } from '../shell/acts.js';
 import { Allowance } from '../shell/allowance.js';
-import { type Command, readCommands, type Word } from '../shell/lexer.js';
+import type { Command, Word } from '../shell/command.js';
+import { readCommands } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
 import type { Paths } from '../shell/paths.js';
 import { CHANGES_SYSTEM, isKnownProgram, readsSecrets } from '../shell/programs.js';
@@ -110,10 +112,10 @@ export function readShellActs(
           lines.map(({ text }) => text),
           new Allowance(call.arguments, checkpoint),
         );
-  const kinds = new Map([...told, ...(joined?.found ?? [])].map((one) => [one.kind, one]));
-  const findings: Finding[] = [...kinds.values()].map(({ effect, kind }) => {
-    const isMild = effect === 'changes' && MILD.has(kind);
-    const removes = kind.startsWith('a removal of');
+  const acts = new Map([...told, ...(joined?.found ?? [])].map((one) => [one.act, one]));
+  const findings: Finding[] = [...acts.values()].map(({ effect, act }) => {
+    const { says, removes, isMild: isMildAct } = shellActOf(act);
+    const isMild = effect === 'changes' && isMildAct === true;
     return {
       operation_class: 'exec',
       severity: isMild ? 'risky' : 'destructive',
@@ -121,7 +123,7 @@ export function readShellActs(
       kind: removes ? 'delete' : 'execute',
       targets: [],
       reversible: isMild ? 'unknown' : 'no',
-      reasons: [`a shell command: ${kind}`],
+      reasons: [`a shell command: ${says}`],
       ...(effect === 'removes_root' && { wildcards: true, recursive: true }),
     };
   });
@@ -196,7 +198,7 @@ const WRITES_UNSURELY: Finding = {
   ...RUNS,
   severity: 'destructive',
   reversible: 'no',
-  reasons: ['a shell command: a file written over that only a shell knows'],
+  reasons: [`a shell command: ${shellActOf('unsure_file_written').says}`],
 };
 
 const ENDS: Finding = {
@@ -207,22 +209,8 @@ const ENDS: Finding = {
 /** The tool runs it, so any program counts, also one that is not known. */
 const WRITES_SYSTEM: Finding = {
   ...WRITES_UNSURELY,
-  reasons: [`a shell command: ${CHANGES_SYSTEM.kind}`],
+  reasons: [`a shell command: ${shellActOf(CHANGES_SYSTEM.act).says}`],
 };
-
-/** What changes something that is easily put back, or changes nothing here. */
-const MILD: ReadonlySet<string> = new Set([
-  'data sent out',
-  'a port opened',
-  'secrets read',
-  'settings of the system changed',
-  'network settings changed',
-  'scheduled work changed',
-  'a change of a queue',
-  'a request that changes what it reaches',
-  'a change of a repository',
-  'a service stopped or changed',
-]);
 
 const GIT_ACTS = ['output', 'ext-diff', 'no-index'];
 const DATE_ACTS = ['set'];

@@ -105,7 +105,7 @@ function findingOf(statement: SqlNode): Finding {
   const tables = tablesOf(statement);
   const kind = revokes(statement) ? reading.kind.replace('GRANT', 'REVOKE') : reading.kind;
   const [first = ''] = kind.replace(/^EXPLAIN ANALYZE /, '').split(' ');
-  const everyRow = kind.endsWith(' without a condition');
+  const everyRow = reading.everyRow === true;
   const known = first === 'MERGE' && mergeDeletes(statement) ? MERGE_DELETES : BY_KIND[first];
   const act = everyRow
     ? `SQL ${kind.replace(/ without a condition$/, '')} of every row of`

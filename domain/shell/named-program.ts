@@ -1,6 +1,7 @@
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
-import { readCommands, type Word } from './lexer.js';
+import type { Word } from './command.js';
+import { readCommands } from './lexer.js';
 
 /** Whether a text begins with the name of a known program. */
 export type StartsCommand = (text: string) => boolean;

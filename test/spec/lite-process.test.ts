@@ -183,7 +183,10 @@ describe('gate pending and gate decide', () => {
         out: expect.stringMatching(/tool +wire_transfer\n[^]*arguments\n[^]*\\u\{202e\}fdp\.exe\\u001b\[2J/),
       });
     expect(await done(['pending', randomUUID(), '--endpoint', gate.url])).toMatchObject({ code: 4 });
-    expect(await done(['decide', id, 'deny', '--endpoint', gate.url])).toMatchObject({ code: 0 });
+    expect(await done(['decide', id, 'deny', '--json', '--endpoint', gate.url])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('"decided_via": "command-line"'),
+    });
     expect(await done(['decide', id, 'approve', '--endpoint', gate.url])).toMatchObject({ code: 4 });
     expect(await done(['decide', randomUUID(), 'deny', '--endpoint', gate.url])).toMatchObject({ code: 4 });
     expect(await done(['pending', '--endpoint', 'http://127.0.0.1:1'])).toMatchObject({

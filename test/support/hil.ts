@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { createHilService, type HilOptions } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { Modification, NewReview, PendingRequest, SettledReview } from '../../contracts/review.js';
+import { isPerson } from '../../domain/review/deciders.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 import { openReviewStore, type WholeReviews } from './whole-reviews.js';
@@ -137,7 +138,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
         decided_at: new Date(at).toISOString(),
         decided_by: by,
         decision_reason: null,
-        decided_via: by.startsWith('system:') ? by : 'console',
+        decided_via: isPerson(by) ? 'console' : by,
         principal: null,
         ...(modification && { modification }),
       });

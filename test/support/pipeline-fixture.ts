@@ -36,7 +36,8 @@ import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { writeMigrated } from './migrated-file.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
-import type { Passkeys, PasskeyStore } from '../../domain/review/passkeys.js';
+import type { Passkeys } from '../../domain/review/passkeys.js';
+import type { PasskeyStore } from '../../domain/review/passkey-store.js';
 import { type Clock, machineClock } from '../../lite/clock.js';
 import { openReviewStore, type WholeReviews } from './whole-reviews.js';
 

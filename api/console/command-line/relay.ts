@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { OpenSession } from '../../../adapters/console/session-store.js';
+import type { DecisionSurface } from '../../../contracts/review.js';
 import { isAtLeast, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
 import { GateError } from '../../../domain/errors.js';
@@ -29,9 +30,6 @@ export interface CommandLineOptions {
   readonly ledger: NeighbourOver;
   readonly limits: AskLimits;
 }
-
-/** Written into the decisions that are made here. */
-const CHANNEL = 'command-line';
 
 /**
  * What the command line asks as the person who let it (docs/architecture/console.md#the-command-line). It is passed on as it stands, with what
@@ -116,7 +114,7 @@ function decisionIn({ body, headers }: FastifyRequest): Pick<NeighbourQuestion, 
   const id = headers['x-request-id'];
   return {
     headers: typeof id === 'string' ? { 'x-request-id': id } : {},
-    body: { ...given, decided_via: CHANNEL },
+    body: { ...given, decided_via: 'command-line' satisfies DecisionSurface },
     doubt: MAY_BE_DECIDED,
   };
 }

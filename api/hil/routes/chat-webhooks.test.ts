@@ -1,7 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { PendingRequest, SettledReview, SignedDecision } from '../../../contracts/review.js';
+import { cardOf, chat } from '../../../contracts/chat-link.js';
+import {
+  decisionSurface,
+  type PendingRequest,
+  type SettledReview,
+  type SignedDecision,
+} from '../../../contracts/review.js';
 import type { DecisionOutcome, DecisionSender } from '../../../domain/review/ports.js';
 import { type Vouched, vouchingText } from '../../../domain/review/vouching.js';
 import { createPasskeys } from '../../../domain/review/passkeys.js';
@@ -486,7 +492,9 @@ describe('a click', () => {
 
   it('no console can say that it was one', async () => {
     const row = await hil.park(1);
-    for (const decided_via of ['slack-card', 'Teams-Card'])
+    const cards = decisionSurface.options.filter((one) => one.endsWith('-card'));
+    expect(cards).toEqual(chat.options.map(cardOf));
+    for (const decided_via of [...cards, 'Teams-Card', ' slack card', 'SlackCard'])
       expect(
         await hil.ask(`/decide/${row.id}`, {
           method: 'POST',

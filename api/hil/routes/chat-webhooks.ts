@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ZodError } from 'zod';
-import { type Chat, slackInteraction, teamsClick as teamsBody } from '../../../contracts/chat-link.js';
+import { cardOf, type Chat, slackInteraction, teamsClick as teamsBody } from '../../../contracts/chat-link.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import type { JsonObject } from '../../../contracts/json.js';
@@ -28,8 +28,7 @@ export interface ChatWebhookRoutes {
   readonly links: ChatLinkStore;
   readonly decide: ReturnType<typeof createDecisions>;
   readonly codes: Pick<LinkCodes, 'codeOf'>;
-  /** Who may approve for a tenant now. */
-  /** Without whoever has the name of somebody earlier only since then. */
+  /** Who may approve for a tenant now, but for whoever has had the name of somebody earlier only since `at_ms`. */
   readonly approversOf: (tenant: string, at_ms: number) => Promise<readonly string[]>;
   /** Without a chat's secret no click of it is accepted. */
   readonly slackSecret: string | undefined;
@@ -132,11 +131,11 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
       decision: action,
       reason: null,
       action_digest: actionDigest,
-      decided_via: `${chat}-card`,
+      decided_via: cardOf(chat),
       principal: (tenant) => ({
         subject,
         tenant,
-        method: `${chat}-card`,
+        method: cardOf(chat),
         credential: `${chat}-link:${link.linked_at}`,
         credential_kind: 'console-bearer',
       }),

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { cardOf, chat } from '../../../contracts/chat-link.js';
 import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
 import { canonicalDiff } from '../../../domain/review/modification.js';
@@ -42,7 +44,7 @@ export const mayDecide =
 
 /** The decision in a request. The decider comes from the scope, never from the body (docs/architecture/identity-and-routes.md#surfaces). */
 export const decisionOf = (
-  request: FastifyRequest<{ Params: { id: string } }>,
+  request: FastifyRequest<{ Params: z.infer<typeof ById> }>,
   scope: ReviewScope,
   asked: Pick<Decision, 'decision' | 'modification_diff' | 'action_digest' | 'passkey'> &
     Pick<DecideRequest, 'reason' | 'decided_via'>,
@@ -85,16 +87,14 @@ function available(body: DecideRequest): Pick<Decision, 'decision' | 'modificati
   });
 }
 
-/** Rows that lite's page decided before lite had the console say so, and nothing else does. */
-const isThePage = (named: string): boolean => named.toLowerCase().replaceAll(/[^a-z0-9]/g, '') === 'litepage';
-
-/** A click in a chat says so itself (`chat-webhooks.ts`). */
-const isACard = (named: string): boolean => /^(?:slack|teams)[^a-z0-9]*card$/i.test(named.trim());
+const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+/** What nobody says of himself: lite's page, which decided rows before lite had the console, and a card of a chat, whose click says so itself. */
+const RESERVED: ReadonlySet<string> = new Set(['lite-page', ...chat.options.map(cardOf)].map(lettersOf));
 
 /** The channel the operator used (docs/architecture/reviews.md#channels). Reserved names are refused. */
 function channelOf({ channel }: ReviewScope, named: string | null): string {
   if (channel.fixed || named === null) return channel.name;
-  if (isGatesOwn(named) || isThePage(named) || isACard(named))
+  if (isGatesOwn(named) || RESERVED.has(lettersOf(named)))
     throw new GateError('invalid_request', 'decided_via: this name is reserved');
   return named;
 }

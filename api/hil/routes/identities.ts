@@ -8,6 +8,7 @@ import {
   chatLinkRemoval,
   chatLinkRemoved,
   chatLinkRequest,
+  chatUnlinked,
   linkOwner,
 } from '../../../contracts/chat-link.js';
 import { GateError } from '../../../domain/errors.js';
@@ -73,7 +74,7 @@ export function identityRoutes(app: ServiceApp, { links, codes, scopeOf }: Ident
     app.delete(
       `/identities/:oidc_sub/${which}`,
       {
-        schema: { params: BySub, response: { 200: z.object({ cleared: z.boolean() }) } },
+        schema: { params: BySub, response: { 200: chatUnlinked } },
         onRequest: mayDecide(scopeOf),
       },
       async (request) => {

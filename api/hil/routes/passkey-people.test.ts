@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { SignedDecision } from '../../../contracts/review.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
-import { CEREMONY, OPEN_LOGINS } from '../../../domain/review/passkeys.js';
+import { CEREMONY, OPEN_LOGINS } from '../../../domain/review/passkey-ceremonies.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilFixture, openHil, OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';

@@ -11,7 +11,8 @@ import {
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { GateError, roleTooLow } from '../../../domain/errors.js';
 import { type PasskeyHolder, passkeyPerson } from '../../../domain/review/passkey-people.js';
-import { CEREMONY, type Passkeys } from '../../../domain/review/passkeys.js';
+import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
+import type { Passkeys } from '../../../domain/review/passkeys.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, scopeFirst, type ServiceScope } from '../scope.js';
 import { CEREMONY_COOKIE, cookie, cookieOf, SESSION_COOKIE } from './passkey-cookies.js';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PendingRequest, SignedDecision } from '../../../contracts/review.js';
-import { PASSKEY_REQUIRED, type PasskeyRequired } from '../../../domain/review/passkeys.js';
+import { PASSKEY_REQUIRED, type PasskeyRequired } from '../../../domain/review/passkey-required.js';
 import { vouchingText } from '../../../domain/review/vouching.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilFixture, openHil, OPERATOR, T0 } from '../../../test/support/hil.js';

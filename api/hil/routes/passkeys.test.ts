@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RegistrationJson } from '../../../contracts/approval.js';
-import { CEREMONY, RECOVERY } from '../../../domain/review/passkeys.js';
+import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
+import { RECOVERY } from '../../../domain/review/passkeys.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
 import { authenticatorKeys, softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
-import { MAX_ESCALATIONS, modificationDiff, settledReview, signedDecision } from '../../../contracts/review.js';
+import {
+  MAX_ESCALATIONS,
+  MAX_UNDECIDED,
+  openedChange,
+  ruledDecision,
+  settledReview,
+  undecidedReviews,
+} from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
@@ -16,16 +23,11 @@ const Escalated = z.strictObject({
 });
 /** The largest change that the contract allows, with every character escaped, sealed and in base64, is about 600,000. */
 const MAX_SEALED_CHANGE = 1_000_000;
-/** Rows on one page of the walk over those that nobody has decided. */
-const MAX_UNDECIDED = 1_000;
 const SealedChange = z.strictObject({ sealed_diff: z.base64().max(MAX_SEALED_CHANGE) });
 const UndecidedQuery = z.object({
   after_ms: z.coerce.number().int(),
   after_id: z.union([z.literal(''), z.uuid()]),
   limit: z.coerce.number().int().min(1).max(MAX_UNDECIDED),
-});
-const Undecided = z.object({
-  rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })).max(MAX_UNDECIDED),
 });
 const Withdrawal = z.strictObject({ tenant: tenantName, agent_id: z.string().min(1).max(256) });
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
@@ -48,19 +50,19 @@ export function settleRoutes(
 ): void {
   app.post(
     '/pending/:id/rule-decision',
-    { schema: { params: ById, response: { 200: z.object({ decision: signedDecision.nullable() }) } } },
+    { schema: { params: ById, response: { 200: ruledDecision } } },
     async (request) => ({ decision: await decideByRule(request.params.id) }),
   );
 
   app.post(
     '/pending/:id/opened-change',
-    { schema: { params: ById, body: SealedChange, response: { 200: z.object({ diff: modificationDiff }) } } },
+    { schema: { params: ById, body: SealedChange, response: { 200: openedChange } } },
     async (request) => ({ diff: await reviews.changeSeal.opened(request.params.id, request.body.sealed_diff) }),
   );
 
   app.get(
     '/undecided',
-    { schema: { querystring: UndecidedQuery, response: { 200: Undecided } } },
+    { schema: { querystring: UndecidedQuery, response: { 200: undecidedReviews } } },
     async ({ query: { after_ms: ms, after_id: id, limit } }) => ({
       rows: await reviews.walk.undecided({ ms, id }, limit),
     }),

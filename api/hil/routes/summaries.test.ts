@@ -254,6 +254,19 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     ]);
   });
 
+  it('a row that stands as tampered is listed with those that wait for as long as a call could, by both lists', async () => {
+    await hil.park(1);
+    await hil.place.sql("update reviews set status = 'tampered' returning id");
+    const both = async () => [
+      (await list()).items.length,
+      ((await hil.ask('/pending')).body as unknown as unknown[]).length,
+    ];
+    expect(await both()).toEqual([1, 1]);
+    hil.now = T0 + 601_000 + DAY_MS;
+    expect(await both()).toEqual([0, 0]);
+    expect((await hil.ask('/pending?status=tampered')).body).toHaveLength(1);
+  });
+
   it('a row that Gate did not write is listed with those that wait, and found by nothing that somebody wrote into it', async () => {
     await hil.park(1);
     await hil.place.sql(`update reviews set risk_summary = 'harmless' returning id`);

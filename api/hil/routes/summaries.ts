@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { pendingSummary, reviewOrder, reviewStatus, riskTier } from '../../../contracts/review.js';
+import { listedStatus, reviewOrder, riskTier, summariesPage } from '../../../contracts/review.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 
 const SummariesQuery = z.strictObject({
-  status: reviewStatus.exclude(['tampered']).default('pending'),
+  status: listedStatus.default('pending'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z.string().max(512).optional(),
   q: z.string().min(1).max(256).optional(),
@@ -15,13 +15,6 @@ const SummariesQuery = z.strictObject({
   /** For somebody who sees secrets and personal data masked: by what is masked for him no row is found. */
   masked: z.literal('true').optional(),
   sort: reviewOrder.default('newest'),
-});
-
-const Summaries = z.object({
-  items: z.array(pendingSummary),
-  next_cursor: z.string().nullable(),
-  searched_to: z.string().nullable(),
-  pending_count: z.number().int(),
 });
 
 export interface SummaryRoutes {
@@ -34,7 +27,7 @@ export function summaryRoutes(app: ServiceApp, { reviews, scopeOf }: SummaryRout
   app.get(
     '/pending/summaries',
     {
-      schema: { querystring: SummariesQuery, response: { 200: Summaries } },
+      schema: { querystring: SummariesQuery, response: { 200: summariesPage } },
       onRequest: scopeFirst(scopeOf),
       ...answersAsMade,
     },

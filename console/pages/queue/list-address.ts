@@ -1,4 +1,4 @@
-import { riskTier } from '../../../contracts/review.js';
+import { listedStatus, riskTier } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { isUuid } from '../../../domain/uuid.js';
 import type { QueueQuery } from '../../services.js';
@@ -13,7 +13,7 @@ export function callIdOf({ params: { id = '' } }: Pick<Visit, 'params'>): string
 
 /** Rows of one page of the list. */
 export const ROWS = 100;
-export const STATUSES = ['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'] as const;
+export const STATUSES = listedStatus.options;
 
 /** What the list is asked for, from the address. What the address has wrong is left out. */
 export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {

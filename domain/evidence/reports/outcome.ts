@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { CallTier } from '../../../contracts/ledger-reports.js';
 import { approvalTier } from '../../../contracts/policy.js';
+import { isPerson } from '../../review/deciders.js';
 import { WITHDRAWN_BY_AGENT } from '../../review/transitions.js';
 
 /** The fields of a row that show how a call was judged. `kind` is the event kind, or the method of a row without one. */
@@ -61,9 +62,6 @@ export function tierOf(row: Judged): CallTier | null {
   return outcome === 'allowed' ? 'green' : outcome === 'denied' ? 'red' : 'standard';
 }
 
-/** Names that begin so are Gate's own: a deadline, a rule, a withdrawal. */
-const OWN = 'system:';
-
 /** The people who decided, from the row of the decision; none where Gate itself did, or nobody is named. */
 export function peopleOf(decision: JsonObject | null): string[] {
   const approvals = decision?.['approvals'];
@@ -74,7 +72,7 @@ export function peopleOf(decision: JsonObject | null): string[] {
       : []),
   ];
   const named = all.filter((one): one is string => typeof one === 'string' && one !== '');
-  return named.some((one) => one.startsWith(OWN)) ? [] : [...new Set(named)];
+  return named.every(isPerson) ? [...new Set(named)] : [];
 }
 
 /** How the review of a call ended: through people, unless the word says otherwise. */
