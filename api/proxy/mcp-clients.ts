@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import { type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
-import { GateError } from '../../domain/errors.js';
+import { errorText, GateError } from '../../domain/errors.js';
 import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
@@ -35,6 +35,7 @@ import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { WithdrawCall } from '../../domain/review/ports.js';
 import type { Answer } from './answers.js';
 import { placeIn, placeOf } from './call-events.js';
+import { createCancellations } from './cancellations.js';
 import { announcements, createCallStreams } from './call-streams.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
 import { capabilitiesIn, checkVersion, ended, isMarked, readRequest, withoutTasks } from './client-requests.js';
@@ -88,6 +89,7 @@ export function createMcpClients(options: McpClientsOptions) {
   const unknownAfterMs = options.callDeadlineMs + UNKNOWN_SLACK_MS;
   const { withdrawCall, now = Date.now } = options;
   const tasks = createTasks({ handler, store: options.tasks, withdrawCall, unknownAfterMs, now });
+  const cancellations = createCancellations({ handler, withdrawCall, unknownAfterMs, now });
   const consoleOf = options.consoleOf ?? (() => undefined);
   const { answered, events, talkOf } = createCallStreams({
     handler,
@@ -243,6 +245,8 @@ export function createMcpClients(options: McpClientsOptions) {
       ? uuidFromDigest('gate.mcp-key', keyed.key)
       : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(known.body));
     const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    // A task is cancelled by its own method.
+    if (!asksForTask(known.body)) cancellations.asked(session.id, form.id, request.correlationId);
     if (asksForTask(known.body)) {
       // Who asks for a handle could not read a result of the tool.
       request.rpc = { ...admitted, tool: false };
@@ -343,6 +347,7 @@ export function createMcpClients(options: McpClientsOptions) {
       return { call: { mcp, form: admitted } };
     }
     await controls.admit(caller, mcp.method, request.correlationId);
+    if (mcp.method === 'notifications/cancelled' && session) cancel(request, caller, session, mcp.body['params']);
     if (mcp.notification) return ACCEPTED;
     // The session is Gate's: whether it stands is not for the upstream to say.
     if (mcp.method === 'ping') return rpcAnswer(form, answerTo(emptyReply(form.id)));
@@ -355,6 +360,15 @@ export function createMcpClients(options: McpClientsOptions) {
     const told =
       reply && tasksServed && mcp.method === 'tools/list' ? { ...reply, text: withTaskSupport(reply.text) } : reply;
     return rpcAnswer(form, answerTo(told));
+  }
+
+  /** Nobody waits for it: a notification has no answer. */
+  function cancel(request: FastifyRequest, caller: AgentCaller, session: McpSession, params: unknown): void {
+    const { requestId } = (params ?? {}) as { requestId?: Json };
+    if (typeof requestId !== 'string' && typeof requestId !== 'number') return;
+    cancellations
+      .cancelled(caller, session.id, requestId)
+      .catch((error: unknown) => request.log.warn({ reason: errorText(error) }, 'a cancelled call was not withdrawn'));
   }
 
   function holderOf(session: McpSession): Holder {

@@ -22,7 +22,7 @@ const TOOL_METHODS: ReadonlySet<string> = new Set(['call_tool', 'tools/call']);
 /**
  * Notifications a client may send. All of them end at Gate, which owns the session with the upstream: Gate has initialized it, declares no
  * roots, and asks the agent nothing that could have progress. Requests to the upstream have Gate's own ids, so a cancellation under an
- * agent's id would end another agent's call.
+ * agent's id would end another agent's call: Gate itself takes back the call that waits.
  */
 const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/initialized',

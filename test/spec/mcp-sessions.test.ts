@@ -157,6 +157,38 @@ describe('an unmodified MCP client, one address changed', () => {
     expect(JSON.stringify(answer.content)).toMatch(/review_denied.*not this vendor/);
   });
 
+  it.each([
+    ['of its own request: it is withdrawn, and nothing runs, whoever approves it', true],
+    ['of another session’s request: it goes on', false],
+  ])('sends a cancellation %s', async (_what, isOwn) => {
+    const agent = await client();
+    const before = tools.state().counts['wire_transfer'] ?? 0;
+    const cancels = new AbortController();
+    const asked = agent
+      .callTool({ name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 27 } }, undefined, {
+        signal: cancels.signal,
+      })
+      .catch((error: unknown) => String(error));
+    const parked = await waiting();
+    if (isOwn) cancels.abort('the user changed his mind');
+    else {
+      const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+      expect((await inSession(await openSession(), cancelled)).status).toBe(202);
+    }
+    if (isOwn) {
+      expect(await asked).toContain('the user changed his mind');
+      await eventually('it is withdrawn', async () => {
+        const { body } = await gate.send('GET', `/pending/${parked.id}`);
+        return body['status'] !== 'pending';
+      });
+    }
+    const { status } = await gate.send('POST', `/decide/${parked.id}`, { body: { decision: 'approve' } });
+    expect(status).toBe(isOwn ? 409 : 200);
+    if (!isOwn) await asked;
+    expect((tools.state().counts['wire_transfer'] ?? 0) - before).toBe(isOwn ? 0 : 1);
+    if (isOwn) expect(await kinds(parked.correlation_id)).toContain('hil.denied');
+  });
+
   it('hears which call waits only if it wants warnings', async () => {
     const agent = await client();
     const logged: unknown[] = [];
