@@ -233,8 +233,25 @@ describe.each([
         'due_ms',
         'delivered_ms',
         'error',
+        // Whoever edits these keeps somebody from being told, as whoever deletes the message does.
+        'reached',
+        'limited',
+        'limited_ms',
       ],
-      review_last_notices: ['notification_id', 'channel', 'notice', 'handle', 'mac', 'attempts', 'due_ms', 'until_ms'],
+      review_last_notices: [
+        'notification_id',
+        'channel',
+        'notice',
+        'handle',
+        'mac',
+        'attempts',
+        'due_ms',
+        'until_ms',
+        'reached',
+        'limited',
+      ],
+      // Only what a sweep compares its clock with: it deletes nothing that its clock does not call due.
+      review_sweeps: ['doubted_ms', 'id', 'swept_ms'],
       // A link has a MAC of its own.
       chat_links: ['linked_ms', 'mac', 'oidc_sub', 'slack_user_id', 'teams_user_id', 'tenant', 'verified_ms'],
       chat_clicks: ['at_ms', 'digest'],
