@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { Agent, request } from 'node:https';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -13,6 +10,7 @@ import { type ConformanceUpstream, startConformanceUpstream } from '../support/c
 import { openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
 import { HAS_NODE_24, NODE_24 } from '../support/node24.js';
+import { plainAddress } from '../support/plain-address.js';
 import { startStack } from '../support/stack.js';
 
 const PROGRAM = join(
@@ -112,21 +110,8 @@ async function stackDoor(upstreamUrl: string): Promise<Door> {
   const stack = await startStack({ stateDir, env: { GATE_UPSTREAM_URL: upstreamUrl, GATE_UPSTREAM_NAME: 'demo' } });
   const leaf = await issueAgent({ stateDir, trustDomain: 'gate.local' }, 'acme', 'conformance');
   const { url } = stack.development.proxy;
-  const agent = new Agent({ ...leaf, keepAlive: true });
-  const door = createServer((asked, answer) => {
-    const { headers, method, url: path } = asked;
-    // Otherwise the certificate would be looked for under the name that the suite sends.
-    const { hostname: servername } = new URL(url);
-    const onwards = request(new URL(path ?? '', url), { agent, method, headers, servername }, (came) => {
-      answer.writeHead(came.statusCode ?? 502, came.headers);
-      came.pipe(answer);
-    });
-    onwards.on('error', () => answer.destroy());
-    answer.on('close', () => onwards.destroy());
-    asked.pipe(onwards);
-  });
-  await new Promise<void>((listening) => door.listen(0, '127.0.0.1', listening));
-  const own = `http://localhost:${(door.address() as AddressInfo).port}/mcp`;
+  const door = await plainAddress(url, leaf);
+  const own = `${door.url}/mcp`;
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   await fetch(own, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(listed) });
   const commands = commandLine(() => folder);
@@ -139,9 +124,7 @@ async function stackDoor(upstreamUrl: string): Promise<Door> {
   return {
     url: own,
     async stop() {
-      door.closeAllConnections();
       door.close();
-      agent.destroy();
       await commands.stop();
       await stack.stop();
       rmSync(folder, { recursive: true, force: true });

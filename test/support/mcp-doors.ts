@@ -6,6 +6,7 @@ import type { PendingRequest } from '../../contracts/review.js';
 import { decideTokenFileOf } from '../../lite/decide-token.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { commandLine } from './command.js';
+import { plainAddress, type PlainAddress } from './plain-address.js';
 import { STACK_START_LIMIT_MS, startStack } from './stack.js';
 import { eventually } from './waiting.js';
 
@@ -15,6 +16,10 @@ export interface McpDoor {
   readonly url: string;
   /** What shows who asks: a certificate in the stack; lite's agent is nobody in particular. */
   readonly fetchAs: (agent: string) => Promise<typeof fetch>;
+  /** The same address for a client that has no certificate to show, and may be cut off. */
+  readonly plain: (agent: string) => Promise<PlainAddress>;
+  /** The calls that wait. */
+  readonly waiting: () => Promise<readonly PendingRequest[]>;
   readonly rowOf: (correlationId: string) => Promise<PendingRequest>;
   readonly decide: (correlationId: string, decision: 'approve' | 'deny', reason?: string) => Promise<number>;
   /** kill -9 of everything that runs, and a new start over the same stores. */
@@ -37,15 +42,25 @@ async function stackDoor(options: DoorOptions): Promise<McpDoor> {
     },
   });
   const agents: Agent[] = [];
-  const hangUp = () => Promise.all(agents.splice(0).map((agent) => agent.destroy()));
+  const addresses: PlainAddress[] = [];
+  const leafOf = (name: string) => issueAgent({ stateDir, trustDomain: 'gate.local' }, 'acme', name);
+  const hangUp = async () => {
+    for (const address of addresses.splice(0)) address.close();
+    await Promise.all(agents.splice(0).map((agent) => agent.destroy()));
+  };
   return {
     url: `${stack.development.proxy.url}/mcp`,
     async fetchAs(name) {
-      const leaf = await issueAgent({ stateDir, trustDomain: 'gate.local' }, 'acme', name);
-      const dispatcher = new Agent({ connect: { ...leaf, timeout: 30_000 } });
+      const dispatcher = new Agent({ connect: { ...(await leafOf(name)), timeout: 30_000 } });
       agents.push(dispatcher);
       return ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch;
     },
+    async plain(name) {
+      const address = await plainAddress(stack.development.proxy.url, await leafOf(name));
+      addresses.push(address);
+      return address;
+    },
+    waiting: () => stack.operator.pending(),
     rowOf: (id) => stack.operator.rowOf(id),
     async decide(id, decision, reason) {
       const path = `/decide/${(await stack.operator.rowOf(id)).id}`;
@@ -92,6 +107,10 @@ async function liteDoor(options: DoorOptions): Promise<McpDoor> {
     'mcp-jsonrpc-v1',
   ]);
   const token = readFileSync(decideTokenFileOf(ledger), 'utf8').trim();
+  const addresses: PlainAddress[] = [];
+  const hangUp = () => {
+    for (const address of addresses.splice(0)) address.close();
+  };
   const asked = async (path: string, body?: object) => {
     const answer = await fetch(`${gate.url}${path}`, {
       method: body ? 'POST' : 'GET',
@@ -111,15 +130,25 @@ async function liteDoor(options: DoorOptions): Promise<McpDoor> {
   return {
     url: `${gate.url}/mcp`,
     fetchAs: () => Promise.resolve(fetch),
+    async plain() {
+      const address = await plainAddress(gate.url);
+      addresses.push(address);
+      return address;
+    },
+    waiting: async () => JSON.parse((await asked('/pending')).text) as PendingRequest[],
     rowOf,
     decide: async (id, decision, reason) =>
       (await asked(`/decide/${(await rowOf(id)).id}`, { decision, ...(reason !== undefined && { reason }) })).status,
     async killed() {
       gate.process.kill('SIGKILL');
       await gate.ended;
+      hangUp();
       return liteDoor(options);
     },
-    stop: () => commands.stop(),
+    stop() {
+      hangUp();
+      return commands.stop();
+    },
   };
 }
 
