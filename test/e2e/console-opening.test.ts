@@ -144,7 +144,9 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       },
     });
     const held = (...wanted: string[]) =>
-      eventually(`${wanted.join(', ')} are asked for`, () => Promise.resolve(wanted.every((row) => asked.includes(row))));
+      eventually(`${wanted.join(', ')} are asked for`, () =>
+        Promise.resolve(wanted.every((row) => asked.includes(row))),
+      );
     await held('1', '2');
     for (const [at, key] of ['j', 'j', 'j', 'j'].entries()) {
       await press(page, key);
