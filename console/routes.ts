@@ -1,4 +1,4 @@
-import { AGENT_PAGE } from './pages/agents/agent.js';
+import { AGENT_PAGE, END_FORCE_HIL, FORCE_HIL, RELEASE_AGENT, STOP_AGENT } from './pages/agents/agent.js';
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
@@ -42,6 +42,7 @@ import { CHANGE_MORE, MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
+import { RELEASE_STOP, STOP_TENANT, STOP_TOOL, STOPS } from './pages/stops/stops.js';
 import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/templates/template.js';
 import { TEMPLATES } from './pages/templates/templates.js';
 import { TENANTS } from './pages/tenants/tenants.js';
@@ -66,6 +67,7 @@ export const PAGES: readonly Page[] = [
   CASE,
   AGENTS_PAGE,
   AGENT_PAGE,
+  STOPS,
   POLICIES,
   POLICY,
   VERSION,
@@ -106,6 +108,13 @@ export const ACTIONS: readonly Action[] = [
   CLASSIFY_CASE,
   ATTACH_TO_CASE,
   SET_CASE_STATUS,
+  STOP_AGENT,
+  FORCE_HIL,
+  END_FORCE_HIL,
+  RELEASE_AGENT,
+  STOP_TOOL,
+  STOP_TENANT,
+  RELEASE_STOP,
   EXPORT_NOW,
   REGULATORY,
   CREATE_POLICY,

@@ -15,6 +15,7 @@ import type { MinedSuggestion, MineLine, MinePolicies } from '../contracts/polic
 import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
 import type { DecisionSurface, ListedStatus, PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
+import type { AgentRecord, AgentReleased, StopRecord, StopReleased } from '../contracts/identity.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
@@ -304,6 +305,28 @@ export interface LedgerService extends CasesService {
   broken(): ChainHealth | null;
 }
 
+/** What of the person's tenant is stopped, and by whom; whoever changes it is named in the ledger. */
+export interface IdentityService {
+  /** The agent of that name; `null` where identity knows none. */
+  agent(name: string): Promise<AgentRecord | null>;
+  /** The agents that are stopped, by their names. */
+  stoppedAgents(): Promise<readonly AgentRecord[]>;
+  /** Has identity know an agent by its name, whoever issues what it comes with. */
+  register(name: string): Promise<AgentRecord>;
+  suspend(id: string, reason: string): Promise<AgentRecord>;
+  /** Asks for the end of a suspension, or ends it where somebody else asked before. */
+  unsuspend(id: string, reason: string | null): Promise<AgentReleased>;
+  /** Has a person decide about every call of it that would have run, for so long. */
+  forceHil(id: string, reason: string, seconds: number): Promise<void>;
+  clearForceHil(id: string): Promise<void>;
+  /** The tools that are stopped, or ever were, and the tenant. */
+  stops(): Promise<readonly StopRecord[]>;
+  /** Stops a tool for everybody of the tenant; `null`: the tenant whole. */
+  stop(tool: string | null, reason: string): Promise<StopRecord>;
+  /** Like `unsuspend`. */
+  releaseStop(id: string, reason: string | null): Promise<StopReleased>;
+}
+
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
 export interface Services {
   readonly hil: ReviewsService;
@@ -321,6 +344,7 @@ export interface Services {
     save(search: SavedSearch): Promise<void>;
     forget(name: string): Promise<void>;
   };
+  readonly identity: IdentityService;
   /** Asks the rules of now about a call as it was judged; inspection counts as it was recorded. `null` where policy judged no such call. */
   judgedAgain(correlationId: string): Promise<JudgedAgain | null>;
   readonly policy: PolicyService;
@@ -360,7 +384,7 @@ export async function settled<Value>(
   try {
     return { ok: true, value: await asked };
   } catch (error) {
-    const isEdited = error instanceof GateError && error.code === 'policy_tampered';
+    const isEdited = error instanceof GateError && ['policy_tampered', 'identity_tampered'].includes(error.code);
     if (error instanceof GateError && error.status < 500 && !isEdited) throw error;
     const why = errorText(error);
     const all = [of].flat().map((name) => SERVICE_WORDS[name]);

@@ -72,6 +72,7 @@ export const PARTS = [
   'passkeys',
   'policy-changes',
   'settings',
+  'stops',
   'tenants',
 ] as const;
 export type Part = (typeof PARTS)[number];

@@ -708,6 +708,12 @@ export const ERROR_CODES = {
     meaning:
       'Two people lift a suspension, each by a credential of their own; the token of the administrator is nobody’s.',
   },
+  stop_changed: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'It was let go or stopped anew meanwhile, or its release was asked for; nothing was done. Look at how it stands, then send it again.',
+  },
   unregistered_agent: { status: 403, retry: 'no', meaning: 'Nobody enrolled this agent.' },
   issuance_authority_denied: {
     status: 403,

@@ -164,7 +164,8 @@ export const agentRelease = agentRecord.extend({
   somebody_else: z.boolean(),
 });
 /** Answer of `POST /agents/{id}/unsuspend`: asked for, or done. */
-export type AgentReleased = AgentRecord & Partial<z.infer<typeof agentRelease>>;
+export const agentReleased = agentRelease.partial({ somebody_else: true });
+export type AgentReleased = z.infer<typeof agentReleased>;
 
 /** Body of `POST /agents`: an agent that may be stopped by its name, whoever issues what it comes with. */
 export const agentRegistration = z.strictObject({ tenant: label, agent_name: label });
@@ -203,9 +204,11 @@ export const stopRecord = z.strictObject({
   release: agentRecord.shape.release,
 });
 export type StopRecord = z.infer<typeof stopRecord>;
-/** Answer of `POST /stops/{id}/release` where it was asked for. */
+/** A release of a tool or a tenant that somebody asked for. */
 export const stopRelease = stopRecord.extend({ somebody_else: agentRelease.shape.somebody_else });
-export type StopReleased = StopRecord & Partial<z.infer<typeof stopRelease>>;
+/** Answer of `POST /stops/{id}/release`: asked for, or done. */
+export const stopReleased = stopRelease.partial({ somebody_else: true });
+export type StopReleased = z.infer<typeof stopReleased>;
 /** Body of `POST /stops`: without a tool, the tenant whole. */
 export const stopRequest = z.strictObject({ tenant: label, tool: toolName.optional(), reason });
 export const stopsQuery = z.strictObject({

@@ -12,6 +12,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { identityThatTells, STOP_ID } from '../../test/support/identity-answers.js';
 import { hostileEntry, hostileLedger, hostilePolicies } from '../../test/support/hostile-services.js';
 import {
   buttonsIn,
@@ -68,6 +69,8 @@ const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(r
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
   path
     .replace(/^\/audit\/correlation$/, `/audit/correlation?id=${row.correlation_id}`)
+    .replace('/stops/:id', `/stops/${STOP_ID}`)
+    .replace(':agent', 'stopped-bot')
     .replace(':id', row.id)
     .replace(':cid', row.correlation_id)
     .replace(':version', '1')
@@ -461,7 +464,7 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
     });
 
     it('shows a problem, and decides nothing, while the services are away', async () => {
-      fixture.away.add('hil').add('ledger').add('policy');
+      fixture.away.add('hil').add('ledger').add('policy').add('identity');
       const { status, text } = await browser.post(address, fields());
       if (isOwn(path)) expect([200, 303]).toContain(status);
       else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
@@ -771,7 +774,7 @@ describe('every page', () => {
         expect(text).toContain('<header class="top">');
         fixture.away.delete(name);
       }
-      fixture.away.add('hil').add('ledger').add('policy').add('brain');
+      fixture.away.add('hil').add('ledger').add('policy').add('brain').add('identity');
       fixture.reached.length = 0;
       const { status, text } = await browser.get(pathFor(path, row));
       expect(status).toBe(whileAway(path));
@@ -796,6 +799,7 @@ describe('every page', () => {
       beforeEach(() => {
         fixture.ledger = hostileLedger(words, row.correlation_id);
         fixture.policies = hostilePolicies(words);
+        fixture.standings = identityThatTells(words);
       });
       it.each(pages)('%s shows it as text', async (path) => {
         const { status, text } = await (await fixture.browser()).get(pathFor(path, row));

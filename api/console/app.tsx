@@ -45,6 +45,7 @@ import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, type ServiceChecks, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
+import { stoppedTenants } from './stopped-tenants.js';
 import type { SignInMode } from './sign-in/mode.js';
 
 /** Who is signed in, for a program. */
@@ -102,6 +103,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const has = (part: Part): boolean => !without.includes(part);
   const pages = PAGES.filter(({ of }) => of === undefined || has(of));
   const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));
+  const stopped = stoppedTenants(has('stops') ? over.identity : undefined, { limits, clock });
   const reached = {
     ...neighbours,
     limits,
@@ -113,6 +115,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
         `Somebody began to copy rows ${secs} s ago, and the ledger has not answered yet: it may copy them still, or its answer may be lost, which is known after two minutes. Look at the list before you copy again.`,
     ),
     searches: options.searches,
+    stoppedTenants: stopped,
     kept: keptAnswers(REPORT_FRESH_MS, clock),
     clock,
   };
@@ -121,6 +124,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     actions,
     standing,
+    isStopped: stopped.isStopped,
     entered: (request) => (isSentAway(request) ? Promise.resolve(null) : people.enteredOf(request)),
     stands: (request) => people.standsFor(request),
     drainMs: limits.drainMs,
@@ -294,6 +298,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertForm: own.assertForm,
     assertRole,
     visitOf,
+    hear: stopped.hear,
     send,
     watching: { stands: standsFor, drainMs: limits.drainMs },
     large,

@@ -32,6 +32,7 @@ export function documents({
   pages,
   actions,
   standing,
+  isStopped,
   entered,
   stands,
   drainMs,
@@ -42,6 +43,8 @@ export function documents({
   readonly pages: readonly Page[];
   readonly actions: readonly Pick<Action, 'path' | 'written'>[];
   readonly standing: readonly string[];
+  /** Whether all of a tenant is stopped, as far as that was heard. */
+  readonly isStopped: (tenant: string | null) => boolean;
   readonly entered: EnteredOf;
   /** Whether the session of a request still stands; to look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
@@ -61,6 +64,7 @@ export function documents({
         assets={assets}
         pages={pages}
         standing={standing}
+        isStopped={who !== null && isStopped(who.person.tenant)}
         ends={endingSoon(who, clock(), reply.request)}
       />,
     );

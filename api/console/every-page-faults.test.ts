@@ -10,6 +10,8 @@ import {
 } from '../../test/support/console-over-hil.js';
 import { testRow } from '../../test/support/ledger.js';
 import { tagsBeside } from '../../test/support/html.js';
+import { type IdentityBehind, identityBehind } from '../../test/support/identity-behind.js';
+import { OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
 import type { Over } from '../plugins/declaration.js';
@@ -43,6 +45,7 @@ const asked = new Map<string, ReadonlySet<Neighbour>>();
 let fixture: ConsoleFixture;
 let gate: TestLedgerService;
 let engine: TestPolicyEngine;
+let identity: IdentityBehind;
 let browser: TestBrowser;
 let row: PendingRequest;
 let decided: PendingRequest;
@@ -58,7 +61,9 @@ beforeAll(async () => {
     decidedPage: () => Promise.resolve({ rows: [], next: null }),
     verify: () => Promise.resolve({ valid: true, entries_checked: 0, first_invalid_seq: null }),
   });
-  real = { ledger: overLedger(gate), policy: engine.over };
+  const operators = [{ name: 'dev', tenant: 'acme', token: OPERATOR }];
+  identity = await identityBehind({ operators }, () => fixture.hil.now);
+  real = { ledger: overLedger(gate), policy: engine.over, identity: identity.over };
   browser = await fixture.browser();
   row = await fixture.hil.park(1);
   decided = await fixture.hil.park(2);
@@ -78,6 +83,8 @@ beforeAll(async () => {
     actor_idp: 'operator-token',
   });
   await browser.post('/policies/own.rego/deactivate', { version: '1', reason: 'a second version' });
+  // Whether the tenant is stopped stands above every page, and nothing of whom that was asked: it is not asked again for seconds.
+  await browser.get('/me');
   for (const { path } of PAGES) {
     seen = new Set();
     const { status, text } = await browser.get(addressOf(path));
@@ -91,6 +98,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fixture.close();
   await engine.close();
+  await identity.close();
   await gate.close();
 });
 

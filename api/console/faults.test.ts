@@ -386,7 +386,7 @@ describe('the engine', () => {
   });
 });
 
-describe('what no page needs, on the page of health', () => {
+describe('what the console is ready without, on the page of health', () => {
   const tagsOf = async (service: string) => tagsBeside((await browser.get('/health-of-services')).text, service);
   const worker = { ok: true, words: 'answers' };
 

@@ -79,6 +79,9 @@ const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/me/link-chat': { code: 'ABCD-EFGH' },
   '/me/unlink-chat': { chat: 'slack' },
   '/me/unlink-chat-of': { chat: 'slack' },
+  '/agents/:agent/force-hil': { for: '2h' },
+  '/stops/tool': { tool: 'pay', unlisted: 'yes' },
+  '/stops/tenant': { tenant_name: 'acme' },
   '/command-line/hil/decide/:id': { action_digest: 'a'.repeat(64), decision: 'approve' },
 };
 const DECISION = { digest: 'a'.repeat(64), request: ID, reason: 'because', note: 'what came', name: 'a', body: 'x' };
@@ -116,6 +119,8 @@ async function ask({ fixture, session }: { fixture: ConsoleFixture; session: str
 async function faultsOf(of: Awaited<ReturnType<typeof consoleOf>>, session: () => Promise<string>) {
   const asked: string[] = [];
   const faults: string[] = [];
+  // Whether the tenant is stopped is heard for every page, and by the next one no more.
+  await (await of.fixture.browser()).get('/me');
   for (const route of of.routes) {
     const { status, text, waitedFor } = await ask({ fixture: of.fixture, session: await session() }, route);
     if (waitedFor.length === 0) continue;
@@ -180,6 +185,15 @@ const ASKED = [
   'GET /policies',
   'GET /brain',
   'GET /cases',
+  'GET /agents/:agent',
+  'GET /stops',
+  'POST /agents/:agent/stop',
+  'POST /agents/:agent/force-hil',
+  'POST /agents/:agent/force-hil/end',
+  'POST /agents/:agent/release',
+  'POST /stops/tool',
+  'POST /stops/tenant',
+  'POST /stops/:id/release',
 ];
 
 describe('a review service that never comes up, where people sign in with its passkeys', () => {

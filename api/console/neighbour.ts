@@ -9,14 +9,21 @@ import { addressAt } from './address-at.js';
 import type { AskLimits } from './ask-limits.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
-/** The services that the console asks: whether each is told in the query whose rows are meant, and is shown what proves the person. */
+/**
+ * The services that the console asks: whether each is told in the query whose rows are meant, and what it is shown of what proves the person. A
+ * session of the review service is for that one alone.
+ */
 const NEIGHBOURS = {
-  hil: { isToldInQuery: false, isShownProof: true },
-  ledger: { isToldInQuery: true, isShownProof: false },
-  policy: { isToldInQuery: true, isShownProof: false },
-  brain: { isToldInQuery: true, isShownProof: false },
-  proxy: { isToldInQuery: false, isShownProof: false },
+  hil: { isToldInQuery: false, proved: (proof: ReviewProof) => proof },
+  ledger: { isToldInQuery: true, proved: unproved },
+  policy: { isToldInQuery: true, proved: unproved },
+  brain: { isToldInQuery: true, proved: unproved },
+  identity: { isToldInQuery: true, proved: ({ cookie: _session, ...proof }: ReviewProof): ReviewProof => proof },
+  proxy: { isToldInQuery: false, proved: unproved },
 } as const;
+function unproved(_proof: ReviewProof): ReviewProof {
+  return {};
+}
 export type NeighbourName = keyof typeof NEIGHBOURS;
 export const NEIGHBOUR_NAMES = Object.keys(NEIGHBOURS) as readonly NeighbourName[];
 
@@ -28,7 +35,7 @@ export type NeighboursAt = Readonly<Partial<Record<NeighbourName, Promise<Over>>
 export interface AskedFor {
   /** Whose rows every question is about; `null`: those of all tenants. */
   readonly tenant: string | null;
-  /** What proves the person; for the review service alone. */
+  /** What proves the person; for the review service and for identity alone. */
   readonly proof?: ReviewProof;
   /** `readMs` is how long a service that is being started is waited for. */
   readonly limits: Pick<AskLimits, 'readMs'>;
@@ -81,7 +88,7 @@ export function neighbourOf(
   { tenant, proof = {}, limits }: AskedFor,
 ): Neighbour {
   const name = SERVICE_WORDS[service];
-  const { isToldInQuery, isShownProof } = NEIGHBOURS[service];
+  const { isToldInQuery, proved } = NEIGHBOURS[service];
   const awayWith =
     (doubt?: string) =>
     (detail: string, cause?: unknown): GateError =>
@@ -101,7 +108,7 @@ export function neighbourOf(
     return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
   };
   const headersOf = ({ headers, body }: NeighbourQuestion): Record<string, string> => ({
-    ...(isShownProof && proof),
+    ...proved(proof),
     ...(tenant !== null && { 'x-gate-tenant-scope': tenant }),
     ...(typeof body === 'object' && { 'content-type': 'application/json' }),
     ...headers,

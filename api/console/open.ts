@@ -15,7 +15,7 @@ import { ASK_LIMITS } from './ask-limits.js';
 import { readAssets } from './assets.js';
 import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
-import { ASKED, ASKED_FOR_HEALTH, NEEDED_BESIDE, SEEN } from './services-asked.js';
+import { ASKED, NEEDED_BESIDE, SEEN } from './services-asked.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
 export async function open({ config: { own, signIn }, ...parts }: Opening<ConsoleSettings>): Promise<Opened<null>> {
@@ -79,7 +79,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
           metrics,
           about: aboutConsole({ own, signIn }),
           neighbours: {
-            over: ofEach({ ...ASKED, ...ASKED_FOR_HEALTH }, parts.over),
+            over: ofEach({ ...ASKED, ...SEEN }, parts.over),
             readiness: ofEach({ ...ASKED, ...NEEDED_BESIDE }, parts.readinessOf),
             seen: ofEach(SEEN, parts.readinessOf),
             limits: ASK_LIMITS,

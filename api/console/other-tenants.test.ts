@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ACTIONS } from '../../console/routes.js';
 import type { IncidentCase } from '../../contracts/cases.js';
+import type { AgentRecord, StopRecord } from '../../contracts/identity.js';
 import { keyFileSigner } from '../../domain/ledger/signatures/blob-signer.js';
 import { suggestionOf } from '../../domain/policy/mining/suggestions.js';
 import { createLinkCodes } from '../../domain/review/link-code.js';
@@ -19,6 +20,7 @@ import { OPERATOR, OTHER_OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
+import { type IdentityBehind, identityBehind } from '../../test/support/identity-behind.js';
 import { fieldsOfForms } from '../../test/support/form-fields.js';
 
 /**
@@ -68,6 +70,9 @@ const NAMES_NOTHING: readonly string[] = [
   '/device/allow',
   '/device/refuse',
   '/me/link-chat',
+  '/stops/tool',
+  // Of another name it is refused (console/pages/stops/stops.test.ts).
+  '/stops/tenant',
 ];
 let folder: string;
 let fixture: ConsoleFixture;
@@ -75,6 +80,7 @@ let insider: TestBrowser;
 let stranger: TestBrowser;
 let gate: TestLedgerService;
 let engine: TestPolicyEngine;
+let identity: IdentityBehind;
 let count = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gate-other-tenants-'));
@@ -89,9 +95,11 @@ beforeAll(async () => {
     verify: () => Promise.resolve({ valid: true, entries_checked: 0, first_invalid_seq: null }),
   });
   const ledger = overLedger(gate);
+  identity = await identityBehind({ operators: OPERATORS });
   fixture = await openConsole(undefined, {
     hilOptions: { operators: OPERATORS },
-    overOf: async (name, over) => (name === 'ledger' ? ledger : name === 'policy' ? engine.over : over),
+    overOf: async (name, over) =>
+      name === 'ledger' ? ledger : name === 'policy' ? engine.over : name === 'identity' ? identity.over : over,
   });
   await fixture.restart({ operators: OPERATORS as typeof CONSOLE_OPERATORS });
   insider = await fixture.browser();
@@ -106,11 +114,40 @@ beforeAll(async () => {
 afterAll(async () => {
   await fixture.close();
   await engine.close();
+  await identity.close();
   await gate.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const ofSearches = (path: string): boolean => path.startsWith('/audit/searches');
+
+/** Asks identity as the operator of acme. */
+const atIdentity = async <Body>(method: 'GET' | 'POST', url: string, payload?: object): Promise<Body> => {
+  const answer = await identity.service.app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${OPERATOR}`, 'x-gate-tenant-scope': 'acme' },
+    ...(payload && { payload }),
+  });
+  if (answer.statusCode >= 300) throw new Error(answer.body);
+  return answer.json<Body>();
+};
+/** An agent and a tool of acme, as the forms about them find them. */
+async function stoppedOfAcme(path: string, n: number) {
+  const agent = await atIdentity<AgentRecord>('POST', '/agents', { tenant: 'acme', agent_name: `an-agent-${n}` });
+  const at = (what: string) => `/agents/${agent.id}/${what}?tenant=acme`;
+  if (path.endsWith('/force-hil/end')) await atIdentity('POST', at('containment'), { reason: SECRET });
+  const isStopped = path === '/agents/:agent/release';
+  const { state_changed_at: since } = isStopped
+    ? await atIdentity<AgentRecord>('POST', at('suspend'), { reason: SECRET })
+    : agent;
+  const stop = await atIdentity<StopRecord>('POST', '/stops', {
+    tenant: 'acme',
+    tool: `${SECRET}-${n}`,
+    reason: SECRET,
+  });
+  return { agent: agent.agent_name, stop: stop.id, seen: `${isStopped ? since : stop.changed_at} nobody` };
+}
 
 /** One of everything that forms name, of acme, and what all of it is now. */
 async function heldByAcme(path: string) {
@@ -140,12 +177,17 @@ async function heldByAcme(path: string) {
     '2026-11-02T10:00:00.000Z',
   );
   await store.keepSuggestions('acme', [suggested], []);
+  const { agent, stop, seen } = await stoppedOfAcme(path, n);
   const search = `${SECRET}-${n}`;
   if (ofSearches(path)) await insider.post('/audit/searches', { name: search, query: 'agent=a' });
   // A person has 200 at most, and each of these is one.
   const other = path === '/me/end' ? ((await fixture.sessions.of((await fixture.browser()).cookie))?.id ?? '') : '';
   const code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
-  const ids: Readonly<Record<string, string>> = { '/cases': caseId, '/policies/suggestions': suggested.id };
+  const ids: Readonly<Record<string, string>> = {
+    '/cases': caseId,
+    '/policies/suggestions': suggested.id,
+    '/stops': stop,
+  };
   const [, of = ''] = /^(.*?)\/:id/.exec(path) ?? [];
   const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
   return {
@@ -153,7 +195,8 @@ async function heldByAcme(path: string) {
       .replace(':id', ids[of] ?? row.id)
       .replace('/templates/:name', `/templates/${path.endsWith('/set') ? SET : 'trade_execution.rego'}`)
       .replace(':name', name)
-      .replace(':version', '1'),
+      .replace(':version', '1')
+      .replace(':agent', agent),
     fields: (as: string): Fields => ({
       ...fieldsOfForms({
         row,
@@ -168,6 +211,8 @@ async function heldByAcme(path: string) {
       policy_name: `of_${as}_${n}.rego`,
       body: ruleOf(n, 'typed'),
       name: ofSearches(path) ? search : ME,
+      seen,
+      tenant_name: as,
     }),
     async now() {
       const tenant = { tenant: 'acme', subject: ME };
@@ -178,6 +223,8 @@ async function heldByAcme(path: string) {
         case: (await gate.call<{ case: IncidentCase }>(`GET /cases/${caseId}`)).body.case,
         policies: policies.filter((policy) => policy.tenant === 'acme'),
         suggestions: await store.suggestions('acme'),
+        agents: await atIdentity('GET', '/agents?tenant=acme'),
+        stops: await atIdentity('GET', '/stops?tenant=acme'),
         isSearchKept: (await insider.get('/audit')).text.includes(`>${search}<`),
         sessions: (await fixture.sessions.openOf(tenant)).map(({ id }) => id),
       };

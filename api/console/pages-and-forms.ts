@@ -24,6 +24,8 @@ export interface PagesOptions {
   /** Throws for somebody of a lower role. */
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
+  /** Hears what every page says of who is signed in. It never throws. */
+  readonly hear: (entered: Entered) => Promise<void>;
   readonly send: Send;
   readonly watching: Watching;
   /** How forms are read. */
@@ -33,7 +35,7 @@ export interface PagesOptions {
 /** Every page and every form of `console/routes.ts`, for who is signed in and may. */
 export function servePages(
   app: ServiceApp,
-  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, watching, large }: PagesOptions,
+  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, hear, send, watching, large }: PagesOptions,
 ): void {
   const readOf = ({ holdsPolicy }: Action): LargeRoute => (holdsPolicy ? { ...large, bodyLimit: POLICY_BODY } : large);
   for (const page of pages)
@@ -41,7 +43,9 @@ export function servePages(
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request.url), 303);
       assertRole(entered.person, page.role);
+      const heard = hear(entered);
       const shown = await page.show(visitOf(request, entered));
+      await heard;
       if (shown.version === undefined) return send(reply, shown, entered);
       // Weak: the same of it is told in other times and ids (RFC 9110, 8.8.1).
       const tag = `W/"${sha256Hex(JSON.stringify([shown.version, entered.session.csrf, entered.person]))}"`;

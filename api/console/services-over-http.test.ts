@@ -41,6 +41,7 @@ function servicesOf(role: Role, tenant: string | null, say: (path: string) => un
     copying: atOnce,
     kept: keptAnswers(0, () => 0),
     clock: () => 0,
+    stoppedTenants: { isStopped: () => false, hear: () => Promise.resolve(), note: () => undefined },
     chain: { health: () => Promise.resolve('walking'), broken: () => null },
     limits: ASK_LIMITS,
   };
@@ -96,7 +97,7 @@ describe('every question to a service', () => {
       const tenants = url.searchParams.getAll('tenant');
       const isTold = service !== 'hil' && service !== 'proxy' && !OF_ALL.includes(url.pathname);
       expect([url.href, headers['x-gate-tenant-scope'], tenants]).toEqual([url.href, 'acme', isTold ? ['acme'] : []]);
-      expect([service, headers['proof']]).toEqual([service, service === 'hil' ? 'p' : undefined]);
+      expect([service, headers['proof']]).toEqual([service, ['hil', 'identity'].includes(service) ? 'p' : undefined]);
     }
   });
 

@@ -9,6 +9,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import { asCheck, Partly, type ReadinessChecks } from '../plugins/health.js';
 import type { AskLimits } from './ask-limits.js';
+import { identityOver } from './identity.js';
 import { judgedAgainOver } from './judged-again.js';
 import { type LedgerForAll, ledgerOver } from './ledger.js';
 import {
@@ -23,6 +24,7 @@ import {
 import { policiesOver } from './policies.js';
 import { reviewsOver } from './reviews.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import type { StoppedTenants } from './stopped-tenants.js';
 
 export type ServiceChecks = Readonly<Partial<Record<ServiceName, ReadinessChecks[string]>>>;
 
@@ -32,7 +34,7 @@ export interface NeighboursOver {
   readonly over: NeighboursAt;
   /** Whether each service is ready. */
   readonly readiness: ServiceChecks;
-  /** Those that the page of health tells of as well, and that no page needs. */
+  /** Those that the page of health tells of as well, and without which the console is ready. */
   readonly seen?: ServiceChecks;
   /** `ASK_LIMITS` unless said otherwise. */
   readonly limits?: AskLimits;
@@ -42,6 +44,7 @@ export interface NeighboursOver {
 export interface Reached extends NeighboursOver, LedgerForAll {
   readonly limits: AskLimits;
   readonly searches: SavedSearches;
+  readonly stoppedTenants: StoppedTenants;
   readonly clock: () => number;
 }
 
@@ -51,13 +54,13 @@ export async function tellStanding(hil: NeighbourOver, asked: AskedFor): Promise
 }
 
 /**
- * The services over mutual TLS with the console's own certificate. `proof` is what proves the person to the review service, which alone gets
- * it; the tenant of every question is the person's.
+ * The services over mutual TLS with the console's own certificate. `proof` is what proves the person to the review service and to identity, which
+ * alone get it; the tenant of every question is the person's.
  */
 export function servicesFor(person: Person, proof: ReviewProof, reached: Reached): Services {
   const { tenant, subject, mode } = person;
   const { searches, limits } = reached;
-  const { hil, ledger, policy, brain, proxy } = neighboursFor(reached.over, { tenant, proof, limits });
+  const { hil, ledger, policy, brain, identity, proxy } = neighboursFor(reached.over, { tenant, proof, limits });
   const owner = { tenant: tenant ?? '', subject };
   const ownTenant = (): string => {
     if (tenant === null) throw new GateError('tenant_scope_required');
@@ -81,6 +84,7 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
       save: (search) => searches.save(owner, search),
       forget: (name) => searches.forget(owner, name),
     },
+    identity: identityOver(identity, { ownTenant, note: reached.stoppedTenants.note }),
     judgedAgain: judgedAgainOver({ ledger, policy }),
     policy: policiesOver(policy, {
       // The way of signing in is who says that it is this person.

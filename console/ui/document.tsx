@@ -14,12 +14,14 @@ export interface DocumentProps {
   readonly here: string;
   /** What everybody who is signed in has to know on every page. */
   readonly standing: readonly string[];
+  /** All of the person's tenant is stopped. */
+  readonly isStopped: boolean;
   /** The session ends soon, however much it is used, and where somebody signs in anew; `null` where it does not. */
   readonly ends: { readonly at: string; readonly nowMs: number; readonly signIn: string } | null;
 }
 
 /** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
-export const Document = ({ shown, person, csrf, assets, pages, here, standing, ends }: DocumentProps) => (
+export const Document = ({ shown, person, csrf, assets, pages, here, standing, isStopped, ends }: DocumentProps) => (
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
@@ -69,6 +71,12 @@ export const Document = ({ shown, person, csrf, assets, pages, here, standing, e
         )}
       </header>
       <main id="main" tabIndex={-1}>
+        {person && isStopped && (
+          <p class="notice bad">
+            All of {person.tenant} is stopped: nothing that its agents ask for runs, whoever approves it.{' '}
+            <a href="/stops">Stops</a>
+          </p>
+        )}
         {person &&
           standing.map((words) => (
             <p key={words} class="standing">

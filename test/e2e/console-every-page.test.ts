@@ -9,6 +9,7 @@ import type { NewReview, PendingRequest } from '../../contracts/review.js';
 import { seriousInBothThemes } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
+import { identityThatTells } from '../support/identity-answers.js';
 import { hostileLedger, hostilePolicies } from '../support/hostile-services.js';
 import { WITH_MODELS } from '../support/model-snapshot.js';
 import { needs } from '../support/needs.js';
@@ -144,6 +145,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
   function answerAs(words: string, policy: string): void {
     const policies = hostilePolicies(policy);
     const told = hostileLedger(words, '00000000-0000-4000-8000-000000000001');
+    fixture.standings = identityThatTells(words);
     fixture.ledger = (path, search, method) => (method === 'POST' ? takes(path, search, method) : told(path));
     fixture.brain = (path) =>
       path === '/narrate-decision'
@@ -214,6 +216,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
   const ALSO: Readonly<Record<string, string>> = {
     '/policies/:name': '/policies/own.rego',
     '/policies/:name/versions/:version': '/policies/own.rego/versions/1',
+    '/agents/:agent': '/agents/stopped-bot',
   };
   const opened = async (role: Role): Promise<Page> => {
     const page = await watchedPage(browser, complaints);
@@ -324,6 +327,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         await page.evaluate("document.querySelectorAll('main details').forEach((one) => (one.open = true))");
         if (form === '/hil/bulk') await page.locator('main input[type="checkbox"][name="id"]').first().check();
         if (form === '/hil/:id/modify/preview') await page.getByLabel('user').fill('ben');
+        if (form === '/stops/tenant') await page.getByLabel('The name of the tenant, typed out').fill('acme');
         if (form === '/cases/:id/attach') await page.getByLabel('Agents, one on a line').fill('b-bot');
         const buttons = (await buttonsOf(page)).map((one) => one.form);
         const at = which === 'first' ? buttons.indexOf(form) : buttons.lastIndexOf(form);

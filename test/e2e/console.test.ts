@@ -2,4 +2,5 @@
 import './console/audit.js';
 import './console/queue.js';
 import './console/policies.js';
+import './console/stops.js';
 import './console/at-once.js';

@@ -66,6 +66,17 @@ describe('the console of lite', () => {
     expect([...new Set(routes)].sort()).toEqual([...CONSOLE_ROUTES].sort());
   });
 
+  it('has no identity: the page of an agent says that none is stopped here, and shows the rest', async () => {
+    await open();
+    await gate.call('echo', {});
+    const browser = await signIn();
+    const { text } = await browser.get('/agents/anonymous');
+    expect(wordsIn(text)).toContain('This Gate has no identity service: no agent is stopped here.');
+    expect(wordsIn(text)).toContain('One call');
+    expect((await browser.get('/agents')).text).not.toContain('identity service');
+    expect((await browser.get('/stops')).status).toBe(404);
+  });
+
   it('shows pages to browsers and rows to programs, where both are at one path', async () => {
     await open();
     const { call } = await parked();

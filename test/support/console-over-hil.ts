@@ -22,6 +22,7 @@ import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
 import { writeMigrated } from './migrated-file.js';
 import { CONSOLE_HOST, CONSOLE_ORIGIN, consoleOptions, NO_ASSETS } from './console-options.js';
+import { identityThatTells } from './identity-answers.js';
 import { RULES_ALONE } from './model-snapshot.js';
 
 export { CONSOLE_HOST, CONSOLE_ORIGIN };
@@ -64,8 +65,10 @@ export interface ConsoleFixture {
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
   /** What the proxy says of what runs calls for it. */
   proxy: ProxyStanding;
-  /** Whether identity is ready, which no page needs. */
+  /** Whether identity is ready, without which the console is. */
   identity: () => Promise<void>;
+  /** What identity answers; by default that it did what it was asked for. */
+  standings: (path: string, search: string, method: string) => PolicyAnswer;
   /** What Brain answers to a question; by default that rules judge alone. */
   brain: (path: string, asked: unknown) => PolicyAnswer;
   /** The stream of any service, by what it is asked with; `null` where there is none. */
@@ -210,6 +213,10 @@ export async function openConsole(
               const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
               return Promise.resolve({ status, body: JSON.stringify(said) });
             }),
+            identity: answering('identity', ({ pathname, search }, { method }) => {
+              const { status, body } = fixture.standings(pathname, search, method);
+              return Promise.resolve({ status, body: JSON.stringify(body) });
+            }),
             proxy: answering('proxy', () => Promise.resolve({ status: 200, body: JSON.stringify(fixture.proxy) })),
           },
           readiness: {
@@ -272,6 +279,7 @@ export async function openConsole(
     brain: () => ({ status: 200, body: RULES_ALONE }),
     proxy: { worker: { ok: true, words: 'answers' }, upstreams: null },
     identity: () => Promise.resolve(),
+    standings: identityThatTells('a reason'),
     policies: { status: 404, body: { error: 'not_found', reason: 'no' } },
     streamed: () => null,
     away: new Set(),

@@ -7,6 +7,7 @@ import type { Over } from '../../api/plugins/declaration.js';
 import { ABOUT } from './about-console.js';
 import { CONSOLE_HOST, CONSOLE_ORIGIN, consoleOptions, NO_ASSETS } from './console-options.js';
 import { fixture } from './fixture.js';
+import { identityThatTells } from './identity-answers.js';
 import { ledgerService, type TestLedgerService } from './ledger-service.js';
 
 /** Operators of two tenants, and what each is known by. */
@@ -119,6 +120,7 @@ export function consoleOverLedger(
       untilMs: 60_000,
     } as const;
   };
+  const tellsStanding = identityThatTells('a reason');
   const service = createConsoleService(
     consoleOptions({
       sessions: {
@@ -161,6 +163,11 @@ export function consoleOverLedger(
               ? { status: 200, body: [] }
               : { status: 404, body: { error: 'not_found', reason: 'none' } };
             const { status, body } = state.review ?? none;
+            return Promise.resolve({ status, text: JSON.stringify(body) });
+          }),
+          identity: over((path, { method = 'GET' }) => {
+            const [of = '', search = ''] = path.split('?');
+            const { status, body } = tellsStanding(of, search, method);
             return Promise.resolve({ status, text: JSON.stringify(body) });
           }),
           policy: policyEngine

@@ -1,3 +1,4 @@
+import { SEEN_STOP } from './identity-answers.js';
 import type { PendingRequest } from '../../contracts/review.js';
 
 /** Every field that a form of the console reads, each with something that it takes: a new form's fields stand here, and nowhere else. */
@@ -38,5 +39,10 @@ export const fieldsOfForms = ({
   user_code: userCode,
   code: linkCode,
   chat: 'slack',
+  seen: SEEN_STOP,
+  for: '2h',
+  tool: 'a_tool',
+  unlisted: 'yes',
+  tenant_name: 'acme',
   session,
 });

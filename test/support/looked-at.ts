@@ -23,6 +23,8 @@ export const ofQueue = (
   '/me',
   '/device',
   '/agents/axe',
+  '/agents/stopped-axe',
+  '/stops',
   '/audit/agents/axe/narrative',
 ];
 

@@ -6,9 +6,15 @@ import type { Visit } from '../../visit.js';
 const LONGEST_NAME = 256;
 
 /** Where one agent is told, by tool and tier over time. */
-export function agentAddress(agent: string, said: { readonly window?: string } = {}): string {
+export function agentAddress(agent: string, said: { readonly window?: string; readonly asked?: string } = {}): string {
   const { part, query } = nameInPath(agent);
   return addressOf(`/agents/${part}`, { agent: query, ...said });
+}
+
+/** Where a form about it leads. */
+export function agentFormAddress(agent: string, form: string): string {
+  const { part, query } = nameInPath(agent);
+  return addressOf(`/agents/${part}/${form}`, { agent: query });
 }
 
 /** Where what it did is told in words. */

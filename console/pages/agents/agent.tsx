@@ -6,9 +6,10 @@ import { addressOf } from '../../ui/addresses.js';
 import { Stacks } from '../../ui/charts.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { WindowLinks, windowOf } from '../../ui/windows.js';
-import type { Page } from '../../visit.js';
+import type { Page, Shown, Visit } from '../../visit.js';
 import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
+import { agentStands, type Refused, standingForms, StandingOf } from './standing.js';
 
 const TOLD: Readonly<Record<CallTier, string>> = {
   green: 'allowed',
@@ -26,49 +27,59 @@ const CALLED: Readonly<Record<CallTier, string>> = {
   red: 'red',
 };
 
-/** What one agent did over time, by tool and tier. */
+/** What one agent may do, and what it did over time, by tool and tier. */
 export const AGENT_PAGE: Page = {
   path: '/agents/:agent',
   role: 'viewer',
-  async show({ params, query, services: { ledger }, nowMs }) {
-    const agent = agentIn({ params, query });
-    const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
-    const activity = await settled('ledger', ledger.activityOf(agent, hoursOf(window)));
-    return {
-      title: 'An agent over time',
-      notice: misread,
-      body: (
-        <section class="agents">
-          <h1>
-            <Foreign text={agent} /> over time
-          </h1>
-          <nav aria-label="Window">
-            <WindowLinks options={TOLD_OVER} at={(said) => agentAddress(agent, said)} window={window} />
-            <a href={narrativeAddress(agent)}>what it did, told</a>{' '}
-            <a href={addressOf('/audit', { agent, window })}>its rows</a>
-          </nav>
-          <OrAway of={activity}>
-            {({ agents: [did], since, until }) =>
-              did === undefined ? (
-                <Empty>
-                  It called nothing in this window. Take a longer one, or see whether the name is right:{' '}
-                  <a href="/agents">all agents</a>
-                </Empty>
-              ) : (
-                <OverTime
-                  did={did}
-                  partMs={(Date.parse(until) - Date.parse(since)) / 24}
-                  window={window}
-                  nowMs={nowMs}
-                />
-              )
-            }
-          </OrAway>
-        </section>
-      ),
-    };
-  },
+  show: (visit) => agentShown(visit),
 };
+
+/** The forms of this page. */
+export const { STOP_AGENT, FORCE_HIL, END_FORCE_HIL, RELEASE_AGENT } = standingForms(agentShown);
+
+async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
+  const {
+    query,
+    services: { ledger },
+    nowMs,
+  } = visit;
+  const agent = agentIn(visit);
+  const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
+  const [activity, stands] = await Promise.all([
+    settled('ledger', ledger.activityOf(agent, hoursOf(window))),
+    agentStands(visit, agent),
+  ]);
+  return {
+    title: 'An agent',
+    notice: misread,
+    body: (
+      <section class="agents">
+        <h1>
+          <Foreign text={agent} />
+        </h1>
+        <StandingOf of={stands} agent={agent} visit={visit} refused={refused} />
+        <h2>What it did</h2>
+        <nav aria-label="Window">
+          <WindowLinks options={TOLD_OVER} at={(said) => agentAddress(agent, said)} window={window} />
+          <a href={narrativeAddress(agent)}>what it did, told</a>{' '}
+          <a href={addressOf('/audit', { agent, window })}>its rows</a>
+        </nav>
+        <OrAway of={activity}>
+          {({ agents: [did], since, until }) =>
+            did === undefined ? (
+              <Empty>
+                It called nothing in this window. Take a longer one, or see whether the name is right:{' '}
+                <a href="/agents">all agents</a>
+              </Empty>
+            ) : (
+              <OverTime did={did} partMs={(Date.parse(until) - Date.parse(since)) / 24} window={window} nowMs={nowMs} />
+            )
+          }
+        </OrAway>
+      </section>
+    ),
+  };
+}
 
 type Did = AgentActivity['agents'][number];
 
@@ -96,9 +107,9 @@ function OverTime({
         ))}
         as its verdicts say. Bars are calls of {part} each, on a scale of their own; the times below them are UTC.
       </p>
-      <h2>
+      <h3>
         {total === 1 ? 'One call' : `All ${total} calls`}, {tools_total} {tools_total === 1 ? 'tool' : 'tools'}
-      </h2>
+      </h3>
       <Stacks
         of={stacked(seen, tiers)}
         at={points.map(({ at }) => at)}

@@ -1,3 +1,4 @@
+import type { AgentRecord } from '../../../contracts/identity.js';
 import type { AgentActivity, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Drift as DriftOfAgents, type Settled, settled } from '../../services.js';
 import { spanTold } from '../../../domain/time-told.js';
@@ -7,7 +8,9 @@ import { Count, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { EachWhole } from '../../ui/whole.js';
 import { WindowLinks, type WindowName, windowOf, WINDOWS } from '../../ui/windows.js';
 import type { Page } from '../../visit.js';
+import { type OfIdentity, ofIdentity, OrUnknown } from '../stops/known.js';
 import { agentAddress } from './address.js';
+import { stoppedOf } from './standing.js';
 
 const AGENTS = 100;
 /** Told at first: with a hundred the page has most of a megabyte. */
@@ -23,13 +26,14 @@ export const AGENTS_PAGE: Page = {
   path: '/agents',
   role: 'viewer',
   nav: { label: 'Agents', key: 'n' },
-  async show({ query, services: { ledger }, nowMs }) {
+  async show({ query, services: { ledger, identity }, nowMs, has }) {
     const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
     const all = query['show'] === 'all';
-    const [activity, silent, drift] = await Promise.all([
+    const [activity, silent, drift, stopped] = await Promise.all([
       settled('ledger', ledger.activity(hoursOf(window), all ? AGENTS : FIRST_AGENTS)),
       settled('ledger', ledger.silent(SILENT_HOURS)),
       settled('ledger', ledger.drift(AGENTS)),
+      has('stops') ? ofIdentity(identity.stoppedAgents()) : null,
     ]);
     return {
       title: 'Agents',
@@ -37,6 +41,8 @@ export const AGENTS_PAGE: Page = {
       body: (
         <section class="agents">
           <h1>Agents</h1>
+          {stopped && <StoppedAgents of={stopped} nowMs={nowMs} />}
+          <h2>What they did</h2>
           <nav aria-label="Window">
             <WindowLinks options={TOLD_OVER} at={(said) => addressOf('/agents', said)} window={window} />
           </nav>
@@ -45,7 +51,7 @@ export const AGENTS_PAGE: Page = {
               did.agents.length === 0 ? (
                 <Empty>No agent called anything in this window. Take a longer one.</Empty>
               ) : (
-                <Activity of={did} window={window} nowMs={nowMs} />
+                <Activity of={did} stopped={namesOf(stopped)} window={window} nowMs={nowMs} />
               )
             }
           </OrAway>
@@ -58,12 +64,66 @@ export const AGENTS_PAGE: Page = {
   },
 };
 
+const namesOf = (stopped: OfIdentity<readonly AgentRecord[]> | null): ReadonlySet<string> =>
+  new Set(stopped && stopped !== 'nobody' && stopped.ok ? stopped.value.map(({ agent_name: name }) => name) : []);
+
+/** Those that are stopped, also where they called nothing in the window. */
+const StoppedAgents = ({ of, nowMs }: { readonly of: OfIdentity<readonly AgentRecord[]>; readonly nowMs: number }) => (
+  <OrUnknown of={of}>
+    {(stopped) =>
+      stopped.length > 0 && (
+        <section aria-labelledby="stopped">
+          <h2 id="stopped">Stopped</h2>
+          <Table label="Stopped agents" cards heads={['Agent', 'Since', 'By', 'Why', 'Release']}>
+            {stopped.slice(0, AGENTS).map((agent) => (
+              <StoppedAgent key={agent.id} of={agent} nowMs={nowMs} />
+            ))}
+          </Table>
+          {stopped.length > AGENTS && (
+            <p class="dim">
+              The first {AGENTS} of {stopped.length}; <code>gate agents --state suspended</code> lists all.
+            </p>
+          )}
+        </section>
+      )
+    }
+  </OrUnknown>
+);
+
+const StoppedAgent = ({ of: agent, nowMs }: { readonly of: AgentRecord; readonly nowMs: number }) => {
+  const told = stoppedOf(agent);
+  return (
+    <tr>
+      <th scope="row" class="lead">
+        <a href={agentAddress(agent.agent_name)}>
+          <Foreign text={agent.agent_name} />
+        </a>
+      </th>
+      <td class="lead">{told && <Time iso={told.since} nowMs={nowMs} />}</td>
+      <td data-head="by">{told && <Foreign text={told.by} />}</td>
+      <td data-head="why">{agent.reason !== null && <Foreign text={agent.reason} />}</td>
+      <td data-head="release">
+        {agent.release ? (
+          <>
+            asked for by <Foreign text={agent.release.requested_by} />
+          </>
+        ) : (
+          'not asked for'
+        )}
+      </td>
+    </tr>
+  );
+};
+
 function Activity({
   of: { agents, agents_total, since, until },
+  stopped,
   window,
   nowMs,
 }: {
   readonly of: AgentActivity;
+  /** The names of those that are stopped. */
+  readonly stopped: ReadonlySet<string>;
   readonly window: string;
   readonly nowMs: number;
 }) {
@@ -96,6 +156,12 @@ function Activity({
               <a href={agentAddress(agent.agent_id, { window })}>
                 <Foreign text={agent.agent_id} />
               </a>
+              {stopped.has(agent.agent_id) && (
+                <>
+                  {' '}
+                  <span class="tag deny">stopped</span>
+                </>
+              )}
             </th>
             <Count head="calls">{agent.total}</Count>
             <Count head="allowed">{agent.allowed}</Count>

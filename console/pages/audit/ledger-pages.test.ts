@@ -133,9 +133,9 @@ describe('the audit page', () => {
         return pathname + search;
       };
       const over = await followed('/agents', agent);
-      expect(await told(over)).toContain(`${agent} over time`);
+      expect(await told(over)).toContain(`${agent} How it stands`);
       const week = await followed(over, '7d');
-      expect(await told(week)).toContain(`${agent} over time`);
+      expect(await told(week)).toContain(`${agent} How it stands`);
       const did = await followed(week, /^what it did/);
       expect(await told(did)).toContain(`What ${agent} did`);
       expect(await text(did)).toContain('class="headline"');

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { IdentityService } from '../../console/services.js';
+import {
+  agentRecord,
+  agentReleased,
+  AGENTS_LISTED,
+  containment,
+  stopRecord,
+  stopReleased,
+  STOPS_LISTED,
+} from '../../contracts/identity.js';
+import { get, type Neighbour } from './neighbour.js';
+
+interface Asking {
+  /** Throws for somebody who has all tenants. */
+  readonly ownTenant: () => string;
+  /** Told what this console has just changed, or heard. */
+  readonly note: (tenant: string, isStopped: boolean) => void;
+}
+
+/** What stays in doubt where no answer came. */
+const MAY_BE_DONE = 'It may have done it: load the page again before you send it again.';
+
+/** Identity as one person may ask it: who is stopped of his tenant, and changed in his name. */
+export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): IdentityService {
+  const change = <Type extends z.ZodType>(type: Type, path: string, body: object): Promise<z.infer<Type>> =>
+    ask(type, { method: 'POST', path, body, doubt: MAY_BE_DONE }) as Promise<z.infer<Type>>;
+  const agentAt = (id: string, what: string): string => `/agents/${encodeURIComponent(id)}/${what}`;
+  return {
+    async agent(name) {
+      ownTenant();
+      return (await ask(z.array(agentRecord), get('/agents', { agent_name: name })))[0] ?? null;
+    },
+    stoppedAgents: () =>
+      all(
+        (after) => ask(z.array(agentRecord), get('/agents', { state: 'suspended', after })),
+        AGENTS_LISTED,
+        ({ agent_name: name }) => name,
+      ),
+    register: (name) => change(agentRecord, '/agents', { tenant: ownTenant(), agent_name: name }),
+    suspend: (id, reason) => change(agentRecord, agentAt(id, 'suspend'), { reason }),
+    unsuspend: (id, reason) => change(agentReleased, agentAt(id, 'unsuspend'), said(reason)),
+    async forceHil(id, reason, seconds) {
+      await change(containment, agentAt(id, 'containment'), { reason, ttl_seconds: seconds });
+    },
+    async clearForceHil(id) {
+      await change(containment, agentAt(id, 'containment/clear'), {});
+    },
+    stops: () => stopsOver({ ask }),
+    async stop(tool, reason) {
+      const tenant = ownTenant();
+      const stopped = await change(stopRecord, '/stops', { tenant, ...(tool !== null && { tool }), reason });
+      if (tool === null) note(tenant, true);
+      return stopped;
+    },
+    async releaseStop(id, reason) {
+      const tenant = ownTenant();
+      const stop = await change(stopReleased, `/stops/${encodeURIComponent(id)}/release`, said(reason));
+      if (stop.tool === null) note(tenant, stop.state === 'suspended');
+      return stop;
+    },
+  };
+}
+
+const said = (reason: string | null) => (reason === null ? {} : { reason });
+
+/** The tools of a tenant that are stopped, or ever were, and the tenant itself. */
+export const stopsOver = ({ ask }: Pick<Neighbour, 'ask'>, state?: 'suspended') =>
+  all(
+    (after) => ask(z.array(stopRecord), get('/stops', { state, after })),
+    STOPS_LISTED,
+    ({ id }) => id,
+  );
+
+/** A list whole, of which each answer has so many at most, and begins behind where the one before ended. */
+async function all<Row>(
+  ask: (after: string | undefined) => Promise<readonly Row[]>,
+  most: number,
+  placeOf: (row: Row) => string,
+): Promise<readonly Row[]> {
+  const found: Row[] = [];
+  for (;;) {
+    const last = found.at(-1);
+    const page = await ask(last && placeOf(last));
+    found.push(...page);
+    if (page.length < most) return found;
+  }
+}

@@ -1,0 +1,330 @@
+import { agentRegistration, type AgentRecord } from '../../../contracts/identity.js';
+import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
+import { GateError } from '../../../domain/errors.js';
+import { type Settled, settled } from '../../services.js';
+import { Csrf, Foreign, OrAway, Time } from '../../ui/parts.js';
+import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
+import { ofIdentity, type OfIdentity, OrUnknown } from '../stops/known.js';
+import {
+  Asked,
+  askedOf,
+  assertSeen,
+  reasonIn,
+  reasonOr,
+  Release,
+  type Stopped,
+  StoppedTold,
+  Why,
+} from '../stops/release.js';
+import { agentAddress, agentIn, agentFormAddress } from './address.js';
+
+/** For how long a person may be set to decide. */
+const TIMES = [
+  ['30m', '30 minutes', 1_800],
+  ['2h', '2 hours', 7_200],
+  ['1d', 'a day', 86_400],
+] as const;
+
+/** A form of this page that was refused, with what was typed. */
+export interface Refused {
+  readonly of: 'stop' | 'force-hil' | 'end' | 'release';
+  readonly form: Form;
+}
+
+interface Standing {
+  /** `null` where identity knows none of that name. */
+  readonly record: AgentRecord | null;
+  /** Whether the ledger has a call of it, where identity does not know it and somebody may stop it. */
+  readonly hasCalled: Settled<boolean> | null;
+}
+/** How an agent stands; `elsewhere`: this Gate stops none, `nameless`: no agent is known by such a name. */
+export type AgentStands = OfIdentity<Standing> | 'elsewhere' | 'nameless';
+
+/** A name that certificates have, and that is not Gate's own. */
+const isAgentName = (name: string): boolean =>
+  agentRegistration.shape.agent_name.safeParse(name).success && !isReservedPrincipal(name);
+
+export async function agentStands(visit: Visit, agent: string): Promise<AgentStands> {
+  if (!visit.has('stops')) return 'elsewhere';
+  if (!isAgentName(agent)) return 'nameless';
+  const record = await ofIdentity(visit.services.identity.agent(agent));
+  if (record === 'nobody' || !record.ok) return record;
+  const isNew = record.value === null && visit.mayPost('/agents/:agent/stop');
+  const hasCalled = isNew ? await settled('ledger', called(visit, agent)) : null;
+  return { ok: true, value: { record: record.value, hasCalled } };
+}
+
+const called = async ({ services: { ledger } }: Visit, agent: string): Promise<boolean> =>
+  (await ledger.rows({ agent, limit: 1 })).length > 0;
+
+/** The agent that a form is about. One that identity does not know is registered, if it ever called: a slip never looks like a stop. */
+async function agentOf(visit: Visit): Promise<AgentRecord> {
+  const agent = agentIn(visit);
+  const known = isAgentName(agent) ? await visit.services.identity.agent(agent) : null;
+  if (known !== null) return known;
+  if (!isAgentName(agent) || !(await called(visit, agent)))
+    throw new GateError('not_found', 'Nobody knows an agent of this name: nothing was done.');
+  return visit.services.identity.register(agent);
+}
+
+/** A form about one agent, which leads back to its page. */
+const change = (
+  form: Pick<Action, 'path' | 'does'> & {
+    readonly of: Refused['of'];
+    readonly shown: (visit: Visit, refused: Refused) => Promise<Shown>;
+  },
+  work: (visit: Visit, filled: Form) => Promise<{ readonly asked?: string }>,
+): Action => ({
+  of: 'stops',
+  path: form.path,
+  role: 'admin',
+  does: form.does,
+  written: REASON,
+  act: async (visit, filled) => agentAddress(agentIn(visit), await work(visit, filled)),
+  refused: (visit, filled) => form.shown(visit, { of: form.of, form: filled }),
+});
+
+/** The forms of the page of an agent; `shown` is that page. */
+export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise<Shown>) => ({
+  STOP_AGENT: change(
+    { path: '/agents/:agent/stop', does: 'stop an agent', of: 'stop', shown },
+    async (visit, filled) => {
+      const reason = reasonIn(filled);
+      await visit.services.identity.suspend((await agentOf(visit)).id, reason);
+      return {};
+    },
+  ),
+  FORCE_HIL: change(
+    {
+      path: '/agents/:agent/force-hil',
+      does: 'have a person decide about each call of an agent',
+      of: 'force-hil',
+      shown,
+    },
+    async (visit, filled) => {
+      const reason = reasonIn(filled);
+      const [, , seconds] = TIMES.find(([name]) => name === filled.get('for')) ?? [];
+      if (seconds === undefined) throw new GateError('invalid_request', 'say for how long a person decides');
+      await visit.services.identity.forceHil((await agentOf(visit)).id, reason, seconds);
+      return {};
+    },
+  ),
+  END_FORCE_HIL: change(
+    {
+      path: '/agents/:agent/force-hil/end',
+      does: 'let the calls of an agent be judged by the rules alone again',
+      of: 'end',
+      shown,
+    },
+    async (visit) => {
+      await visit.services.identity.clearForceHil((await agentOf(visit)).id);
+      return {};
+    },
+  ),
+  RELEASE_AGENT: change(
+    { path: '/agents/:agent/release', does: 'let a stopped agent go, with somebody else', of: 'release', shown },
+    async (visit, filled) => {
+      const record = await agentOf(visit);
+      assertSeen(filled, stoppedOf(record));
+      return askedOf(await visit.services.identity.unsuspend(record.id, reasonOr(filled)));
+    },
+  ),
+});
+
+/** How a record says that an agent is stopped; `null` where it is not. */
+export const stoppedOf = ({
+  state,
+  state_changed_at,
+  state_changed_by,
+  created_at,
+  reason,
+  release,
+}: AgentRecord): Stopped | null =>
+  state === 'suspended'
+    ? { since: state_changed_at ?? created_at, by: state_changed_by ?? 'somebody', reason, release }
+    : null;
+
+/** What an agent may do, and for an administrator the forms that change it. */
+export const StandingOf = ({
+  of,
+  agent,
+  visit,
+  refused,
+}: {
+  readonly of: AgentStands;
+  readonly agent: string;
+  readonly visit: Visit;
+  readonly refused?: Refused | undefined;
+}) => (
+  <section aria-labelledby="standing">
+    <h2 id="standing">How it stands</h2>
+    {of === 'elsewhere' ? (
+      <p class="dim">This Gate has no identity service: no agent is stopped here. A rule denies its calls.</p>
+    ) : of === 'nameless' ? (
+      <p class="dim">No agent is known to the identity service by such a name, so none is stopped by it.</p>
+    ) : (
+      <OrUnknown of={of}>
+        {({ record, hasCalled }) => (
+          <>
+            <Told of={record} nowMs={visit.nowMs} />
+            {visit.mayPost('/agents/:agent/stop') ? (
+              hasCalled === null ? (
+                <Forms of={record} agent={agent} visit={visit} refused={refused} />
+              ) : (
+                <OrAway of={hasCalled}>
+                  {(has) =>
+                    has ? (
+                      <Forms of={record} agent={agent} visit={visit} refused={refused} />
+                    ) : (
+                      <p class="dim">
+                        It never called either: see whether the name is right. If it is, <code>gate contain agent</code>{' '}
+                        with <code>--register</code> stops it.
+                      </p>
+                    )
+                  }
+                </OrAway>
+              )
+            ) : (
+              <p class="dim">
+                {record?.release && (
+                  <>
+                    <Asked of={record.release} nowMs={visit.nowMs} />.{' '}
+                  </>
+                )}
+                An administrator stops it, has a person decide about its calls, or lets it go.
+              </p>
+            )}
+          </>
+        )}
+      </OrUnknown>
+    )}
+  </section>
+);
+
+function Told({ of, nowMs }: { readonly of: AgentRecord | null; readonly nowMs: number }) {
+  if (of === null)
+    return (
+      <p>
+        <span class="tag none">not stopped</span> The identity service does not know it: its certificates or tokens come
+        from elsewhere.
+      </p>
+    );
+  const stopped = stoppedOf(of);
+  return (
+    <>
+      <p>
+        {stopped ? (
+          <StoppedTold of={stopped} nowMs={nowMs} />
+        ) : (
+          <>
+            <span class={`tag ${of.state === 'active' ? 'allow' : 'deny'}`}>
+              {of.state === 'active' ? 'active' : 'ended for good'}
+            </span>
+            {of.state_changed_at !== null && (
+              <>
+                {' '}
+                since <Time iso={of.state_changed_at} nowMs={nowMs} />
+                {of.state_changed_by !== null && (
+                  <>
+                    {' '}
+                    by <Foreign text={of.state_changed_by} />
+                  </>
+                )}
+                {of.reason !== null && (
+                  <>
+                    : <Foreign text={of.reason} />
+                  </>
+                )}
+              </>
+            )}
+          </>
+        )}
+      </p>
+      {of.force_hil && (
+        <p>
+          <span class="tag park">a person decides</span> about each call that would have run by itself; that ends{' '}
+          <Time iso={of.force_hil.expires_at} nowMs={nowMs} />; set <Time iso={of.force_hil.applied_at} nowMs={nowMs} />{' '}
+          by <Foreign text={of.force_hil.actor} />: <Foreign text={of.force_hil.reason} />
+        </p>
+      )}
+    </>
+  );
+}
+
+const STOPPING =
+  'Within two seconds no call of it is let in any more, its connections end, and what of it waits does not run, whoever approves it. Two people together let it go again.';
+
+function Forms({
+  of,
+  agent,
+  visit,
+  refused,
+}: {
+  readonly of: AgentRecord | null;
+  readonly agent: string;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) {
+  if (of?.state === 'decommissioned') return null;
+  const typedIn = (form: Refused['of']) => (refused?.of === form ? refused.form : undefined);
+  const at = (form: string) => agentFormAddress(agent, form);
+  const stopped = of && stoppedOf(of);
+  const reasonOfStop = typedIn('stop');
+  const forced = typedIn('force-hil');
+  return (
+    <>
+      {stopped && <Release of={stopped} at={at('release')} visit={visit} typed={typedIn('release')} />}
+      {(!stopped || stopped.release) && (
+        <details open={reasonOfStop !== undefined}>
+          <summary>{stopped ? 'Keep it stopped' : 'Stop it'}</summary>
+          <form method="post" action={at('stop')} class="sheet">
+            <Csrf token={visit.csrf} />
+            <p>{stopped ? 'What was asked for, its release, counts no more then.' : STOPPING}</p>
+            <Why typed={reasonOfStop?.get('reason') ?? ''} />
+            <p>
+              <button class="destroy" type="submit">
+                {stopped ? 'Keep it stopped' : 'Stop it'}
+              </button>
+            </p>
+          </form>
+        </details>
+      )}
+      {!stopped && (
+        <details open={forced !== undefined}>
+          <summary>Have a person decide about each call</summary>
+          <form method="post" action={at('force-hil')} class="sheet">
+            <Csrf token={visit.csrf} />
+            <p>
+              It goes on, and each call that would have run by itself waits for a person, until the time is over or
+              somebody ends it. What is denied stays denied.
+            </p>
+            <label>
+              For{' '}
+              <select name="for">
+                {TIMES.map(([name, words]) => (
+                  <option key={name} value={name} selected={name === forced?.get('for')}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <Why typed={forced?.get('reason') ?? ''} />
+            <p>
+              <button class="act" type="submit">
+                Have a person decide
+              </button>
+            </p>
+          </form>
+        </details>
+      )}
+      {of?.force_hil && (
+        <form method="post" action={at('force-hil/end')}>
+          <Csrf token={visit.csrf} />
+          <p>
+            <button type="submit">Let the rules alone decide again</button>
+          </p>
+        </form>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,319 @@
+import type { StopRecord } from '../../../contracts/identity.js';
+import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
+import { type Settled, settled } from '../../services.js';
+import { addressOf } from '../../ui/addresses.js';
+import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
+import { ofIdentity, OrUnknown } from './known.js';
+import { Asked, askedOf, assertSeen, reasonIn, reasonOr, Release, type Stopped, StoppedTold, Why } from './release.js';
+
+/** Over how long a call makes a tool known to choose, and how many agents are looked at for that. */
+const TOLD_HOURS = 720;
+const AGENTS = 100;
+const SHOWN = 100;
+const LET_GO = 20;
+
+/** The tools that are stopped, and whether the tenant is. */
+export const STOPS: Page = {
+  of: 'stops',
+  path: '/stops',
+  role: 'viewer',
+  nav: { label: 'Stops', key: 'o' },
+  show: (visit) => stopsShown(visit),
+};
+
+interface Refused {
+  readonly of: 'tool' | 'tenant' | 'release';
+  readonly form: Form;
+}
+const refusedAs =
+  (of: Refused['of']): Action['refused'] =>
+  (visit, form) =>
+    stopsShown(visit, { of, form });
+
+/** Stops a tool for everybody of the tenant. */
+export const STOP_TOOL: Action = {
+  of: 'stops',
+  path: '/stops/tool',
+  role: 'admin',
+  does: 'stop a tool for every agent',
+  written: { tool: 'Tool', ...REASON },
+  async act({ services: { identity, ledger } }, form) {
+    const reason = reasonIn(form);
+    const tool = form.get('tool').trim();
+    if (tool === '') throw new GateError('invalid_request', 'name the tool, as agents are shown it');
+    // So that a slip never looks like a stop.
+    if (form.get('unlisted') !== 'yes' && (await ledger.rows({ agent: '*', tool, limit: 1 })).length === 0)
+      throw new GateError(
+        'invalid_request',
+        'Nobody ever called a tool of this name: nothing was done. If the name is right, tick the box beside it.',
+      );
+    await identity.stop(tool, reason);
+    return '/stops';
+  },
+  refused: refusedAs('tool'),
+};
+
+/** Stops the tenant whole. */
+export const STOP_TENANT: Action = {
+  of: 'stops',
+  path: '/stops/tenant',
+  role: 'admin',
+  does: 'stop a tenant whole',
+  written: { tenant_name: 'Tenant', ...REASON },
+  async act({ services: { identity }, person }, form) {
+    const reason = reasonIn(form);
+    if (form.get('tenant_name').trim() !== person.tenant)
+      throw new GateError('invalid_request', `type the name of your tenant out: ${person.tenant}. Nothing was done.`);
+    await identity.stop(null, reason);
+    return '/stops';
+  },
+  refused: refusedAs('tenant'),
+};
+
+/** Two people let a tool, or the tenant, go. */
+export const RELEASE_STOP: Action = {
+  of: 'stops',
+  path: '/stops/:id/release',
+  role: 'admin',
+  does: 'let a stopped tool or tenant go, with somebody else',
+  written: REASON,
+  async act({ services: { identity }, params: { id = '' } }, form) {
+    const stop = (await identity.stops()).find((one) => one.id === id);
+    if (stop === undefined) throw new GateError('not_found', 'There is no such stop.');
+    assertSeen(form, stoppedOf(stop));
+    return addressOf('/stops', askedOf(await identity.releaseStop(id, reasonOr(form))));
+  },
+  refused: refusedAs('release'),
+};
+
+const stoppedOf = ({ state, changed_at, changed_by, reason, release }: StopRecord): Stopped | null =>
+  state === 'suspended' ? { since: changed_at, by: changed_by, reason, release } : null;
+
+async function stopsShown(visit: Visit, refused?: Refused): Promise<Shown> {
+  const { services, mayPost, person } = visit;
+  const mayStop = mayPost('/stops/tool');
+  const [stops, called] = await Promise.all([
+    ofIdentity(services.identity.stops()),
+    mayStop ? settled('ledger', toolsCalled(visit)) : null,
+  ]);
+  return {
+    title: 'Stops',
+    body: (
+      <section class="stops">
+        <h1>Stops</h1>
+        <p class="dim">
+          What of {person.tenant ?? 'all tenants'} nobody may use until two people let it go. An agent is stopped on{' '}
+          <a href="/agents">its own page</a>.
+        </p>
+        <OrUnknown of={stops}>{(all) => <Listed of={all} visit={visit} refused={refused} />}</OrUnknown>
+        {called && stops !== 'nobody' && <StopATool of={called} visit={visit} refused={refused} />}
+        {mayStop && stops !== 'nobody' && (
+          <StopTheTenant
+            isStopped={stops.ok && stops.value.some(({ tool, state }) => tool === null && state === 'suspended')}
+            visit={visit}
+            refused={refused}
+          />
+        )}
+        {!mayStop && <p class="dim">An administrator stops a tool, or the tenant, and lets it go.</p>}
+      </section>
+    ),
+  };
+}
+
+/** Tools that agents called lately, by their names; one whose name shows what nobody sees is typed by whoever means it. */
+async function toolsCalled({ services: { ledger } }: Visit): Promise<readonly string[]> {
+  const { agents } = await ledger.activity(TOLD_HOURS, AGENTS);
+  const names = agents.flatMap(({ tools }) => tools.map(({ tool_name: name }) => name));
+  return [...new Set(names)].filter((name) => oneLine(name) === name).toSorted();
+}
+
+function Listed({
+  of,
+  visit,
+  refused,
+}: {
+  readonly of: readonly StopRecord[];
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) {
+  const { person, nowMs } = visit;
+  const tenant = of.find(({ tool }) => tool === null);
+  const tools = of.flatMap((stop) =>
+    stop.tool !== null && stop.state === 'suspended' ? [{ ...stop, tool: stop.tool }] : [],
+  );
+  const letGo = of
+    .flatMap((stop) => (stop.tool !== null && stop.state === 'active' ? [{ ...stop, tool: stop.tool }] : []))
+    .toSorted((a, b) => b.changed_at.localeCompare(a.changed_at));
+  return (
+    <>
+      <section aria-labelledby="tenant">
+        <h2 id="tenant">Tenant {person.tenant}</h2>
+        {tenant && stoppedOf(tenant) ? (
+          <OneStop of={tenant} visit={visit} refused={refused} />
+        ) : (
+          <p>
+            <span class="tag allow">not stopped</span>
+            {tenant && (
+              <>
+                {' '}
+                since <Time iso={tenant.changed_at} nowMs={nowMs} /> by <Foreign text={tenant.changed_by} />
+              </>
+            )}
+          </p>
+        )}
+      </section>
+      <section aria-labelledby="tools">
+        <h2 id="tools">Tools</h2>
+        {tools.length === 0 && (
+          <Empty>
+            No tool is stopped. What agents called is on the page of <a href="/agents">agents</a>.
+          </Empty>
+        )}
+        {tools.slice(0, SHOWN).map((stop) => (
+          <section key={stop.id} aria-label={oneLine(stop.tool)}>
+            <h3>
+              <Foreign text={stop.tool} />
+            </h3>
+            <OneStop of={stop} visit={visit} refused={refused} />
+          </section>
+        ))}
+        {tools.length > SHOWN && (
+          <p class="dim">
+            The first {SHOWN} of {tools.length}; <code>gate stops</code> lists all.
+          </p>
+        )}
+        {letGo.length > 0 && (
+          <Table label="Let go again" heads={['Let go', 'When', 'By', 'Why']}>
+            {letGo.slice(0, LET_GO).map((stop) => (
+              <tr key={stop.id}>
+                <th scope="row">
+                  <Foreign text={stop.tool} />
+                </th>
+                <td>
+                  <Time iso={stop.changed_at} nowMs={nowMs} />
+                </td>
+                <td>
+                  <Foreign text={stop.changed_by} />
+                </td>
+                <td>{stop.reason !== null && <Foreign text={stop.reason} />}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </section>
+    </>
+  );
+}
+
+/** A tool, or the tenant, that is stopped. */
+function OneStop({
+  of: stop,
+  visit,
+  refused,
+}: {
+  readonly of: StopRecord;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) {
+  const stopped = stoppedOf(stop);
+  if (stopped === null) return null;
+  const typed = refused?.of === 'release' && visit.params['id'] === stop.id ? refused.form : undefined;
+  return (
+    <>
+      <p>
+        <StoppedTold of={stopped} nowMs={visit.nowMs} />
+      </p>
+      {visit.mayPost('/stops/:id/release') ? (
+        <Release of={stopped} at={`/stops/${stop.id}/release`} visit={visit} typed={typed} />
+      ) : (
+        stopped.release && (
+          <p>
+            <Asked of={stopped.release} nowMs={visit.nowMs} />
+          </p>
+        )
+      )}
+    </>
+  );
+}
+
+const StopATool = ({
+  of: called,
+  visit: { csrf },
+  refused,
+}: {
+  readonly of: Settled<readonly string[]>;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) => {
+  const typed = refused?.of === 'tool' ? refused.form : undefined;
+  return (
+    <section aria-labelledby="stop-a-tool">
+      <h2 id="stop-a-tool">Stop a tool</h2>
+      <OrAway of={called}>{() => null}</OrAway>
+      <form method="post" action="/stops/tool" class="sheet">
+        <Csrf token={csrf} />
+        <p>
+          Within two seconds no agent's call of it is let in any more, alone or in a batch, and none that waits runs,
+          whoever approves it. A tool that is stopped already stays so, and what was asked for, its release, counts no
+          more.
+        </p>
+        <label>
+          Tool, by the name that agents are shown
+          <input name="tool" required list="called" value={typed?.get('tool') ?? ''} />
+        </label>
+        <datalist id="called">{called.ok && called.value.map((name) => <option key={name} value={name} />)}</datalist>
+        <p>
+          <label>
+            <input type="checkbox" name="unlisted" value="yes" checked={typed?.get('unlisted') === 'yes'} /> The name is
+            right, although nobody ever called it
+          </label>
+        </p>
+        <Why typed={typed?.get('reason') ?? ''} />
+        <p>
+          <button class="destroy" type="submit">
+            Stop the tool
+          </button>
+        </p>
+      </form>
+    </section>
+  );
+};
+
+const StopTheTenant = ({
+  isStopped,
+  visit: { csrf, person },
+  refused,
+}: {
+  readonly isStopped: boolean;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) => {
+  const typed = refused?.of === 'tenant' ? refused.form : undefined;
+  return (
+    <section aria-labelledby="stop-the-tenant">
+      <h2 id="stop-the-tenant">Stop everything</h2>
+      <details open={typed !== undefined}>
+        <summary>{isStopped ? `Keep ${person.tenant} stopped` : `Stop ${person.tenant} whole`}</summary>
+        <form method="post" action="/stops/tenant" class="sheet">
+          <Csrf token={csrf} />
+          <p>{isStopped ? 'What was asked for, its release, counts no more then.' : STOPPING}</p>
+          <label>
+            The name of the tenant, typed out: {person.tenant}
+            <input name="tenant_name" required autocomplete="off" value={typed?.get('tenant_name') ?? ''} />
+          </label>
+          <Why typed={typed?.get('reason') ?? ''} />
+          <p>
+            <button class="destroy" type="submit">
+              {isStopped ? 'Keep it stopped' : 'Stop everything'}
+            </button>
+          </p>
+        </form>
+      </details>
+    </section>
+  );
+};
+
+const STOPPING =
+  'Within two seconds all of its agents are refused whatever they ask for, their connections end, and nothing that waits runs, whoever approves it. Two people together let it go again.';

@@ -1,0 +1,56 @@
+import type { AgentRecord, StopRecord } from '../../contracts/identity.js';
+import type { PolicyAnswer } from './console-over-hil.js';
+
+const AT = '2026-11-02T10:00:00.000Z';
+const LATER = '2027-11-02T10:00:00.000Z';
+/** As the forms of a stopped agent and of a stopped tool name what they are about. */
+export const SEEN_STOP = `${AT} nobody`;
+export const STOP_ID = '50000000-0000-4000-8000-000000000005';
+
+/**
+ * What identity answers where people write so: an agent of each name, of which those that begin with `stopped` are, and a person decides about the
+ * others; a stopped tool, and one that was let go.
+ */
+export function identityThatTells(words: string): (path: string, search: string, method: string) => PolicyAnswer {
+  const agent = (name: string): AgentRecord => {
+    const isStopped = name.startsWith('stopped');
+    return {
+      id: '40000000-0000-4000-8000-000000000004',
+      tenant: 'acme',
+      agent_name: name,
+      state: isStopped ? 'suspended' : 'active',
+      created_by_sub: words,
+      created_at: AT,
+      state_changed_at: AT,
+      state_changed_by: words,
+      reason: words,
+      force_hil: isStopped ? null : { expires_at: LATER, reason: words, applied_at: AT, actor: words },
+      release: null,
+    };
+  };
+  const tool: StopRecord = {
+    id: STOP_ID,
+    tenant: 'acme',
+    tool: 'a_tool',
+    state: 'suspended',
+    changed_at: AT,
+    changed_by: words,
+    reason: words,
+    release: null,
+  };
+  return (path, search, method) => {
+    const query = new URLSearchParams(search);
+    const tools: StopRecord[] = [tool, { ...tool, id: STOP_ID.replace('5', '6'), tool: 'let_go', state: 'active' }];
+    if (path === '/stops' && method === 'GET')
+      return { status: 200, body: query.get('state') === null ? tools : tools.slice(0, 1) };
+    if (path === '/stops') return { status: 200, body: tool };
+    if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
+    if (path === '/agents' && method === 'GET')
+      return { status: 200, body: [agent(query.get('agent_name') ?? 'stopped-bot')] };
+    if (path === '/agents') return { status: 201, body: agent('a-bot') };
+    if (path.includes('/containment')) return { status: 200, body: { force_hil: null } };
+    return path.endsWith('/unsuspend')
+      ? { status: 202, body: { ...agent('stopped-bot'), somebody_else: true } }
+      : { status: 200, body: agent('stopped-bot') };
+  };
+}
