@@ -22,8 +22,22 @@ const ENDED: readonly Ended[] = [
  * Files as earlier versions of Gate left them: an executed call, two denied ones, a decision, a call that was approved and executed, one
  * that still waits, pinned tools. Each is kept as it is for good; another one is added when the schema of any store changes.
  */
-const FILES: readonly { file: string; madeMs: number; rows: number; ended: readonly Ended[] }[] = [
-  { file: 'lite-2026-11-21.db', madeMs: Date.parse('2026-11-21T20:08:00Z'), rows: 23, ended: ENDED },
+const FILES: readonly {
+  file: string;
+  madeMs: number;
+  rows: number;
+  ended: readonly Ended[];
+  /** What the tools list by now; nothing where the waiting call was reviewed as one of an unlisted tool. */
+  listed?: readonly string[];
+}[] = [
+  // Its reviews are bound to no definition of a tool, and no record has a MAC.
+  {
+    file: 'lite-2026-11-21.db',
+    madeMs: Date.parse('2026-11-21T20:08:00Z'),
+    rows: 23,
+    ended: ENDED,
+    listed: ['read_file', 'wire_transfer'],
+  },
   // Besides: a call that an operator denied, one that ran as its approver changed it, a signed checkpoint. Reviews have a key each, and rows say
   // by digest what their approver was shown.
   {
@@ -36,7 +50,16 @@ const FILES: readonly { file: string; madeMs: number; rows: number; ended: reado
 const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
 const idempotency = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 
-describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended }) => {
+function listTools(tools: EchoTools, names: readonly string[]): void {
+  const { answer } = tools;
+  const listed = names.map((name) => ({ name, description: 'as it is today', inputSchema: { type: 'object' } }));
+  tools.answer = (request) =>
+    request['method'] === 'tools/list'
+      ? { jsonrpc: '2.0', id: request['id'] ?? null, result: { tools: listed } }
+      : answer(request);
+}
+
+describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended, listed }) => {
   let folder: string;
   let tools: EchoTools;
   let gate: LiteFixture;
@@ -45,6 +68,7 @@ describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, row
     const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${file}.gz`));
     await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
     tools = await echoTools();
+    if (listed) listTools(tools, listed);
     const aheadMs = Date.now() - madeMs;
     gate = await openLite(
       { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
