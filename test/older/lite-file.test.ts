@@ -2,13 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
+import { batchRequest } from '../support/batch-request.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
+import { eventually } from '../support/waiting.js';
 import { machineClock } from '../../lite/clock.js';
 
 const transfer = (amount: number) => ({ from: 'operating', to: 'vendor', amount });
@@ -18,6 +20,8 @@ const ENDED: readonly Ended[] = [
   [2, 'delete_file', { path: 'notes.txt' }, 403],
   [3, 'wire_transfer', transfer(25), 200],
 ];
+/** What the tools list. */
+const LISTED = { read_file: 'reads', wire_transfer: 'pays' } as const;
 /**
  * Files as earlier versions of Gate left them: an executed call, two denied ones, a decision, a call that was approved and executed, one
  * that still waits, pinned tools. Each is kept as it is for good; another one is added when the schema of any store changes.
@@ -28,7 +32,7 @@ const FILES: readonly {
   rows: number;
   ended: readonly Ended[];
   /** What the tools list by now; nothing where the waiting call was reviewed as one of an unlisted tool. */
-  listed?: readonly string[];
+  listed?: Readonly<Record<string, string>>;
 }[] = [
   // Its reviews are bound to no definition of a tool, and no record has a MAC.
   {
@@ -36,7 +40,7 @@ const FILES: readonly {
     madeMs: Date.parse('2026-11-21T20:08:00Z'),
     rows: 23,
     ended: ENDED,
-    listed: ['read_file', 'wire_transfer'],
+    listed: LISTED,
   },
   // Besides: a call that an operator denied, one that ran as its approver changed it, a signed checkpoint. Reviews have a key each, and rows say
   // by digest what their approver was shown.
@@ -50,36 +54,122 @@ const FILES: readonly {
 const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
 const idempotency = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 
-function listTools(tools: EchoTools, names: readonly string[]): void {
+function listTools(tools: EchoTools, descriptions: Readonly<Record<string, string>>): void {
   const { answer } = tools;
-  const listed = names.map((name) => ({ name, description: 'as it is today', inputSchema: { type: 'object' } }));
+  const listed = Object.entries(descriptions).map(([name, description]) => ({
+    name,
+    description,
+    inputSchema: { type: 'object' },
+  }));
   tools.answer = (request) =>
     request['method'] === 'tools/list'
       ? { jsonrpc: '2.0', id: request['id'] ?? null, result: { tools: listed } }
       : answer(request);
 }
 
+interface OlderFile {
+  readonly tools: EchoTools;
+  readonly gate: LiteFixture;
+  close(): Promise<void>;
+}
+
+async function openOlder(
+  { file, madeMs }: { file: string; madeMs: number },
+  listed: Readonly<Record<string, string>> | undefined,
+): Promise<OlderFile> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
+  const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${file}.gz`));
+  await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
+  const tools = await echoTools();
+  if (listed) listTools(tools, listed);
+  const aheadMs = Date.now() - madeMs;
+  const gate = await openLite(
+    { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
+    { folder, clock: { ...machineClock, now: () => Date.now() - aheadMs } },
+  );
+  return {
+    tools,
+    gate,
+    async close() {
+      await gate.close();
+      await tools.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Made by commit 6ed2d2c: three calls that wait and pinned tools. No record has a MAC, no review is bound to a definition, and a batch is none
+ * that Gate runs.
+ */
+const HOSTS = { file: 'lite-2026-11-21-hosts.db', madeMs: Date.parse('2026-11-21T22:20:02Z') };
+
+describe(`what waits in a file of an earlier version, its hosts' own calls too: ${HOSTS.file}`, () => {
+  const BATCH = batchRequest([
+    { id: 'a', name: 'read_file', arguments: { path: 'a.txt' } },
+    { id: 'b', name: 'wire_transfer', arguments: transfer(28) },
+  ]);
+  const decisions = { 'X-Gate-Decision-Contract': 'gate.decision/v1' };
+  let older: OlderFile;
+  afterEach(() => older.close());
+
+  /** Approves all that waits, and asks again for each of the three. */
+  async function afterApproval(listed: Readonly<Record<string, string>>) {
+    older = await openOlder(HOSTS, listed);
+    const { gate, tools } = older;
+    expect(gate.lite.resumed).toBe(3);
+    const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string; correlation_id: string }[];
+    for (const { id } of waiting)
+      expect(await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).toMatchObject({
+        status: 200,
+      });
+    const asked = (n: number) =>
+      n === 4
+        ? gate.call('wire_transfer', { id: idempotency(n), arguments: transfer(26) })
+        : n === 5
+          ? gate.call('wire_transfer', { id: idempotency(n), arguments: transfer(27), decision: true })
+          : gate.send('POST', '/mcp', {
+              body: BATCH,
+              headers: { ...decisions, 'X-Gate-Idempotency-Id': idempotency(n) },
+            });
+    const answers = [4, 5, 6].map((n) =>
+      eventually(`call ${n} is decided`, async () => {
+        const { status, body } = await asked(n);
+        return status === 202 ? null : [status, body['error'] ?? null];
+      }),
+    );
+    return { answers: await Promise.all(answers), executed: tools.executed.length };
+  }
+
+  it('runs, and is authorized, once it is approved', async () => {
+    expect(await afterApproval(LISTED)).toEqual({
+      answers: [
+        [200, null],
+        [200, null],
+        [200, null],
+      ],
+      executed: 1,
+    });
+  });
+
+  it('does not run, and is not authorized, where a tool is another one than its agent had pinned', async () => {
+    const changed = [403, 'tool_definition_changed'];
+    expect(await afterApproval({ ...LISTED, wire_transfer: 'pays somebody else' })).toEqual({
+      answers: [changed, changed, changed],
+      executed: 0,
+    });
+  });
+});
+
 describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended, listed }) => {
-  let folder: string;
+  let older: OlderFile;
   let tools: EchoTools;
   let gate: LiteFixture;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
-    const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${file}.gz`));
-    await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
-    tools = await echoTools();
-    if (listed) listTools(tools, listed);
-    const aheadMs = Date.now() - madeMs;
-    gate = await openLite(
-      { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
-      { folder, clock: { ...machineClock, now: () => Date.now() - aheadMs } },
-    );
+    older = await openOlder({ file, madeMs }, listed);
+    ({ tools, gate } = older);
   });
-  afterAll(async () => {
-    await gate.close();
-    await tools.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => older.close());
 
   it('is migrated when it is opened; what is open in it goes on', () => {
     expect(gate.lite.resumed).toBe(1);
