@@ -8,31 +8,31 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
-import { batchRequest } from '../support/batch-request.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 import { machineClock } from '../../lite/clock.js';
+import { idempotency, KEYS, LISTED, type Listed, listTools, transfer, WAITING } from './kept.js';
 
-const transfer = (amount: number) => ({ from: 'operating', to: 'vendor', amount });
 type Ended = [id: number, tool: string, args: JsonObject, status: number];
 const ENDED: readonly Ended[] = [
   [1, 'read_file', { path: 'notes.txt' }, 200],
   [2, 'delete_file', { path: 'notes.txt' }, 403],
   [3, 'wire_transfer', transfer(25), 200],
 ];
-/** What the tools list. */
-const LISTED = { read_file: 'reads', wire_transfer: 'pays' } as const;
 /**
  * Files as earlier versions of Gate left them: an executed call, two denied ones, a decision, a call that was approved and executed, one
- * that still waits, pinned tools. Each is kept as it is for good; another one is added when the schema of any store changes.
+ * that still waits, pinned tools. Each is kept as it is for good; another one is added when the schema of any store changes (`npm run older`,
+ * before the change).
  */
 const FILES: readonly {
   file: string;
   madeMs: number;
   rows: number;
   ended: readonly Ended[];
+  /** How many calls wait. */
+  waits?: number;
   /** What the tools list by now; nothing where the waiting call was reviewed as one of an unlisted tool. */
-  listed?: Readonly<Record<string, string>>;
+  listed?: Listed;
 }[] = [
   // Its reviews are bound to no definition of a tool, and no record has a MAC.
   {
@@ -50,22 +50,19 @@ const FILES: readonly {
     rows: 32,
     ended: [...ENDED, [5, 'wire_transfer', transfer(27), 403], [6, 'wire_transfer', transfer(28), 200]],
   },
+  // Besides: decisions and batches that wait, reviews bound to what the tools list, a class, what answers brought in, profiles.
+  {
+    file: 'lite-2026-11-30.db',
+    madeMs: Date.parse('2026-11-30T06:30:50Z'),
+    rows: 49,
+    ended: [...ENDED, [8, 'wire_transfer', transfer(29), 403], [9, 'wire_transfer', transfer(30), 200]],
+    waits: 4,
+    listed: LISTED,
+  },
 ];
-const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
-const idempotency = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
-
-function listTools(tools: EchoTools, descriptions: Readonly<Record<string, string>>): void {
-  const { answer } = tools;
-  const listed = Object.entries(descriptions).map(([name, description]) => ({
-    name,
-    description,
-    inputSchema: { type: 'object' },
-  }));
-  tools.answer = (request) =>
-    request['method'] === 'tools/list'
-      ? { jsonrpc: '2.0', id: request['id'] ?? null, result: { tools: listed } }
-      : answer(request);
-}
+const amountOf = (row: unknown): unknown =>
+  (row as { request_payload: { params: { arguments?: { amount?: number } } } }).request_payload.params.arguments
+    ?.amount;
 
 interface OlderFile {
   readonly tools: EchoTools;
@@ -75,7 +72,7 @@ interface OlderFile {
 
 async function openOlder(
   { file, madeMs }: { file: string; madeMs: number },
-  listed: Readonly<Record<string, string>> | undefined,
+  listed: Listed | undefined,
 ): Promise<OlderFile> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
   const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${file}.gz`));
@@ -98,70 +95,49 @@ async function openOlder(
   };
 }
 
-/**
- * Made by commit 6ed2d2c: three calls that wait and pinned tools. No record has a MAC, no review is bound to a definition, and a batch is none
- * that Gate runs.
- */
-const HOSTS = { file: 'lite-2026-11-21-hosts.db', madeMs: Date.parse('2026-11-21T22:20:02Z') };
+/** Files with several calls that wait, by the number of each, and what their pins stand for. */
+const WAITS = [
+  // Made by commit 6ed2d2c: no record has a MAC, no review is bound to a definition, and Gate runs no batch.
+  { file: 'lite-2026-11-21-hosts.db', madeMs: Date.parse('2026-11-21T22:20:02Z'), waits: [4, 5, 6], runs: 1 },
+  { file: 'lite-2026-11-30.db', madeMs: Date.parse('2026-11-30T06:30:50Z'), waits: [4, 5, 6, 7], runs: 3 },
+] as const;
 
-describe(`what waits in a file of an earlier version, its hosts' own calls too: ${HOSTS.file}`, () => {
-  const BATCH = batchRequest([
-    { id: 'a', name: 'read_file', arguments: { path: 'a.txt' } },
-    { id: 'b', name: 'wire_transfer', arguments: transfer(28) },
-  ]);
-  const decisions = { 'X-Gate-Decision-Contract': 'gate.decision/v1' };
+describe.each(WAITS)('what waits in a file of an earlier version: $file', ({ waits, runs, ...made }) => {
   let older: OlderFile;
   afterEach(() => older.close());
 
-  /** Approves all that waits, and asks again for each of the three. */
-  async function afterApproval(listed: Readonly<Record<string, string>>) {
-    older = await openOlder(HOSTS, listed);
+  /** Approves all that waits, and asks again for each. */
+  async function afterApproval(listed: Listed) {
+    older = await openOlder(made, listed);
     const { gate, tools } = older;
-    expect(gate.lite.resumed).toBe(3);
-    const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string; correlation_id: string }[];
-    for (const { id } of waiting)
+    expect(gate.lite.resumed).toBe(waits.length);
+    const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
+    for (const { id } of rows)
       expect(await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).toMatchObject({
         status: 200,
       });
-    const asked = (n: number) =>
-      n === 4
-        ? gate.call('wire_transfer', { id: idempotency(n), arguments: transfer(26) })
-        : n === 5
-          ? gate.call('wire_transfer', { id: idempotency(n), arguments: transfer(27), decision: true })
-          : gate.send('POST', '/mcp', {
-              body: BATCH,
-              headers: { ...decisions, 'X-Gate-Idempotency-Id': idempotency(n) },
-            });
-    const answers = [4, 5, 6].map((n) =>
+    const answers = waits.map((n) =>
       eventually(`call ${n} is decided`, async () => {
-        const { status, body } = await asked(n);
-        return status === 202 ? null : [status, body['error'] ?? null];
+        const answer = await WAITING[n]?.(gate);
+        return answer?.status === 202 ? null : [answer?.status, answer?.body['error'] ?? null];
       }),
     );
     return { answers: await Promise.all(answers), executed: tools.executed.length };
   }
 
   it('runs, and is authorized, once it is approved', async () => {
-    expect(await afterApproval(LISTED)).toEqual({
-      answers: [
-        [200, null],
-        [200, null],
-        [200, null],
-      ],
-      executed: 1,
-    });
+    expect(await afterApproval(LISTED)).toEqual({ answers: waits.map(() => [200, null]), executed: runs });
   });
 
-  it('does not run, and is not authorized, where a tool is another one than its agent had pinned', async () => {
-    const changed = [403, 'tool_definition_changed'];
+  it('does not run, and is not authorized, where a tool is another one than was reviewed or its agent had pinned', async () => {
     expect(await afterApproval({ ...LISTED, wire_transfer: 'pays somebody else' })).toEqual({
-      answers: [changed, changed, changed],
+      answers: waits.map(() => [403, 'tool_definition_changed']),
       executed: 0,
     });
   });
 });
 
-describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended, listed }) => {
+describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended, listed, waits = 1 }) => {
   let older: OlderFile;
   let tools: EchoTools;
   let gate: LiteFixture;
@@ -172,7 +148,7 @@ describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, row
   afterAll(() => older.close());
 
   it('is migrated when it is opened; what is open in it goes on', () => {
-    expect(gate.lite.resumed).toBe(1);
+    expect(gate.lite.resumed).toBe(waits);
   });
 
   it.each(ended)('answers call %i from its record and executes nothing again', async (n, tool, args, status) => {
@@ -182,11 +158,10 @@ describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, row
 
   it('still knows the arguments of the call that waits, and executes it once after the approval', async () => {
     const waiting = (await gate.send('GET', '/pending')).body as unknown as { id: string }[];
-    expect(waiting).toHaveLength(1);
-    expect((await gate.send('GET', `/pending?id=${waiting[0]?.id}`)).body).toMatchObject([
-      { request_payload: { params: { arguments: { amount: 26 } } } },
-    ]);
-    expect(await gate.send('POST', `/decide/${waiting[0]?.id}`, { body: { decision: 'approve' } })).toMatchObject({
+    expect(waiting).toHaveLength(waits);
+    const whole = waiting.map(async ({ id }) => (await gate.send('GET', `/pending?id=${id}`)).body);
+    const one = (await Promise.all(whole)).flat().find((row) => amountOf(row) === 26) as { id: string } | undefined;
+    expect(await gate.send('POST', `/decide/${one?.id}`, { body: { decision: 'approve' } })).toMatchObject({
       status: 200,
     });
     const again = () =>
