@@ -14,7 +14,12 @@ import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, openCallStore } from './call-store.js';
-import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
+import {
+  type CallRecord,
+  NotAsStaged,
+  type RecordedOutcome,
+  type VerdictEvidence,
+} from '../../domain/call-record/record.js';
 import { sealCalls } from './seal-calls.js';
 import { AUTHENTICATED, NOT_AUTHENTICATED } from '../../domain/call-record/sealed-record.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
@@ -399,6 +404,46 @@ describe.each([
     await place.all(`update call_records set mac = null, version = null, state = 'allowed'`);
     await start();
     for (const id of [one, two, good]) expect(await stateOf(id)).toBe('tampered');
+  });
+
+  /** A record in the form of a Gate whose records had no MAC. */
+  const asOfBefore = async (id: string) => {
+    const { evidence, decision } = (await store.find(id)) as CallRecord;
+    const sealed = (value: unknown, kind: string) => KEYS.seal(JSON.stringify(value), `${id}/${kind}`);
+    return {
+      verdict_sealed: sealed(evidence, 'verdict'),
+      decision_sealed: decision && sealed(decision, 'decision'),
+      outcome_sealed: null,
+      mac: null,
+      version: null,
+    };
+  };
+
+  it('takes over what waits in a store of an earlier Gate as reviewed under no definition, and only at its first opening', async () => {
+    const decision = { contract: 'gate.decision/v1' } as const;
+    const waiting = [
+      await made('parked'),
+      await made('parked', decision),
+      await made('approved'),
+      await made('approved', decision),
+    ];
+    const [begun, later] = [await made('decided'), await made('allowed')];
+    const all = [...waiting, begun, later];
+    const before = new Map<string, Awaited<ReturnType<typeof asOfBefore>>>();
+    for (const id of all) before.set(id, await asOfBefore(id));
+    await store.close();
+    await place.all('delete from call_seal');
+    for (const [id, values] of before) await put(id, values);
+    await start();
+    for (const id of waiting) expect((await store.find(id))?.evidence.reviewed).toEqual({ unbound: true });
+    // The review of one is opened by this Gate, and of another there is none.
+    for (const id of [begun, later]) expect((await store.find(id))?.evidence).not.toHaveProperty('reviewed');
+    expect(await stateOf(later)).toBe('allowed');
+    await store.close();
+    const [first = ''] = waiting;
+    await put(first, before.get(first) ?? {});
+    await start();
+    await isClosed(first, waiting.slice(1));
   });
 
   it('does not start on a mark that another key made, and goes on under a new key in front of the old one', async () => {

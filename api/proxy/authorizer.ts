@@ -88,9 +88,10 @@ export function createAuthorizer({
     if (denied !== null) throw new GateError('policy_changed', denied);
   }
   /** Of a host's own tools, which Gate never listed, nothing is bound. */
-  async function assertDefinitions({ evidence: { call, reviewed } }: CallRecord): Promise<void> {
+  async function assertDefinitions({ evidence }: CallRecord): Promise<void> {
+    const { call, reviewed, sibling_tools: siblings = null } = evidence;
     if (!definitions || !reviewed) return;
-    const tools = reviewed.tools ? Object.keys(reviewed.tools) : null;
+    const tools = 'unbound' in reviewed ? siblings : reviewed.tools ? Object.keys(reviewed.tools) : null;
     const changed = await definitionFault(definitions, call, tools, reviewed, () => LIST_LIMIT_MS);
     if (changed !== null) throw new GateError('tool_definition_changed', changed);
   }

@@ -41,8 +41,9 @@ export interface VerdictEvidence {
   readonly probed?: true;
   /**
    * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
+   * Or that the review is of a Gate whose reviews named no definition.
    */
-  readonly reviewed?: ReviewedDefinition;
+  readonly reviewed?: ReviewedDefinition | UnboundReview;
   /** Set when the call is parked: what its review shows, by digest. Absent in older records and their rows. */
   readonly shown?: ShownDigests;
   /** Set when the call is parked and more than one person must approve it. */
@@ -65,6 +66,14 @@ export interface ReviewedDefinition {
   readonly upstream?: string;
   /** Of a batch, by tool; `sha256` is then `null`. */
   readonly tools?: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * Of a call that waited in a store of a Gate whose reviews were bound to no definition, and told their operators nothing of one. Only the first
+ * opening of such a store writes it.
+ */
+export interface UnboundReview {
+  readonly unbound: true;
 }
 
 /** What became of one call of a batch. `not_run`: certainly nothing of it was sent. */

@@ -11,6 +11,7 @@ import {
   type RecordedDecision,
   type RecordedOutcome,
   type StagedRequest,
+  type UnboundReview,
   type VerdictEvidence,
 } from './record.js';
 import { type CallMove, type FirstState, nextState, TAMPERED } from './transitions.js';
@@ -400,8 +401,7 @@ export function recordSealing(keys: KeyRing) {
         const waits = record.state === 'parked' || record.state === 'approved';
         const anew = {
           version: 1,
-          // Reviews of that release did not bind a tool definition.
-          verdict_sealed: seal({ ...record.evidence, ...(waits && { reviewed: { sha256: null } }) }, id, KINDS.verdict),
+          verdict_sealed: seal({ ...record.evidence, ...(waits && { reviewed: UNBOUND }) }, id, KINDS.verdict),
           decision_sealed: record.decision && seal(record.decision, id, KINDS.decision),
           outcome_sealed: record.outcome && seal(record.outcome, id, KINDS.outcome),
         };
@@ -416,6 +416,9 @@ export function recordSealing(keys: KeyRing) {
 /** Whether a move is the end of a review, or makes an approval void. */
 const tellsCaller = (was: CallState, state: CallState): boolean =>
   (was === 'parked' && state !== 'parked') || (was === 'approved' && state === 'aborted');
+
+/** Reviews of the releases whose records have no MAC were bound to no definition of a tool. */
+const UNBOUND: UnboundReview = { unbound: true };
 
 /** The context of each sealed value of a record, besides the record's id. */
 const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome: 'record/outcome' } as const;

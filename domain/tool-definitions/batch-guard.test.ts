@@ -14,7 +14,15 @@ const guardOf = (listed: Record<string, string>): ReviewGuard => ({
     }),
   fault: ({ tool }, reviewed) =>
     Promise.resolve(
-      reviewed === undefined ? 'bound to nothing' : (listed[tool] ?? null) === reviewed.sha256 ? null : 'changed',
+      reviewed === undefined
+        ? 'bound to nothing'
+        : 'unbound' in reviewed
+          ? listed[tool] === undefined
+            ? 'not as pinned'
+            : null
+          : (listed[tool] ?? null) === reviewed.sha256
+            ? null
+            : 'changed',
     ),
 });
 const left = () => 1_000;
@@ -38,6 +46,14 @@ describe('the definitions of the tools of a batch', () => {
     expect(await faultNow({ pay: 'd1', tell: 'd2', other: 'd4' }, ['other'])).toBe('"other": bound to nothing');
     expect(await definitionFault(guardOf({}), call, ['pay'], undefined, left)).toBe('"pay": bound to nothing');
     expect(await definitionFault(guardOf({}), call, ['toString'], reviewed, left)).toBe('"toString": bound to nothing');
+  });
+
+  it('are asked for one by one where an earlier Gate bound the review to none', async () => {
+    const faultNow = (listed: Record<string, string>, tools: readonly string[] | null) =>
+      definitionFault(guardOf(listed), call, tools, { unbound: true }, left);
+    expect(await faultNow({ pay: 'd1', tell: 'd2' }, ['pay', 'tell'])).toBeNull();
+    expect(await faultNow({ pay: 'd1' }, ['pay', 'tell'])).toBe('"tell": not as pinned');
+    expect(await faultNow({ 'gate/tools.batch': 'd1' }, null)).toBeNull();
   });
 
   it('of any other call are those of its tool', async () => {

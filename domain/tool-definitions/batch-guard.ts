@@ -1,4 +1,4 @@
-import type { ReviewedDefinition } from '../call-record/record.js';
+import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
 import { foreignText } from '../text.js';
 import type { ReviewedCall, ReviewGuard } from './review-guard.js';
 
@@ -73,18 +73,24 @@ export async function definitionFault(
   guard: Pick<ReviewGuard, 'fault'>,
   call: ReviewedCall,
   tools: readonly string[] | null,
-  reviewed: ReviewedDefinition | undefined,
+  reviewed: ReviewedDefinition | UnboundReview | undefined,
   leftMs: () => number,
 ): Promise<string | null> {
   if (tools === null) return guard.fault(call, reviewed, leftMs());
   for (const tool of distinct(tools)) {
-    const bound = reviewed?.tools && Object.hasOwn(reviewed.tools, tool) ? reviewed.tools[tool] : undefined;
-    const of =
-      bound === undefined
-        ? undefined
-        : { sha256: bound, ...(reviewed?.upstream !== undefined && { upstream: reviewed.upstream }) };
-    const fault = await guard.fault({ ...call, tool }, of, leftMs());
+    const fault = await guard.fault({ ...call, tool }, boundOf(reviewed, tool), leftMs());
     if (fault !== null) return named(tool, fault);
   }
   return null;
+}
+
+/** What the review of a batch is bound to of one of its tools. */
+function boundOf(
+  reviewed: ReviewedDefinition | UnboundReview | undefined,
+  tool: string,
+): ReviewedDefinition | UnboundReview | undefined {
+  if (!reviewed || 'unbound' in reviewed) return reviewed;
+  const { tools, upstream } = reviewed;
+  const sha256 = tools && Object.hasOwn(tools, tool) ? tools[tool] : undefined;
+  return sha256 === undefined ? undefined : { sha256, ...(upstream !== undefined && { upstream }) };
 }

@@ -5,10 +5,10 @@ import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js'
 import { keyRing } from '../crypto/key-ring.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
-import { definitionDigest } from './definitions.js';
+import { definitionDigest, narrowDigest } from './definitions.js';
 import { toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { createReviewGuard } from './review-guard.js';
-import type { ToolPinStore } from './ports.js';
+import type { PinnedTools, ToolPinStore } from './ports.js';
 
 const KEYS = keyRing(new Map([['k', Buffer.alloc(32, 1)]]));
 const CALL = { tenant: 'acme', agent: 'bot', correlation_id: 'c', tool: 'pay' };
@@ -120,6 +120,69 @@ describe('the review of a call of a tool', () => {
     // Whoever approved it saw no definition.
     tools = [X];
     expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/listed now: ask anew/);
+  });
+
+  describe('at an earlier Gate, which bound it to no definition and told the operator of none', () => {
+    const UNBOUND = { unbound: true } as const;
+    const pinned = (known: Partial<PinnedTools>) =>
+      createReviewGuard(
+        { control },
+        { ...pins, read: async (owner) => ({ ...(await pins.read(owner)), ...known }) },
+        'own',
+      );
+    const pin = (sha256: string) => ({ digests: new Map([['pay', sha256]]) });
+
+    it.each([
+      ['is listed', [X]],
+      ['is not listed', []],
+      ['is of an upstream that lists nothing', null],
+    ])('runs where the agent has no pin of the tool and it %s, and asks nobody', async (_, listed) => {
+      tools = listed;
+      expect(await guard().fault(CALL, UNBOUND, 30_000)).toBeNull();
+      expect(asked).toEqual([]);
+    });
+
+    it.each([
+      ['the definition of today', pin(definitionDigest(X))],
+      ['what an older Gate pinned of it', { ...pin(narrowDigest(X)), narrow: new Set(['pay']) }],
+    ])('runs where the pin is %s', async (_, known) => {
+      expect(await pinned(known).fault(CALL, UNBOUND, 30_000)).toBeNull();
+    });
+
+    it.each([
+      ['the pin is another definition', pin(definitionDigest(Y)), [X], /not the pinned one/],
+      [
+        'what an older Gate pinned is another',
+        { ...pin(narrowDigest(Y)), narrow: new Set(['pay']) },
+        [X],
+        /not the pinned one/,
+      ],
+      ['one of two definitions of today is the pinned one', pin(definitionDigest(X)), [X, Y], /not the pinned one/],
+      ['the pinned tool is not listed any more', pin(definitionDigest(X)), [], /not listed any more/],
+      ['it is pinned and the upstream lists nothing', pin(definitionDigest(X)), null, /does not list its tools/],
+      ['the pins were changed in the store', { tampered: true }, [X], /changed in the store/],
+    ])('does not run where %s, and is told so', async (_, known, listed, why) => {
+      tools = listed;
+      const fault = await pinned(known).fault(CALL, UNBOUND, 30_000);
+      expect(fault).toMatch(/^the call was reviewed at an earlier Gate, which bound no definition of the tool/);
+      expect(fault).toMatch(why);
+    });
+
+    it('does not run where its pinned tool is missing because an upstream is, and where its pins cannot be read', async () => {
+      tools = [];
+      partial = true;
+      const known = pin(definitionDigest(X));
+      expect(await pinned(known).fault(CALL, UNBOUND, 30_000)).toMatch(/cannot be compared .*does not list its tools/);
+      const unread = createReviewGuard({ control }, { ...pins, read: () => Promise.reject(new Error('away')) }, 'own');
+      expect(await unread.fault(CALL, UNBOUND, 30_000)).toMatch(/pins .* cannot be read/);
+    });
+  });
+
+  it('in a record that an earlier Gate took over as unlisted does not run either, and is told what may be', async () => {
+    expect(await guard().fault(CALL, { sha256: null }, 30_000)).toMatch(
+      /not listed .*, or its review was bound to no def/,
+    );
+    expect(await guard().fault(CALL, { sha256: null, upstream: 'own' }, 30_000)).toMatch(/was reviewed, and is listed/);
   });
 
   it("shares one list with the agent's other calls that are parked at that moment, and compares each by a list of its own", async () => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ReviewedDefinition } from '../call-record/record.js';
+import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
@@ -24,7 +24,11 @@ export interface ReviewGuard {
     seenOnly?: boolean,
   ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
-  fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
+  fault(
+    call: ReviewedCall,
+    reviewed: ReviewedDefinition | UnboundReview | undefined,
+    leftMs: number,
+  ): Promise<string | null>;
 }
 
 type Seen = ReturnType<typeof nothingSeen> & {
@@ -45,6 +49,7 @@ const DESCRIPTION_UNITS = 300;
 const DESCRIBED_AGAIN_AFTER_MS = 30_000;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
+const OF_AN_EARLIER_GATE = 'the call was reviewed at an earlier Gate, which bound no definition of the tool';
 
 /** The listed names that the caller, or whoever made it call, may have meant to be taken for. */
 function likeness(tool: string, names: Iterable<string>): string {
@@ -117,6 +122,27 @@ export function createReviewGuard(
       () => undefined,
     );
 
+  /**
+   * The same for a call whose review is bound to no definition. Its operator approved what the tool's name does, as the Gate that opened the
+   * review would have run it: as it is today, unless the agent's pins speak against that.
+   */
+  async function unboundFault(call: ReviewedCall, leftMs: number): Promise<string | null> {
+    const pinned = await pins.read(call).catch(() => null);
+    if (!pinned) return `${OF_AN_EARLIER_GATE}, and the pins of the agent's tools cannot be read`;
+    if (pinned.tampered) return `${OF_AN_EARLIER_GATE}, and the pins of the agent's tools were changed in the store`;
+    const pin = pinned.digests.get(call.tool);
+    if (pin === undefined) return null;
+    const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs)).catch(() => null);
+    const found = seen && digestsOf(seen, call.tool);
+    if (!found || (found.length === 0 && seen.partial))
+      return `${OF_AN_EARLIER_GATE}, and the one of today cannot be compared with the pinned one: the upstream does not list its tools`;
+    if (found.length === 0) return `${OF_AN_EARLIER_GATE}, and the pinned tool is not listed any more`;
+    const now = pinned.narrow.has(call.tool) ? seen.narrow.get(call.tool) : found[0];
+    return found.length === 1 && now === pin
+      ? null
+      : `${OF_AN_EARLIER_GATE}, and the one of today is not the pinned one: ask anew under another id`;
+  }
+
   const shown = foreignText(upstreamName, 200);
   return {
     async open(call, seenOnly = false) {
@@ -146,6 +172,7 @@ export function createReviewGuard(
 
     async fault(call, reviewed, leftMs) {
       if (!reviewed) return 'the review of the call is bound to no definition of the tool: ask anew under another id';
+      if ('unbound' in reviewed) return unboundFault(call, leftMs);
       const { sha256: bound, upstream: reviewedAt = upstreamName } = reviewed;
       if (reviewedAt !== upstreamName)
         return `the call was reviewed for the tools of ${foreignText(reviewedAt, 200)}, and these are those of ${shown}`;
@@ -155,9 +182,10 @@ export function createReviewGuard(
           (seen) => digestsOf(seen, call.tool).length,
           () => 0,
         );
-        return now === 0
-          ? null
-          : 'the tool was not listed when its call was reviewed, and is listed now: ask anew under another id';
+        if (now === 0) return null;
+        // What names no upstream may have waited in a store that an earlier Gate took over as reviewed UNLISTED, whatever was listed then.
+        const or = reviewed.upstream === undefined ? ', or its review was bound to no definition' : '';
+        return `the tool was not listed when its call was reviewed${or}, and is listed now: ask anew under another id`;
       }
       let found: readonly string[];
       try {

@@ -14,7 +14,7 @@ import { bareService } from '../../../test/support/bare-service.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
 import type { Service } from '../../plugins/service.js';
-import { type Authorizer, createAuthorizer } from '../authorizer.js';
+import { type Authorizer, type AuthorizerOptions, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 import { registerPending } from './pending.js';
 
@@ -37,6 +37,20 @@ let stopped: string | null;
 /** What HIL says of a tenant; nothing where it may be asked for. */
 let standing: (tenant: string) => void;
 let asks: { tenant: string; agent: string };
+const authorizerOptions = (): AuthorizerOptions => ({
+  calls: gate.calls,
+  signer: createSigner(privateKey),
+  verifyDecision: gate.verifyDecision,
+  limits: NO_LIMITS,
+  quarantine: {
+    held: async (_caller, tools) => (tools.some((tool) => held.includes(tool)) ? 'the tool is in quarantine' : null),
+  },
+  toolFault: (tenant, tools) =>
+    stopped !== null && tools.includes(stopped) ? stopFault({ tenant, tool: stopped }) : null,
+  reviews: { assertOpen: async (tenant) => standing(tenant) },
+  rulesNow: rulesNowOf(gate.ports),
+  now: () => Date.now() + aheadMs,
+});
 const open = async () => {
   gate = await openPipeline({ folder, script: { tier: 'yellow' } });
   service = bareService({
@@ -49,20 +63,7 @@ const open = async () => {
       ...asks,
     }),
   });
-  authorizer = createAuthorizer({
-    calls: gate.calls,
-    signer: createSigner(privateKey),
-    verifyDecision: gate.verifyDecision,
-    limits: NO_LIMITS,
-    quarantine: {
-      held: async (_caller, tools) => (tools.some((tool) => held.includes(tool)) ? 'the tool is in quarantine' : null),
-    },
-    toolFault: (tenant, tools) =>
-      stopped !== null && tools.includes(stopped) ? stopFault({ tenant, tool: stopped }) : null,
-    reviews: { assertOpen: async (tenant) => standing(tenant) },
-    rulesNow: rulesNowOf(gate.ports),
-    now: () => Date.now() + aheadMs,
-  });
+  authorizer = createAuthorizer(authorizerOptions());
   registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
   registerPending(service.app, { calls: gate.calls, limits: NO_LIMITS, assertStands: authorizer.assertStands });
 };
@@ -178,6 +179,41 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
     held = [];
     expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('asks for each tool of a call that an earlier Gate bound to no definition, and signs nothing where one is not as pinned', async () => {
+    const bound: { tool: string; reviewed: unknown }[] = [];
+    let fault: string | null = null;
+    const definitions = {
+      fault: async ({ tool }: { tool: string }, reviewed: unknown) => {
+        bound.push({ tool, reviewed });
+        return tool === 'pay' ? fault : null;
+      },
+    };
+    const asks = createAuthorizer({ ...authorizerOptions(), definitions });
+    const stands = async (siblings?: readonly string[]) => {
+      const call = await parked(gate, 'gate.decision/v1');
+      const { evidence } = (await gate.calls.find(call.correlation_id)) as CallRecord;
+      await gate.calls.move(call.correlation_id, 'approve', {
+        decision: approvalRecorded(await gate.decision(call, 'approve')),
+        evidence: { ...evidence, reviewed: { unbound: true }, ...(siblings && { sibling_tools: siblings }) },
+      });
+      await asks.assertStands((await gate.calls.find(call.correlation_id)) as CallRecord);
+      return call.tool;
+    };
+    const reviewed = { unbound: true };
+    const tool = await stands();
+    expect(bound.splice(0)).toEqual([{ tool, reviewed }]);
+    await stands(['pay', 'tell']);
+    expect(bound.splice(0)).toEqual([
+      { tool: 'pay', reviewed },
+      { tool: 'tell', reviewed },
+    ]);
+    fault = 'not as pinned';
+    await expect(stands(['tell', 'pay'])).rejects.toMatchObject({
+      code: 'tool_definition_changed',
+      message: expect.stringContaining('"pay": not as pinned'),
+    });
   });
 
   it('signs nothing while an operator stops a tool of the call, and signs it once two people let that go', async () => {
