@@ -302,7 +302,7 @@ describe('several upstreams, one of which is not well', () => {
     30_000,
   );
 
-  it('a list that is none is a fault, and nothing of it is shown', async () => {
+  it('an answer that is no list is a fault, and nothing of it is shown', async () => {
     notes.pages = [];
     Object.assign(notes, { mute: true });
     const upstream = several(http('bank', bank.url), http('notes', notes.url));

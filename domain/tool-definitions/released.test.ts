@@ -287,7 +287,7 @@ describe('what an upstream tells a model, where it holds instructions', () => {
     ['an error', null],
     ['no list', { tools: 'none' }],
     ['a list without entries', { tools: [] }],
-    ['entries that are none', { tools: [null, 1, 'a', {}] }],
+    ['entries that are no definitions', { tools: [null, 1, 'a', {}] }],
   ])('is nowhere in %s, which passes', async (_what, result) => {
     expect((await given('tools/list', result)).text).toBe(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
   });
