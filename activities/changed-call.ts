@@ -20,12 +20,12 @@ export interface ChangedVerdict {
   readonly forensic_event?: JsonObject;
 }
 /**
- * Judges a parked call as an approver changed it; asked again, after a crash or while policy was away, Brain is not paid again. Throws when
- * Brain or policy does not answer: nothing is decided then. Throws NotAsStaged when the stored inspection is not one of this call.
+ * Judges a parked call as an approver changed it. Asking again, after a crash or once policy is back, does not pay for Brain a second time.
+ * Throws when Brain or policy does not answer; nothing is decided then. Throws NotAsStaged when the stored inspection is not one of this call.
  */
 export type JudgeChanged = (call: CallInput, body: JsonObject) => Promise<ChangedVerdict>;
 
-/** By the same questions as the call itself was judged by, in enforce mode: observe mode parks nothing. */
+/** Asks Brain and policy what was asked about the call itself, always in enforce mode: observe mode parks nothing. */
 export const judgeChangedBy =
   (ports: {
     readonly calls: CallStore;

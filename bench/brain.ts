@@ -51,7 +51,7 @@ export async function runBrainBench({
 }): Promise<readonly BrainRow[]> {
   const inspector = createInspector({ personas: noPersonas });
   const readers: readonly (readonly [string, (text: string, round: number) => unknown])[] = [
-    ['reading alone (folding, decoding)', (text) => inspectTexts({ text }, 'standard')],
+    ['reading alone (plain form, decoding)', (text) => inspectTexts({ text }, 'standard')],
     ['grammar alone', (text) => detectInjection('', inspectTexts({ text }, 'standard'))],
     ['grammar and classifier', (text) => detectInjectionByBoth('', inspectTexts({ text }, 'standard'))],
     [

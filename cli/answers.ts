@@ -1,4 +1,5 @@
 import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
 
 /** The header that says which tenant is meant. */
 export const scopeOf = (tenant: string | undefined): Record<string, string> =>
@@ -12,17 +13,30 @@ export const exitOf = (status: number): number =>
 export const why = async (error: unknown): Promise<string> =>
   (await import('../activities/clients/unsent.js')).causeText(error);
 
-export function refusalText(status: number, text: string): string {
-  let refused: Partial<Record<'error' | 'reason' | 'reasoning' | 'detail' | 'decided_by' | 'status', unknown>> = {};
+/** What a service answered that did not do what it was asked; `more` is said after its reason. */
+export function refusal(status: number, text: string, more = ''): CliError {
+  const code = saidIn(text)('error');
+  return new CliError(`${refusalText(status, text)}${more}`, exitOf(status), code);
+}
+
+type Said = 'error' | 'reason' | 'reasoning' | 'detail' | 'decided_by' | 'status';
+
+/** Reads fields of an answer; of one that is not Gate's own there are none. */
+function saidIn(text: string): (field: Said) => string | undefined {
+  let refused: unknown;
   try {
-    refused = JSON.parse(text) as typeof refused;
+    refused = JSON.parse(text);
   } catch {
-    // Not Gate's own answer; show its text.
+    // Its text is shown.
   }
-  const said = (field: keyof typeof refused): string | undefined => {
-    const value = refused[field];
+  return (field) => {
+    const value = (refused as Partial<Record<Said, unknown>> | null | undefined)?.[field];
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
+}
+
+export function refusalText(status: number, text: string): string {
+  const said = saidIn(text);
   const who = said('decided_by') ? ` (${said('status')} by ${said('decided_by')})` : '';
   const detail = said('detail') ? ` (${oneLine(said('detail') ?? '')})` : '';
   return `${said('error') ?? status}: ${oneLine(said('reason') ?? said('reasoning') ?? text.slice(0, 200))}${detail}${who}`;

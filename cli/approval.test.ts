@@ -96,7 +96,7 @@ describe('gate verify --approval', () => {
       ['that nothing has', UNKNOWN, stack, `the ledger has no decision about ${UNKNOWN}; `, 4],
       // Others can make one that begins alike.
       ['that is a beginning', '97c45fb7', stack, '97c45fb7 is no whole id, which has 36 characters; ', 2],
-      ['that is none', 'wire_transfer', stack, 'wire_transfer is no whole id, which has 36 characters; ', 2],
+      ['that is a word', 'wire_transfer', stack, 'wire_transfer is no whole id, which has 36 characters; ', 2],
       ['that is a beginning, of a file', '97c45fb7', file, '97c45fb7 is no whole id, which has 36 characters; ', 2],
       ['of a review, of a file', REVIEW, file, `the ledger has no decision about ${REVIEW}; `, 4],
     ])('says of an id %s what it wants and who lists it', async (_, id, target, words, exitCode) => {

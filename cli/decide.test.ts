@@ -8,6 +8,7 @@ import { SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import { BATCH_METHOD } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { commandLine } from '../test/support/command.js';
+import { refusal } from './answers.js';
 import { told, withPage } from './decide.js';
 import { CliError } from './errors.js';
 
@@ -182,18 +183,23 @@ describe('a decision of a review that no call asked for', () => {
 describe('an approval that wants a passkey', () => {
   const page = 'https://gate.example/hil/1';
   it('is refused with the page where the passkey signs', () => {
-    const refused = withPage(new CliError('passkey_required: sign the challenge of the row.', 3), page);
-    expect(refused).toEqual(
-      new CliError(
-        'passkey_required: sign the challenge of the row. Sign and approve at https://gate.example/hil/1',
-        3,
-      ),
+    const refused = withPage(
+      refusal(403, '{"error":"passkey_required","reason":"sign the challenge of the row."}'),
+      page,
     );
-    expect(refused).toMatchObject({ exitCode: 3 });
+    expect(refused).toMatchObject({
+      message: 'passkey_required: sign the challenge of the row. Sign and approve at https://gate.example/hil/1',
+      exitCode: 3,
+      code: 'passkey_required',
+    });
   });
 
-  it('is the only refusal that names it', () => {
-    for (const other of [new CliError('own_request: no', 3), new Error('passkey_required: x')])
+  it('is the only refusal that names it, by its code and not by its words', () => {
+    for (const other of [
+      refusal(403, '{"error":"own_request","reason":"no"}'),
+      new CliError('passkey_required: x', 3),
+      new Error('passkey_required: x'),
+    ])
       expect(withPage(other, page)).toBe(other);
   });
 });

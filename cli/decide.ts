@@ -133,8 +133,8 @@ export function registerDecide(program: Command): void {
 
 /** A refusal for want of a passkey's signature, with the page that asks the passkey. */
 export const withPage = (error: unknown, page: string): unknown =>
-  error instanceof CliError && error.message.startsWith('passkey_required:')
-    ? new CliError(`${error.message} Sign and approve at ${page}`, error.exitCode)
+  error instanceof CliError && error.code === 'passkey_required'
+    ? new CliError(`${error.message} Sign and approve at ${page}`, error.exitCode, error.code)
     : error;
 
 /** What came of a decision, in lines. `before`: the row as it was read, where it was. */

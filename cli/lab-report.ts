@@ -22,7 +22,7 @@ const toldDiff = (diff: Diff): string => {
 const countsOf = ({ counts }: LabResult): readonly (readonly [Diff, number])[] =>
   (Object.entries(counts) as [Diff, number][]).filter(([diff, count]) => count > 0 || diff === 'unchanged');
 
-/** Calls that would run, or be asked about, where they are not now. */
+/** How many calls would be treated less strictly than now: run or wait for a person, instead of waiting or being refused. */
 export const weakerIn = ({ counts }: LabResult): number =>
   [...WEAKER].reduce((sum, diff) => sum + (counts[diff] ?? 0), 0);
 
@@ -59,7 +59,7 @@ const rowTold = (row: LabResult['rows'][number]): string => {
   return `${row.at} ${row.tool ?? ''} of ${row.agent_id}: ${toldDiff(row.diff)}${people}${why === undefined ? '' : `; ${why}`}${row.correlation_id ? ` [${row.correlation_id}]` : ''}`;
 };
 
-/** What is or would be in force and never hold, a line each. */
+/** Rules that are or would be in force and can never match, one line each. */
 export const warningLines = ({
   warnings = [],
 }: {

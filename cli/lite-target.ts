@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { PendingRequest } from '../contracts/review.js';
 import { CliError } from './errors.js';
-import { exitOf, refusalText, scopeOf, why } from './answers.js';
+import { exitOf, refusal, scopeOf, why } from './answers.js';
 import { stackIsKnown } from './stack-target.js';
 import { gateCommand } from './output.js';
 
@@ -123,7 +123,7 @@ async function asLite(
         : `${url} does not take the decide token of this folder; which ledger (GATE_LITE_LEDGER), or which ${INIT_FILE}, does it run with? \`set -a; . ./${INIT_FILE}\` gives the tokens of such a file`,
       exitOf(401),
     );
-  throw new CliError(refusalText(response.status, text), exitOf(response.status));
+  throw refusal(response.status, text);
 }
 
 async function reached(url: string, path: string, request: RequestInit): Promise<Response> {

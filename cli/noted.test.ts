@@ -65,7 +65,7 @@ describe('gate verify, compared with what was noted', () => {
     });
   });
 
-  it('a hash or a number that is none is wrong usage, and no alarm', async () => {
+  it('an invalid hash or number is wrong usage, and no alarm', async () => {
     for (const [args, words] of [
       [['--expect-length', 'abc'], '--expect-length is the number'],
       [['--expect-length', '-1'], '--expect-length is the number'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { exitOf, refusalText } from './answers.js';
-import { CliError } from './errors.js';
+import { refusal } from './answers.js';
+import type { CliError } from './errors.js';
 import type { KeptSignIn } from './kept-sign-in.js';
 import { gateCommand } from './output.js';
 
@@ -32,14 +32,14 @@ export const personTarget = ({ console, token }: Pick<KeptSignIn, 'console' | 't
       timeoutMs: TIMEOUT_MS,
       maxBytes: MOST_BYTES,
     });
-    if (status >= 300) throw refusal(console, status, text);
+    if (status >= 300) throw refusedAt(console, status, text);
     return JSON.parse(text) as T;
   },
   me: () => whoIs({ console, token }),
   async events(service, path, lastId, signal) {
     const { streamOf } = await http();
     const stream = await streamOf(console, `/command-line/${service}${path}`, { bearer: token, lastId, signal });
-    if (stream.status >= 300) throw refusal(console, stream.status, await stream.text());
+    if (stream.status >= 300) throw refusedAt(console, stream.status, await stream.text());
     return stream.body;
   },
 });
@@ -62,11 +62,11 @@ export async function whoIs({ console, token }: Pick<KeptSignIn, 'console' | 'to
     timeoutMs: 10_000,
     maxBytes: 32_768,
   });
-  if (answer.status !== 200) throw refusal(console, answer.status, answer.text);
+  if (answer.status !== 200) throw refusedAt(console, answer.status, answer.text);
   return me.parse(JSON.parse(answer.text));
 }
 
-function refusal(console: string, status: number, text: string): CliError {
+function refusedAt(console: string, status: number, text: string): CliError {
   const again = status === 401 ? ` (${console}; \`${gateCommand()} logout\` forgets this sign-in)` : '';
-  return new CliError(`${refusalText(status, text)}${again}`, exitOf(status));
+  return refusal(status, text, again);
 }

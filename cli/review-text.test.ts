@@ -84,13 +84,13 @@ describe('a call as an operator reads it', () => {
     expect(linesOf({ assigned_to: null }).join()).not.toContain('assigned');
   });
 
-  it('shows the arguments in canonical order, and folds a long text only where it is told to', () => {
+  it('shows the arguments in canonical order, and shortens a long text only where it is told to', () => {
     const text = 'x'.repeat(5_000);
     const request_payload = { params: { name: 'pay', arguments: { to: 'v\u0435ndor', body: text } } };
     const whole = whatRuns(row({ request_payload }));
     expect(whole).toContain(`arguments\n{\n  "body": "${text}",\n  "to": "v\\u{435}ndor"\n}\n`);
-    const folded = whatRuns(row({ request_payload }), 4_000);
-    expect(folded).toMatch(/"body": "x{200}…" \(5,000 characters, sha256 [0-9a-f]{64}\),/);
+    const shortened = whatRuns(row({ request_payload }), 4_000);
+    expect(shortened).toMatch(/"body": "x{200}…" \(5,000 characters, sha256 [0-9a-f]{64}\),/);
   });
 
   it('says why one person is enough for a strict call of the demonstration', () => {

@@ -12,7 +12,7 @@ import { AS_ASKED, predictionOf, reasonsOf, wasChanged } from '../domain/sandbox
 
 /**
  * Everything an approver needs to see of a call, above all its arguments; then what is new in it. Texts of more than `longest` characters are
- * folded, with their digest.
+ * shortened, with their digest.
  */
 export const details = (row: PendingRequest, longest?: number): string =>
   `${whatRuns(row, longest)}${whatChanged(row)}`;

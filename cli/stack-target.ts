@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import type { ProcessName, ServiceKey } from '../stack/services.js';
 import { CliError } from './errors.js';
-import { exitOf, refusalText, scopeOf, why } from './answers.js';
+import { refusal, scopeOf, why } from './answers.js';
 import type { PendingRequest } from '../contracts/review.js';
 
 /** What a command needs of the file; a service is needed by its address. */
@@ -151,7 +151,7 @@ async function textAsConsole(
   }
   const text = await response.text();
   if (response.status < 300) return text;
-  throw new CliError(refusalText(response.status, text), exitOf(response.status));
+  throw refusal(response.status, text);
 }
 
 async function* linesAsConsole(
@@ -173,8 +173,7 @@ async function* linesAsConsole(
   } catch (error) {
     throw await away(error);
   }
-  if (response.status >= 300)
-    throw new CliError(refusalText(response.status, await response.text()), exitOf(response.status));
+  if (response.status >= 300) throw refusal(response.status, await response.text());
   try {
     const decoder = new TextDecoder();
     let rest = '';
@@ -204,7 +203,7 @@ async function eventsAsConsole(
     throw await away(error);
   }
   if (response.status < 300) return response.body;
-  throw new CliError(refusalText(response.status, await response.text()), exitOf(response.status));
+  throw refusal(response.status, await response.text());
 }
 
 /** The row of a call, by the call's id; `null` where there is none. */

@@ -22,7 +22,9 @@ export function registerStart(program: Command): void {
       const givenUp = new AbortController();
       void signals.asked.then(() => givenUp.abort(new Error('the stop has begun')));
       const { startDevelopment } = await import('../stack/development.js');
+      const { DEMONSTRATION } = await import('../demo/demonstration.js');
       const bringUp = startDevelopment({
+        demonstration: DEMONSTRATION,
         env: process.env,
         progress: (line) => say(`  ${line}`),
         signal: givenUp.signal,

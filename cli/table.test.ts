@@ -17,13 +17,13 @@ describe('a table on a terminal', () => {
   });
 
   it.each([110, 90, 80, 72])(
-    'folds text between words at %i columns; an id stays whole, and nothing is cut',
+    'wraps text between words at %i columns; an id stays whole, and nothing is cut',
     (width) => {
-      const folded = table(COLUMNS, ROWS, width);
-      expect(widest(folded)).toBeLessThanOrEqual(width);
-      expect(folded).toContain('┌');
-      expect(folded).toContain(`│ ${ID} │ support-bot │`);
-      const why = folded.split('\n').flatMap((line) => line.split('│')[3]?.trim() || []);
+      const wrapped = table(COLUMNS, ROWS, width);
+      expect(widest(wrapped)).toBeLessThanOrEqual(width);
+      expect(wrapped).toContain('┌');
+      expect(wrapped).toContain(`│ ${ID} │ support-bot │`);
+      const why = wrapped.split('\n').flatMap((line) => line.split('│')[3]?.trim() || []);
       expect(why.join(' ')).toContain('why money waits for a person, because it cannot be brought back short');
     },
   );

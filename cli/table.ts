@@ -4,7 +4,7 @@ import { wrapped } from './output.js';
 
 export interface Column {
   readonly head: string;
-  /** Never folded: an id that is to be copied. */
+  /** Never wrapped: an id that is to be copied. */
   readonly whole?: boolean;
 }
 
@@ -14,8 +14,8 @@ const LONGEST_WORD = 15;
 const FRAME = 3;
 
 /**
- * Rows as a table that fits the terminal: the widest columns are folded, between words where possible. Where that is not enough, each row
- * becomes a block with a line for each of its cells. Nothing is cut. Behind a pipe, where there is no terminal, nothing is folded.
+ * Rows as a table that fits the terminal: the widest columns are wrapped, between words where possible. Where that is not enough, each row
+ * becomes a block with a line for each of its cells. Nothing is cut. Behind a pipe, where there is no terminal, nothing is wrapped.
  */
 export function table(
   columns: readonly Column[],

@@ -227,7 +227,7 @@ function cut(line: string, columns: number): string {
 const shortened = (helps: readonly string[], columns: number): string =>
   helps.find((help) => wrapped(help, columns).length === 1) ?? helps.at(-1) ?? '';
 
-/** After `j` or `k`, say, `a` asks nothing until another key ended the word; the arrows begin none. */
+/** While letters are read as a word (after `j` or `k`), `a` does nothing until another key ends the word. Arrow keys begin no word. */
 const listHelp = (inWord: boolean): readonly string[] =>
   inWord ? LIST_HELP.map((help) => help.replace('  a approve', '  esc, then a approve')) : LIST_HELP;
 

@@ -393,7 +393,7 @@ describe('the screen of gate pending --watch', () => {
     expect(screenOf(looked, { columns: 120, lines: 11 }, T0).at(-1)).toMatch(/^d deny  up/);
   });
 
-  it.each(['a', '金'])('folds a line that is wider than the screen, so that nothing of a call is cut: %s', (wide) => {
+  it.each(['a', '金'])('wraps a line that is wider than the screen, so that nothing of a call is cut: %s', (wide) => {
     const path = `${wide.repeat(300)}b.txt`;
     const screen = screenOf({ ...NOTHING, open: { row: whole(1, path), decision: null } }, TALL, T0);
     expect(Math.max(...screen.map((line) => line.replaceAll('金', '##').length))).toBeLessThanOrEqual(TALL.columns);

@@ -127,7 +127,7 @@ describe('the hosted profile', () => {
     },
   );
 
-  it('looks at the folder itself: what is no mount point, what is none at all', () => {
+  it('looks at the folder itself: one that is no mount point, and one that does not exist', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gate-lite-config-'));
     expect(volumeFault(folder)).toContain('not a mount point');
     expect(volumeFault(join(folder, 'none'))).toBe('does not exist');

@@ -18,14 +18,14 @@ describe('the settings of notifications', () => {
   });
 
   it.each([
-    ['a mode that is none', { GATE_HIL_NOTIFICATION_MODE: 'loud' }, 'GATE_HIL_NOTIFICATION_MODE'],
+    ['an unknown mode', { GATE_HIL_NOTIFICATION_MODE: 'loud' }, 'GATE_HIL_NOTIFICATION_MODE'],
     ['a chat that is no web address', { GATE_HIL_SLACK_WEBHOOK_URL: 'ftp://x/y' }, 'GATE_HIL_SLACK_WEBHOOK_URL'],
     ['a name for a channel', { GATE_HIL_SLACK_CHANNEL: '#general' }, 'GATE_HIL_SLACK_CHANNEL'],
     ['a short bearer', { GATE_HIL_WEBHOOK_BEARER_TOKEN: 'tooshort' }, 'GATE_HIL_WEBHOOK_BEARER_TOKEN'],
     ['a mail server over HTTP', { GATE_HIL_SMTP_URL: 'https://mail.example' }, 'GATE_HIL_SMTP_URL'],
     ['a sender with a header', { GATE_HIL_SMTP_FROM: 'gate@acme.example\r\nBcc: x@y.example' }, 'GATE_HIL_SMTP_FROM'],
     ['receivers with a name', { GATE_HIL_SMTP_TO: 'Ops <ops@acme.example>' }, 'GATE_HIL_SMTP_TO'],
-    ['a tenant that is none', { GATE_HIL_NOTIFICATION_TENANTS: 'acme,a/b' }, 'GATE_HIL_NOTIFICATION_TENANTS'],
+    ['an invalid tenant', { GATE_HIL_NOTIFICATION_TENANTS: 'acme,a/b' }, 'GATE_HIL_NOTIFICATION_TENANTS'],
     [
       'a secret that is not base64',
       { GATE_HIL_TEAMS_SIGNING_SECRET: 'not base64 at all!' },

@@ -57,7 +57,7 @@ export const PROXY_SETTINGS = {
     'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model; without it a change is recorded only, and instructions are taken out of the entry that holds them.',
   ),
   quarantineDefinitions: quarantineSetting('GATE_PROXY'),
-  egressMode: RESPONSE_SETTINGS.egressMode,
+  responseMode: RESPONSE_SETTINGS.responseMode,
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',
     z.coerce.number().int().min(0).max(1_000_000).default(100),

@@ -4,12 +4,12 @@ import { csv, onOff, setting } from './env.js';
 /** How answers of tools are judged, for the edition whose settings begin so. */
 export const responseSettings = <const Prefix extends 'GATE_PROXY' | 'GATE_LITE'>(prefix: Prefix) =>
   ({
-    egressMode: setting(
+    responseMode: setting(
       `${prefix}_EGRESS_MODE`,
       mode.default('enforce'),
       '`enforce`: what a tool, a resource or a prompt answers is marked, cut or withheld as policy says (`responses` of its data); `observe`: it passes, and the ledger says what would have been done.',
     ),
-    egressScanTools: setting(
+    responseScanTools: setting(
       `${prefix}_EGRESS_SCAN_TOOLS`,
       csv,
       'Tools whose answers are searched for secrets and personal data too, separated by commas; `*` for all. Instructions to a model are looked for in every answer.',

@@ -77,24 +77,24 @@ export const argumentScanResult = scanResult.pick({ detected_entities: true, spa
 export type ArgumentScanResult = z.infer<typeof argumentScanResult>;
 
 /** From harmless to worst. `mark` tells a model that the text is data; `sanitize` takes the spans out; `deny` withholds the answer. */
-export const EGRESS_ACTIONS = ['allow', 'mark', 'sanitize', 'deny'] as const;
-export const egressAction = z.enum(EGRESS_ACTIONS);
-export type EgressAction = z.infer<typeof egressAction>;
+export const RESPONSE_ACTIONS = ['allow', 'mark', 'sanitize', 'deny'] as const;
+export const responseAction = z.enum(RESPONSE_ACTIONS);
+export type ResponseAction = z.infer<typeof responseAction>;
 
 /** The body of `POST /evaluate-egress`, and the rules' `input`: classes only, never what was found. */
-export const egressQuestion = z.object({
+export const responseQuestion = z.object({
   entities: z.array(z.string().min(1).max(64)).max(256),
   tool_type: z.string().max(256).optional(),
   method: z.string().max(256).optional(),
   agent_id: z.string().max(256).optional(),
   tenant: z.string().nullish(),
 });
-export type EgressQuestion = z.infer<typeof egressQuestion>;
+export type ResponseQuestion = z.infer<typeof responseQuestion>;
 
 /** What policy wants done about each class; `default_action` holds for every other one. */
-export const egressDecision = z.object({
-  actions: z.record(z.string(), egressAction),
-  default_action: egressAction,
+export const responseDecision = z.object({
+  actions: z.record(z.string(), responseAction),
+  default_action: responseAction,
   policy_bundle: policyBundle,
 });
-export type EgressDecision = z.infer<typeof egressDecision>;
+export type ResponseDecision = z.infer<typeof responseDecision>;

@@ -38,8 +38,10 @@ export interface RouteAuthority {
 export const routeName = (route: { readonly method: string; readonly path: string }): string =>
   `${route.method} ${route.path}`;
 
-const { agent, brain, console, deepReview, hil, identity, ledger, policyEngine, proxy, sandbox, simulator } =
-  CALLER_IDS;
+const { agent, console, deepReview, identity, ledger, policyEngine, proxy, simulator } = CALLER_IDS;
+
+/** Workloads that get their certificate from identity: every service. An agent has routes of its own, and deep review is issued none here. */
+const certified = Object.values(CALLER_IDS).filter((id) => id !== agent && id !== deepReview);
 
 const row = (
   service: GovernedService,
@@ -176,22 +178,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/tool-definitions/pin', 'identity.tool-definition.pin', proxy),
   later('identity', 'POST', '/upstreams', 'identity.upstream.register', console, simulator),
   later('identity', 'POST', '/upstreams/{id}/retire', 'identity.upstream.manage', console),
-  row(
-    'identity',
-    'POST',
-    '/workload-svid',
-    'identity.svid.workload.issue',
-    brain,
-    console,
-    hil,
-    identity,
-    ledger,
-    policyEngine,
-    proxy,
-    // Gate's own, which the contract does not know: its certificate comes from where those of all others come from.
-    sandbox,
-    simulator,
-  ),
+  row('identity', 'POST', '/workload-svid', 'identity.svid.workload.issue', ...certified),
   row('identity', 'POST', '/workloads/{service}/svid-recovery', 'identity.svid.workload.recover', console),
   // ledger: 36 rows.
   row('ledger', 'DELETE', '/silence-allowlist/{agent_id}', 'ledger.silence.manage', console),

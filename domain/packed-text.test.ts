@@ -71,7 +71,7 @@ describe('a text that some reader takes for JSON', () => {
     expect(documentsOf('{"a": 1, #c\n"b": 2}')?.[0]).toEqual({ a: 1, b: 2 });
   });
 
-  it('is also each of its lines, behind one that is none too', () => {
+  it('is also each of its lines, also after one that is not', () => {
     expect(documentsOf('{"a": 1}\n{"a": 2}')).toEqual([{ a: 1 }, { a: 2 }, { a: 1 }, { a: 2 }]);
     expect(documentsOf('{"a": "\n{"b": 2}')).toContainEqual({ b: 2 });
   });

@@ -24,7 +24,7 @@ export function unpacked(text: string): Packed | undefined {
   return { documents: isPlain ? [value] : new LenientReader(bare).read(), isJson: true };
 }
 
-/** Each line by itself: a reader of JSON lines passes over those that are none. */
+/** Each line by itself: a reader of JSON lines passes over lines that are not JSON. */
 const documentsOfLines = (text: string): readonly unknown[] =>
   text.includes('\n')
     ? text.split('\n').flatMap((line) => (/^\s*[[{]/.test(line) ? (unpacked(line)?.documents ?? []) : []))

@@ -24,12 +24,12 @@ const isEscape = (token: string): boolean => /^\\(?:u[0-9a-f]{4}|["\\/bfnrt])/.t
 /** Chinese, Japanese and Korean have no spaces between words, so their characters stand in none. */
 const WORD =
   /(?:(?![\u3005-\u30FF\u3400-\u9FFF\uAC00-\uD7AF\uFF66-\uFF9F])[\p{L}\p{M}\p{N}\u212E\u2373\u2374\u237A])+/gu;
-/** What is left of a word that is read as Latin, without its letters that are none. */
+/** What is left of a word that is read as Latin, without those of its letters that are not Latin. */
 const READ_AS_LATIN = /^[A-Za-z0-9\u00C0-\u024F\u1E00-\u1EFF\p{M}]*$/u;
 
 /** Whether Latin letters stand beside those of another script that look like them. */
 const isMixed = (word: string): boolean => LATIN.test(word) && hasLookalike(word);
-/** Whether a word looks like one of Latin letters, every letter of it, and has some that are none. */
+/** Whether a word looks like one of Latin letters, every letter of it, and has some that are not. */
 const looksLatin = (word: string): boolean =>
   hasConfusable(word) && READ_AS_LATIN.test(word.replaceAll(CONFUSABLE, ''));
 
@@ -91,7 +91,7 @@ export function mixedWord(text: string): string | undefined {
 }
 
 /**
- * A whole text that looks like one of Latin letters, with those that are none as escapes. Many words of Russian do, so this says something of
+ * A whole text that looks like one of Latin letters, with the letters that are not Latin as escapes. Many words of Russian do, so this says something of
  * a name alone.
  */
 export const wholeLookalike = (text: string): string | undefined =>

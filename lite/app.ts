@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { plainErrorBody } from '../api/plugins/errors.js';
+import { formOfRefusal } from '../api/plugins/errors.js';
 import { bearerOf } from '../api/plugins/bearer.js';
 import { registerProbes } from '../api/plugins/health.js';
 import { rpcAnswer } from '../api/proxy/rpc-answers.js';
@@ -149,7 +149,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     } catch (undone) {
       // The error handler runs once per request, so a refusal that must be withheld is replaced here.
       if (!refused.has(request) || !(undone instanceof GateError)) throw undone;
-      return toldInstead(undone, payload, request, reply);
+      return toldInstead(undone, request, reply);
     }
   });
 
@@ -251,15 +251,14 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
 }
 
 /** Replaces a refusal that depended on something rolled back; in the same form: an MCP client's, the proxy's envelope, or the plain one. */
-function toldInstead(undone: GateError, refusal: unknown, request: FastifyRequest, reply: FastifyReply): string {
+function toldInstead(undone: GateError, request: FastifyRequest, reply: FastifyReply): string {
   const answer = errorAnswer(undone, request.correlationId);
-  const { status, headers, body } = answer;
+  const { status, headers } = answer;
   void reply.code(status).headers(headers).removeHeader('content-length');
   if (request.rpc) {
     const told = rpcAnswer(request.rpc, answer);
     void reply.code(told.status);
     return told.body?.toString('utf8') ?? '';
   }
-  const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
-  return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));
+  return JSON.stringify(formOfRefusal(request)(undone, request.correlationId));
 }

@@ -60,7 +60,7 @@ const isBrowser = ({ headers: { authorization, accept = '', cookie = '' } }: Pic
 
 type Strategy = Parameters<ServiceApp['addConstraintStrategy']>[0];
 
-/** Routes for browsers alone: whoever is none gets what else is at the path. */
+/** Routes for browsers alone: a program gets whatever else is at the path. */
 const reader: Strategy = {
   name: 'reader',
   mustMatchWhenDerived: false,

@@ -26,7 +26,7 @@ import { createQuarantine } from '../domain/tool-definitions/quarantine.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { withJudgedTalk } from '../domain/responses/judged-talk.js';
 import { createResponseJudge, unjudgedLog } from '../domain/responses/judge.js';
-import type { EgressPolicy } from '../domain/responses/port.js';
+import type { ResponsePolicy } from '../domain/responses/port.js';
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import type { ActivityPorts } from '../workers/activities.js';
 import type { LiteKeys } from './keys.js';
@@ -87,9 +87,17 @@ export function litePorts(options: LitePortsOptions) {
   const { file, ledger, calls, reviews, pins, classes } = stores;
   const scanner = scanInThreads(largeRequests);
   const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine, maskedParams } = config;
-  const egress: EgressPolicy = { evaluateEgress: async (question) => policies.egress(question) };
-  const observed = config.mode === 'observe' || config.egressMode === 'observe';
-  const watch = { pins, ledger, scanner, block, quarantine, egress: observed ? null : egress, ...toolWatchLog(logger) };
+  const responsePolicy: ResponsePolicy = { judgeResponse: async (question) => policies.judgeResponse(question) };
+  const observed = config.mode === 'observe' || config.responseMode === 'observe';
+  const watch = {
+    pins,
+    ledger,
+    scanner,
+    block,
+    quarantine,
+    responsePolicy: observed ? null : responsePolicy,
+    ...toolWatchLog(logger),
+  };
   const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
@@ -130,9 +138,9 @@ export function litePorts(options: LitePortsOptions) {
     talks: createCallTalks(),
     responses: createResponseJudge({
       scanner,
-      policy: egress,
-      mode: config.egressMode,
-      dataTools: config.egressScanTools,
+      policy: responsePolicy,
+      mode: config.responseMode,
+      dataTools: config.responseScanTools,
       onUnjudged: unjudgedLog(logger),
     }),
     names: createNameWatch({ pins, scanner, onDegraded: nameWatchLog(logger) }),

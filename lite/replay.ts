@@ -153,7 +153,7 @@ async function comparisonsOf(
     comparisons.push(
       ['brain.inspection.brain_version', evidence['brain_version'], BRAIN_VERSION],
       ['brain.inspection.provider_models', evidence['provider_models'], inspection.evidence.provider_models],
-      // A verdict from the inspector's cache did not fold the text again and says nothing of it.
+      // A verdict from the inspector's cache did not read the text again and says nothing of it.
       [
         'brain.inspection.normalized_input_sha256',
         evidence['normalized_input_sha256'],

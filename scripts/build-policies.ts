@@ -18,7 +18,7 @@ import { findOpa } from '../stack/programs/find-program.js';
 import { buildTemplates } from './build-templates.js';
 import { type BuildOptions, OPA_LIMIT_MS, opaRun } from './run-opa.js';
 import {
-  EGRESS_ENTRYPOINT,
+  RESPONSE_ENTRYPOINT,
   ENTRYPOINT,
   type PolicyManifest,
   policyManifest,
@@ -26,7 +26,7 @@ import {
 } from '../domain/policy/policy-files.js';
 
 const run = promisify(execFile);
-const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT, EGRESS_ENTRYPOINT];
+const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT, RESPONSE_ENTRYPOINT];
 /** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
 const RULES_ONLY = [
   '--capabilities',

@@ -37,6 +37,18 @@ import { Undo } from './undo.js';
 import { terminalLog } from './terminal-log.js';
 import type { Voice } from './voice.js';
 
+/** The tools that a start runs where the operator has none of his own. Whoever composes the start brings them. */
+export interface Demonstration {
+  /** How it is found out what became of a call of theirs. */
+  readonly probesFile: string;
+  /** `port` 0: any free one. Not loaded before it is called. */
+  start(at: {
+    readonly dataDir: string;
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ readonly url: string; close(): Promise<void> }>;
+}
+
 /** What a start has before anything is opened: settings, certificates, the state folder, and an engine that is starting. */
 export interface BringUp {
   readonly config: ReturnType<typeof readStartConfig>;
@@ -47,6 +59,7 @@ export interface BringUp {
   readonly tokenIssuer?: DevelopmentFile['token_issuer'];
   readonly starting: EngineStart;
   readonly voice: Voice;
+  readonly demonstration: Demonstration;
   readonly env: Env;
   /** Releases the state folder. */
   readonly release: () => void;
@@ -80,7 +93,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
     upstream.upstreams
       ? Promise.resolve(upstreamsShown(upstream.upstreams))
       : upstream.upstreamUrl === undefined
-        ? startTools(config.development.demoUpstreamPort, stateDir, undo)
+        ? startTools(start, undo)
         : Promise.resolve(upstream.upstreamUrl),
   );
   const looking = lookAt(upstream);
@@ -222,11 +235,10 @@ async function lookAt({ upstreamUrl: url, upstreamApiKey: apiKey }: Config<typeo
   }
 }
 
-/** Not loaded when the operator brings his own tools. */
-async function startTools(port: number, stateDir: string, undo: Undo): Promise<string> {
-  const { startDemoUpstream } = await import('../demo/upstream/server.js');
+async function startTools({ demonstration, config, stateDir }: BringUp, undo: Undo): Promise<string> {
+  const port = config.development.demoUpstreamPort;
   const tools = await mendable('set GATE_DEMO_UPSTREAM_PORT to move the demonstration tools', () =>
-    startDemoUpstream({ dataDir: join(stateDir, 'demo'), host: '127.0.0.1', port }),
+    demonstration.start({ dataDir: join(stateDir, 'demo'), host: '127.0.0.1', port }),
   );
   undo.push('upstream', 'the demonstration tools', () => tools.close());
   return tools.url;

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, type Env } from '../config/env.js';
-import { PROJECT_ROOT } from '../config/project-root.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
@@ -18,6 +17,7 @@ import { ensureTokenIssuer } from './certificates/token-issuer.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
 import { unknownSettings } from './unknown-settings.js';
 import type { Stack } from './development-file.js';
+import type { Demonstration } from './bring-up.js';
 import { startEngine } from './engine-process.js';
 import { readStartConfig } from './process-settings.js';
 import { refuseSecondStart } from './second-start.js';
@@ -26,6 +26,7 @@ import { StartError } from '../config/start-error.js';
 import { createVoice } from './voice.js';
 
 export interface StackOptions {
+  readonly demonstration: Demonstration;
   readonly env: Env;
   /** Progress lines for the person who waits. */
   readonly progress: (line: string) => void;
@@ -37,7 +38,7 @@ export interface StackOptions {
  * Starts the whole stack on this machine (docs/architecture/identity-and-routes.md#development). Throws StartError or ConfigError with one
  * clear message.
  */
-export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
+export async function startDevelopment({ demonstration, env, progress, signal }: StackOptions): Promise<Stack> {
   await refuseSecondStart(env);
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
@@ -63,7 +64,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       env.GATE_UPSTREAMS === undefined && {
         GATE_DEMO_AGENTS: DEMO_AGENTS.join(','),
         // Its tools can be asked what became of an order.
-        GATE_PROBES: join(PROJECT_ROOT, 'demo', 'probes.json'),
+        GATE_PROBES: demonstration.probesFile,
       }),
     ...env,
     GATE_STATE_DIR: stateDir,
@@ -92,6 +93,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       tokenIssuer: tokenIssuer?.named,
       starting,
       voice,
+      demonstration,
       env,
       release,
       signal,

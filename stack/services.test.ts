@@ -25,6 +25,11 @@ describe('the list of services', () => {
     expect(governed.filter(({ service }) => !workloads.includes(service)).map(routeName)).toEqual([]);
   });
 
+  it('lets the workload of each ask identity for its certificate', () => {
+    const asking = ROUTE_AUTHORITY.find((row) => routeName(row) === 'POST /workload-svid')?.callers;
+    expect(asking).toEqual(expect.arrayContaining(SERVICES.map((service) => `service-${workloadOf(service)}`)));
+  });
+
   it('puts no two listeners on one port', () => {
     distinct(
       settingLines(START_SETTINGS)

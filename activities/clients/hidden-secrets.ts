@@ -1,10 +1,10 @@
 import type { Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 
-/** Shorter ones are no secrets, and would be found in every answer. */
+/** Shorter texts are not hidden: they protect nothing, and would be found in every answer. */
 const SHORTEST = 8;
 const HIDDEN = '[credential of Gate]';
-/** What may stand behind a text that was cut. */
+/** Characters that may follow a cut text, as an ellipsis does. */
 const CUT_SIGNS = 3;
 
 /**
@@ -21,7 +21,7 @@ export function hidingSecrets(upstream: Upstream, secrets: () => readonly string
     }
     return shown;
   };
-  /** The same for a text that may have been cut within a secret. */
+  /** Also hides the beginning of a secret in which the text was cut off. */
   const hiddenCut = (text: string): string => {
     const shown = hidden(text);
     for (const secret of secrets())

@@ -948,7 +948,7 @@ describe('an upstream that is no MCP server, or a bad one', () => {
     ['neither a result nor an error', { error: null }],
     ['a result and an error', { result: {}, error: { code: 1, message: 'x' } }],
     ['a result that is no object', { result: 7 }],
-    ['an error that is none', { error: 'no' }],
+    ['an error of the wrong shape', { error: 'no' }],
     ['no version', { jsonrpc: undefined, result: {} }],
   ])('an answer with %s leaves an unknown outcome', async (_what, said) => {
     const upstream = clientOf(

@@ -78,7 +78,7 @@ describe('a stream of another service', () => {
       streams.push(await asking.stream(`${url}/events`, { headers: {}, signal: ended.signal }));
     expect(streams.map(({ status }) => status)).toEqual(Array(100).fill(200));
     expect((await asking(`${url}/echo`, { method: 'POST', headers: json, body: '{}' })).status).toBe(201);
-    // Nobody reads them, and nothing comes of it that they end so.
+    // Nobody reads these streams, so ending them has no other effect.
     ended.abort();
   });
 

@@ -1,8 +1,8 @@
 import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
-import { egressDecision, type EgressQuestion } from '../../contracts/response-scan.js';
+import { responseDecision, type ResponseQuestion } from '../../contracts/response-scan.js';
 import { GateError } from '../../domain/errors.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
-import type { EgressPolicy } from '../../domain/responses/port.js';
+import type { ResponsePolicy } from '../../domain/responses/port.js';
 import { asOutage } from './brain-client.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
@@ -13,7 +13,7 @@ import { createServiceClient, type ServiceClientOptions } from './service-client
 export function createPolicyClient({
   timeoutMs = 2_000,
   ...options
-}: ServiceClientOptions): PolicyEvaluator & EgressPolicy {
+}: ServiceClientOptions): PolicyEvaluator & ResponsePolicy {
   const ask = createServiceClient(
     'the policy engine',
     options,
@@ -28,9 +28,9 @@ export function createPolicyClient({
         throw asOutage(error, 'policy_input_invalid', 'policy_unavailable');
       }
     },
-    async evaluateEgress(question: EgressQuestion) {
+    async judgeResponse(question: ResponseQuestion) {
       try {
-        return await ask(egressDecision, { method: 'POST', path: '/evaluate-egress', timeoutMs, body: question });
+        return await ask(responseDecision, { method: 'POST', path: '/evaluate-egress', timeoutMs, body: question });
       } catch (error) {
         throw asOutage(error, 'policy_input_invalid', 'policy_unavailable');
       }

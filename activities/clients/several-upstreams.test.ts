@@ -101,6 +101,17 @@ describe('several upstreams, all of them well', () => {
     expect([known, askedFor]).toEqual([[['test://a', 'test://d']], ['bank+test://a']]);
   });
 
+  it('are not asked by a method of which nobody said how several are asked', async () => {
+    const silent = {
+      callTool: () => Promise.reject(new Error('asked')),
+      control: () => Promise.reject(new Error('asked')),
+      close: () => Promise.resolve(),
+    };
+    const upstream = several({ name: 'bank', prefix: 'bank', upstream: silent });
+    for (const method of ['resources/watch', 'toString'])
+      expect(await asked(upstream, method)).toMatchObject({ failed: true, body: { id: 7, error: { code: -32_601 } } });
+  });
+
   it('have one list, whose first page has the first page of each, and whose next pages follow', async () => {
     const upstream = several(http('bank', bank.url), http('notes', notes.url));
     const first = await pageOf(upstream);
@@ -291,7 +302,7 @@ describe('several upstreams, one of which is not well', () => {
     30_000,
   );
 
-  it('a list that is none is a fault, and nothing of it is shown', async () => {
+  it('an answer that is no list is a fault, and nothing of it is shown', async () => {
     notes.pages = [];
     Object.assign(notes, { mute: true });
     const upstream = several(http('bank', bank.url), http('notes', notes.url));

@@ -1,5 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
+import type { ReadCall } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import type { ControlMethodName } from '../../domain/mcp/control-methods.js';
 import {
   lookOf,
   ownNameOf,
@@ -9,7 +11,7 @@ import {
   prefixedUri,
   uriPassesForAnother,
 } from '../../domain/mcp/prefixed-names.js';
-import { isMergedList, itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
+import { itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { READ_METHODS } from '../../domain/mcp/read-methods.js';
 import type { HeardResources, Listener } from '../../domain/pipeline/call-talks.js';
@@ -81,6 +83,22 @@ const LISTS_CHANGED = [
 ] as const;
 /** Capabilities with a list, which changes when an upstream fails or comes back. */
 const LISTED: ReadonlySet<string> = new Set(['tools', 'prompts', 'resources']);
+/**
+ * How several upstreams are asked: each introduces itself, lists what it has or is told the same, and the answers are put together; or the
+ * one is asked that an address or a reference names.
+ */
+const ASKED: Readonly<Record<ControlMethodName, 'introduced' | 'listed' | 'told' | 'of-uri' | 'of-ref'>> = {
+  initialize: 'introduced',
+  ping: 'told',
+  'tools/list': 'listed',
+  'resources/list': 'listed',
+  'resources/templates/list': 'listed',
+  'resources/subscribe': 'of-uri',
+  'resources/unsubscribe': 'of-uri',
+  'prompts/list': 'listed',
+  'completion/complete': 'of-ref',
+  'logging/setLevel': 'told',
+};
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 const SERVER_INFO = { name: 'gate', version: '1' };
@@ -314,18 +332,21 @@ export function severalUpstreams(
     control(caller, request, { timeoutMs }) {
       const method = request['method'] as string;
       const params = paramsOf(request);
-      if (method === 'initialize') return introduce(caller, request, timeoutMs);
-      if (isMergedList(method)) return list(caller, request, timeoutMs);
-      switch (method) {
-        case 'resources/subscribe':
-        case 'resources/unsubscribe': {
+      switch (Object.hasOwn(ASKED, method) ? ASKED[method as ControlMethodName] : null) {
+        case 'introduced':
+          return introduce(caller, request, timeoutMs);
+        case 'listed':
+          return list(caller, request, timeoutMs);
+        case 'of-uri': {
           const at = ownerOf('uri', params['uri']);
           return one(caller, request, at && { member: at.member, params: { ...params, uri: at.own } }, timeoutMs);
         }
-        case 'completion/complete':
+        case 'of-ref':
           return one(caller, request, completed(params, ownerOf), timeoutMs);
-        default:
+        case 'told':
           return tell(caller, request, timeoutMs);
+        case null:
+          return Promise.resolve(refusal(request['id'], METHOD_NOT_FOUND, 'no method of several upstreams'));
       }
     },
 
@@ -363,7 +384,10 @@ export function severalUpstreams(
 }
 
 const NO_PREFIX = 'no upstream has the prefix of this name';
-const namedBy = (method: Json | undefined): 'uri' | 'name' => (method === 'resources/read' ? 'uri' : 'name');
+/** The member of `params` that says of which upstream a call is. */
+const READ_BY: Readonly<Record<ReadCall, 'uri' | 'name'>> = { 'resources/read': 'uri', 'prompts/get': 'name' };
+const namedBy = (method: Json | undefined): 'uri' | 'name' =>
+  typeof method === 'string' && Object.hasOwn(READ_BY, method) ? READ_BY[method as ReadCall] : 'name';
 
 const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 

@@ -1,34 +1,16 @@
 import { Readable } from 'node:stream';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import { type KeyRing, keysOf } from '../../domain/crypto/key-ring.js';
-import { askToEnd, type EndFlag, endedWithin, endFlag } from '../threads/end-thread.js';
+import { askToEnd, endedWithin, endFlag } from '../threads/end-thread.js';
 import { GateError } from '../../domain/errors.js';
 import type { StoreTarget } from '../store/database.js';
 import { answerCalls, callsOver, type ThreadCalls, type ThreadStream } from '../threads/thread-calls.js';
 import { compiledScript } from '../threads/threads.js';
 import type { ColdPlace } from './cold-tier/cold-place.js';
 import type { Derived, EvidenceLedger } from './derived.js';
+import type { DerivedThreadInput, SharedTime } from './derived-thread-input.js';
 import { REPORT_HEAP_MB } from './heap-room.js';
 import type { Bundle } from './regulatory/bundle.js';
-
-/** Milliseconds since the epoch, for a thread whose time somebody else keeps; without it the thread reads the machine's clock. */
-export type SharedTime = Float64Array<SharedArrayBuffer>;
-
-/** What the thread is started with. */
-export interface DerivedThreadInput {
-  readonly target: StoreTarget;
-  readonly readOnly: boolean;
-  readonly keys: readonly (readonly [string, Uint8Array])[];
-  readonly coldPlace: ColdPlace | null;
-  readonly legalHold: boolean;
-  /** Whether the ledger's thread can sign bundles; without it there are none. */
-  readonly signs: boolean;
-  readonly ending: EndFlag;
-  readonly scratch: string | undefined;
-  readonly time: SharedTime | null;
-  /** The thread calls the ledger over this port. */
-  readonly ledger: MessagePort;
-}
 
 export interface DerivedThreadOptions {
   readonly target: StoreTarget;

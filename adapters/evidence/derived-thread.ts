@@ -10,7 +10,7 @@ import { answerCalls, callsOver, type ThreadStream } from '../threads/thread-cal
 import { heapRoom } from './heap-room.js';
 import { coldSinkAt } from './cold-tier/cold-place.js';
 import { derivedOver, type EvidenceLedger } from './derived.js';
-import type { DerivedThreadInput } from './derived-in-thread.js';
+import type { DerivedThreadInput } from './derived-thread-input.js';
 import { type BundleRequest, sweepLeftBundles } from './regulatory/bundle.js';
 
 /** The thread for reports. It reads over its own connection and asks the ledger's thread for anything that only the writer may do. */

@@ -10,7 +10,8 @@ import { type Cases, createCases } from './cases/cases.js';
 import { type ColdPlace, coldSinkAt } from './cold-tier/cold-place.js';
 import { type ColdSink, type ColdTables, createColdTier } from './cold-tier/cold-tier.js';
 import { type Derived, derivedOver, type EvidenceLedger } from './derived.js';
-import { derivedInThread, type SharedTime } from './derived-in-thread.js';
+import { derivedInThread } from './derived-in-thread.js';
+import type { SharedTime } from './derived-thread-input.js';
 import { createSilenceAllowlist, type SilenceAllowlist, type SilenceTables } from './silence/silence-allowlist.js';
 import type { FlagKind } from './watchdogs/watchdogs.js';
 

@@ -154,7 +154,7 @@ describe('an access token is refused', () => {
       ],
     ),
     ['that is too long', () => Promise.resolve(`e${'x'.repeat(8_192)}`), 'longer than 8192 characters'],
-    ['that is none', () => Promise.resolve('opaque-token'), 'no signed JWT'],
+    ['that is no JWT', () => Promise.resolve('opaque-token'), 'no signed JWT'],
     ['encrypted to somebody', () => Promise.resolve('e30.e30.e30.e30.e30'), 'no signed JWT'],
     [
       'that says nobody signed it',

@@ -20,15 +20,15 @@ describe('a request for a certificate', () => {
   });
 
   it.each<[string, () => Promise<string>, string]>([
-    ['a text that is none', async () => 'x', 'invalid_csr'],
+    ['a text that is no request', async () => 'x', 'invalid_csr'],
     ['one that is cut off', async () => (await made()).replace(/-----\n[^\n]+\n/, '-----\n'), 'invalid_csr'],
-    ['bytes that are none', async () => (await made()).replace(/-----\n[^-]+/, '-----\nAAAA\n'), 'invalid_csr'],
+    ['bytes that are no request', async () => (await made()).replace(/-----\n[^-]+/, '-----\nAAAA\n'), 'invalid_csr'],
     ['two', async () => (await made()).repeat(2), 'invalid_csr'],
     ['more than 16 KiB', async () => 'x'.repeat(MOST_CSR_BYTES + 1), 'csr_too_large'],
     ['another curve', () => made({ kind: 'p384' }), 'unsupported_csr_algorithm'],
     ['RSA', () => made({ kind: 'rsa' }), 'unsupported_csr_algorithm'],
     [
-      'a point that is none, of which Node cannot be asked',
+      'a point that is not on the curve, about which Node cannot be asked',
       async () =>
         `-----BEGIN CERTIFICATE REQUEST-----\nMDQwIgIBADAAMBkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDAgAAoAAwCgYIKoZIzj0EAwIDAgAA\n-----END CERTIFICATE REQUEST-----\n`,
       'unsupported_csr_algorithm',

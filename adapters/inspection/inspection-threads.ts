@@ -2,8 +2,9 @@ import type { InspectionResponse, InspectRequest } from '../../contracts/inspect
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
 import type { Persona, Personas } from '../../domain/inspection/personas.js';
-import type { Inspector, ReadyInspector } from '../../domain/inspection/port.js';
+import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
+import { inspectEach, type InspectionThreadStart } from './inspection-work.js';
 
 export interface InspectionThreads extends Required<ReadyInspector> {
   /** Starts a thread in advance for the first large request. */
@@ -20,25 +21,6 @@ export interface InspectionThreadOptions extends ThreadLimits {
   readonly maskedParams?: boolean;
   /** The compiled inspection-thread.js. */
   readonly script?: URL;
-}
-
-/** What a thread is started with. */
-export interface ThreadStart {
-  readonly personas: readonly (readonly [string, Persona])[];
-  readonly level: HeuristicLevel;
-  readonly maskedParams: boolean;
-}
-
-/** Inspects each call of one request by itself, so many at a time. */
-export async function inspectEach(
-  inspector: Inspector,
-  calls: readonly InspectRequest[],
-  atOnce = calls.length,
-): Promise<readonly InspectionResponse[]> {
-  const verdicts: InspectionResponse[] = [];
-  for (let at = 0; at < calls.length; at += atOnce)
-    verdicts.push(...(await Promise.all(calls.slice(at, at + atOnce).map((call) => inspector.inspect(call)))));
-  return verdicts;
 }
 
 /** Of the calls of one batch where models are asked: a provider takes few questions at once, and each call has up to three. */
@@ -58,7 +40,7 @@ export function inspectLargeInThreads(
     work: 'inspection',
     code: 'provider_unavailable',
     script: script ?? compiledScript(new URL('./inspection-thread.js', import.meta.url)),
-    material: () => ({ personas: entriesOf(personas), level, maskedParams }) satisfies ThreadStart,
+    material: () => ({ personas: entriesOf(personas), level, maskedParams }) satisfies InspectionThreadStart,
     ...limits,
   });
   const inspectAll = async (calls: readonly InspectRequest[]) => {

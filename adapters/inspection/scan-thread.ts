@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { answerInThread } from '../threads/threads.js';
-import { type ScanQuestion, scanned, type ScanThreadStart } from './scan-threads.js';
+import { type ScanQuestion, scanned, type ScanThreadStart } from './scan-work.js';
 
 /** One thread that looks at what is large: answers, arguments, lists of tools and of names, one at a time. */
 const { level } = workerData as ScanThreadStart;

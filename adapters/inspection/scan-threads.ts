@@ -1,44 +1,12 @@
-import type {
-  DefinitionScanRequest,
-  DefinitionScanResult,
-  ToolNameScanRequest,
-  ToolNameScanResult,
-} from '../../contracts/definition-scan.js';
-import type {
-  ArgumentScanRequest,
-  ArgumentScanResult,
-  ScanRequest,
-  ScanResult,
-} from '../../contracts/response-scan.js';
+import type { DefinitionScanResult, ToolNameScanResult } from '../../contracts/definition-scan.js';
+import type { ArgumentScanResult, ScanRequest, ScanResult } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
 import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
-import { scanArguments, scanResponse } from '../../domain/responses/scan-response.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
-import { isLargeScan, scanDefinitions } from '../../domain/tool-definitions/scan-definitions.js';
-import { scanToolName } from '../../domain/tool-definitions/tool-names.js';
+import { isLargeScan } from '../../domain/tool-definitions/scan-definitions.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
-
-/** What a thread is started with. */
-export interface ScanThreadStart {
-  readonly level: HeuristicLevel;
-}
-
-/** One question of each kind. */
-export type ScanQuestion =
-  | { readonly response: ScanRequest }
-  | { readonly request: ArgumentScanRequest }
-  | { readonly definitions: DefinitionScanRequest }
-  | { readonly name: ToolNameScanRequest };
-type ScanAnswer = ScanResult | ArgumentScanResult | DefinitionScanResult | ToolNameScanResult;
-
-/** The answer by rules alone. */
-export function scanned(question: ScanQuestion, level: HeuristicLevel): ScanAnswer {
-  if ('response' in question) return scanResponse(question.response, level);
-  if ('request' in question) return scanArguments(question.request);
-  if ('definitions' in question) return scanDefinitions(question.definitions, level);
-  return scanToolName(question.name);
-}
+import { type ScanAnswer, type ScanQuestion, scanned, type ScanThreadStart } from './scan-work.js';
 
 export interface ScanThreads extends ResponseScanner, RequestScanner, DefinitionScanner {
   /** Starts a thread in advance for the first large question. */

@@ -7,10 +7,10 @@ import type { ChainReader } from '../../domain/ledger/chain-store.js';
 import { postgresChain } from './postgres-chain.js';
 import { sqliteChainReader } from './sqlite-chain.js';
 import { walkRange } from '../../domain/ledger/verify.js';
-import type { ThreadInput } from './walk-threads.js';
+import type { WalkThreadInput } from './walk-thread-input.js';
 
 /** One thread of a walk: reads its range over its own connection, answers once, and ends. */
-const { target, keys, range, ending } = workerData as ThreadInput;
+const { target, keys, range, ending } = workerData as WalkThreadInput;
 const ring = keyRing(new Map(keys.map(([id, key]) => [id, Buffer.from(key)])));
 
 function open(): { reader: ChainReader; close(): void | Promise<void> } {

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { type KeyRing, keysOf } from '../../domain/crypto/key-ring.js';
-import { askToEnd, type EndFlag, endedWithin, endFlag } from '../threads/end-thread.js';
+import { askToEnd, endedWithin, endFlag } from '../threads/end-thread.js';
 import { compiledScript } from '../threads/threads.js';
 import type { StoreTarget } from '../store/database.js';
 import { joinWalks, type Range, type RangeWalk, type WalkRange } from '../../domain/ledger/verify.js';
+import type { WalkThreadInput } from './walk-thread-input.js';
 
 export interface WalkThreads {
   readonly walk: WalkRange;
@@ -17,14 +18,6 @@ export interface ThreadOptions {
   readonly rowsPerThread?: number;
   /** Another program than the walk's own. */
   readonly script?: URL;
-}
-
-/** What a thread is started with. */
-export interface ThreadInput {
-  readonly target: StoreTarget;
-  readonly keys: readonly (readonly [string, Uint8Array])[];
-  readonly range: Range;
-  readonly ending: EndFlag;
 }
 
 /** A thread notices the end flag before its next page, within milliseconds. */
@@ -50,7 +43,7 @@ export function walkInThreads({
       // A walk that was still reading the store when all threads were ended must not start new ones.
       if (closed) return reject(new Error('the threads of the walk were ended'));
       const worker = new Worker(script, {
-        workerData: { target, keys: material, range, ending } satisfies ThreadInput,
+        workerData: { target, keys: material, range, ending } satisfies WalkThreadInput,
       });
       worker.once('message', resolve);
       worker.once('error', reject);

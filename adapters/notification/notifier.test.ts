@@ -249,7 +249,7 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(await deliveries(bad)).toEqual([]);
   });
 
-  it('one row with a number that is none keeps nobody from being told of the others', async () => {
+  it('one row with an invalid number keeps nobody from being told of the others', async () => {
     const bad = await hil.park(1);
     await hil.place.sql(`update reviews set deadline_ms = 9223372036854775807, version = 9223372036854775806`);
     const before = await hil.park(2);

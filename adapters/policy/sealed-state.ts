@@ -9,15 +9,15 @@ type StateRow = PolicyTables['policy_state'];
 /** What the store has, by its one row of state: which sets, and which policies, each by its MAC. */
 export interface PolicyState {
   readonly generation: number;
-  /** Of each tenant that has a set, the MAC of that. */
+  /** The MAC of each tenant's set, for tenants that have one. */
   readonly setMacs: ReadonlyMap<string, string | null>;
   readonly policies_sha256: string;
 }
 
-/** Reads that found another generation behind them than before them. */
+/** How often a read is repeated because the state changed meanwhile. */
 const ATTEMPTS = 5;
 
-/** Each row has a MAC of its own; that none was deleted, put there or put back alone, the row of state says. */
+/** Each row has its own MAC. The row of state covers all of them, so a row that was deleted, added or restored alone is noticed. */
 export function sealedState(sealing: PolicySealing) {
   async function rowOf(db: Kysely<PolicyTables>): Promise<StateRow> {
     const row = await db.selectFrom('policy_state').selectAll().where('id', '=', 1).executeTakeFirst();
@@ -37,9 +37,9 @@ export function sealedState(sealing: PolicySealing) {
   return {
     /** Throws `policy_tampered` where somebody else wrote it. */
     read: async (db: Kysely<PolicyTables>): Promise<PolicyState> => known(await rowOf(db)),
-    /** Its MAC, as it is there. */
+    /** Its MAC as stored, unchecked. */
     mark: async (db: Kysely<PolicyTables>): Promise<string | null> => (await rowOf(db)).mac,
-    /** What is read here is of this state: no change came in between. It throws nothing that a change in between would explain. */
+    /** Reads under one state: it reads again when a change came in between, and throws only what no such change explains. */
     async readWith<Value>(db: Kysely<PolicyTables>, read: (state: PolicyState) => Promise<Value>): Promise<Value> {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const before = await rowOf(db);

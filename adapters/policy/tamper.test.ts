@@ -387,7 +387,7 @@ describe.each([
       await expect(question()).rejects.toMatchObject({ code: 'policy_tampered', message });
   };
 
-  it('a number that is none, in a table that somebody made anew, hides no later version', async () => {
+  it('an invalid number, in a table that somebody made anew, hides no later version', async () => {
     await change(EVERYBODY, 'a.json', '{"max":1}');
     const first = await tables('policy_state', 'policy_sets', 'policies');
     await change(EVERYBODY, 'a.json', '{"max":2}');

@@ -254,7 +254,7 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
     expect(await deciders()).toEqual({ U1: ['eve'], T1: ['ada'] });
   });
 
-  it('decide also where somebody set a time of the last click that is none, and are nobody’s where that of the link is none', async () => {
+  it('decide also where somebody set an invalid time of the last click, and are nobody’s where the time of the link is invalid', async () => {
     await place.sql('update chat_links set verified_ms = 9223372036854775807');
     expect(await links.get('acme', 'ada')).toMatchObject({ slack_user_id: 'U1', last_verified: null });
     expect(await deciders()).toEqual({ U1: ['ada'], T1: ['ada'] });

@@ -153,7 +153,7 @@ interface Filter {
 export const says = (field: string, text: string, masked?: (field: string) => string): boolean =>
   field.toLowerCase().includes(text) && (masked === undefined || masked(field).toLowerCase().includes(text));
 
-/** Case is folded here and not by the store: SQLite knows that of ASCII only. */
+/** Case is ignored here and not by the store: SQLite knows that of ASCII only. */
 function filterOf({ status, q, risk_tier, isMasked }: SummariesQuery, now: number): Filter {
   const text = q?.toLowerCase();
   const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];

@@ -355,7 +355,7 @@ const FOREIGN: readonly (readonly [string, Record<string, string | undefined>, s
 const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
   ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
   ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
-  ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
+  ['an invalid Referer', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
 ];
 
 const REFUSED = [...FOREIGN, ...UNNAMED];
@@ -684,7 +684,7 @@ describe('what somebody typed', () => {
     expect(signInOf(text)).toEqual([{ words: 'Sign in', href: link }]);
   });
 
-  it('goes through all of a change: a value that is none, and what policy refuses', async () => {
+  it('goes through all of a change: an invalid value, and what policy refuses', async () => {
     const wrong = await browser.post(`/hil/${row.id}/modify`, fieldsOf(row, { reason: TYPED, 'value.0': 'ten' }));
     expect(partsIn(wrong.text, 'input', { type: 'hidden', name: 'reason', value: TYPED })).toHaveLength(1);
     const look = await browser.post(`/hil/${row.id}/modify/preview`, fieldsOf(row, { reason: TYPED, 'value.0': '10' }));

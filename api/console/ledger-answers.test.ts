@@ -267,7 +267,7 @@ describe('the export of what the audit page shows', () => {
     ]);
   });
 
-  it('is refused for nobody, with a window that is none, and without the ledger', async () => {
+  it('is refused for nobody, with an invalid window, and without the ledger', async () => {
     const status = async (path: string, as: 'acme' | null = 'acme') =>
       (await page.get(path, { as, headers: JSON_ASKED })).status;
     expect(await status('/audit/export', null)).toBe(401);

@@ -72,7 +72,7 @@ describe.each([
     ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
     ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
     ['no csrf', { 'x-csrf-token': undefined }, 'csrf_failed'],
-    ['a csrf that is none', { 'x-csrf-token': 'x' }, 'csrf_failed'],
+    ['a wrong csrf token', { 'x-csrf-token': 'x' }, 'csrf_failed'],
   ])('is refused with %s', async (_, headers, code) => {
     expect(await ask(address(), body, headers)).toMatchObject({ status: 403, body: { error: code } });
     expect(fixture.reached).toEqual([]);

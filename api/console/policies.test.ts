@@ -74,7 +74,7 @@ describe('a lab, as the console hears of it', () => {
 
   it.each([
     ['a refusal', '{"error":"policy_lab_busy","reason":"later"}', 503, 'policy_lab_busy'],
-    ['an answer that is none of its own', '<html>', 502, 'console_neighbour_away'],
+    ['an answer that is not its own', '<html>', 502, 'console_neighbour_away'],
     ['a line that is no JSON', 'x\n', 200, 'console_neighbour_away'],
     ['a line of another kind', '{"found":1}\n', 200, 'console_neighbour_away'],
   ])('tells %s as what it is', async (_, text, status, code) => {

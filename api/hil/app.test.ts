@@ -273,7 +273,7 @@ describe('POST /pending', () => {
     ['a payload that is an array', { request_payload: [1] }],
     ['a payload that is text', { request_payload: '{}' }],
     ['a ttl in text', { ttl_seconds: '600' }],
-    ['a time that is none', { created_at: 'yesterday' }],
+    ['an invalid time', { created_at: 'yesterday' }],
     ['text no store keeps', { agent_id: 'a\0b' }],
   ])('answers 400 to %s', async (_, over) => {
     const answer = await ask('POST', '/pending', { as: 'proxy', body: pendingBody(over) });
@@ -604,8 +604,8 @@ describe('the life of a tenant', () => {
 
   it.each([
     ['an operation without an id', { kind: 'offboard' }],
-    ['an id that is none', { ...operation, operation_id: 'x' }],
-    ['a kind that is none', { ...operation, kind: 'erase' }],
+    ['an invalid id', { ...operation, operation_id: 'x' }],
+    ['an unknown kind', { ...operation, kind: 'erase' }],
     ['a member beside them', { ...operation, force: true }],
   ])('answers 400 to %s', async (_, body) => {
     expect(await lifecycle(body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });

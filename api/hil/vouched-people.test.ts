@@ -177,7 +177,7 @@ describe('a person whom the console vouches for', () => {
     ['another token', person('ada'), { token: `${DECIDE}x` }],
     ["an operator's token beside the name", person('ada'), { token: TOKEN }],
     ['the token without a name', null, {}],
-    ['a name that is none', 'zz', {}],
+    ['an invalid name', 'zz', {}],
     ["an operator's name", vouchingText({ ...person('ada'), subject: 'operator:dev' }), {}],
     ['another tenant than the scope', person('ada', 'approver', 'globex'), {}],
     ['no scope', person('ada'), { tenant: null }],

@@ -285,7 +285,7 @@ describe.each(STORES)('certificates of services on %s', (kind) => {
       ['what is no request', { csr_pem: 'x' }, [400, 'invalid_csr']],
       ['more than half an hour', { ttl_seconds: 1_801 }, [400, 'ttl_seconds_too_large']],
       ['less than a minute', { ttl_seconds: 59 }, [400, 'invalid_request']],
-      ['an id that is none', { request_id: 'x' }, [400, 'invalid_request']],
+      ['an invalid id', { request_id: 'x' }, [400, 'invalid_request']],
     ])('is refused for %s, and uses nothing up', async (_what, wrong, expected) => {
       expect(await refusal(ledgerAtFirst, { ...(await newRequest()), ...wrong })).toEqual(expected);
       await issued(ledgerAtFirst);

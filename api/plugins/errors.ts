@@ -23,6 +23,12 @@ export const plainErrorBody: ErrorBody = (error, correlationId) => ({
   correlation_id: correlationId,
 });
 
+/** How each refused request was refused, for whoever has to refuse it once more with another reason. */
+const forms = new WeakMap<FastifyRequest, ErrorBody>();
+export const refusedAs = (request: FastifyRequest, form: ErrorBody): void => void forms.set(request, form);
+/** The form in which the request was refused; the plain one where it was not. */
+export const formOfRefusal = (request: FastifyRequest): ErrorBody => forms.get(request) ?? plainErrorBody;
+
 /** Seconds a 503 asks its caller to wait. */
 export const RETRY_AFTER_SECS = 2;
 
@@ -40,6 +46,7 @@ export const errorHandler = (errorBody: ErrorBody) => {
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply => {
+    refusedAs(request, errorBody);
     const known = toGateError(error);
     if (known.status >= 500) logged(request.log, known, error, request.correlationId);
     const waitSecs = retryAfterSecs(known);

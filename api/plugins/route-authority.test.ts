@@ -86,6 +86,12 @@ describe('the route authority table', () => {
     }
   });
 
+  it('lets every workload ask for its certificate, except deep review, and no agent', () => {
+    const asking = ROUTE_AUTHORITY.find((row) => row.path === '/workload-svid')?.callers;
+    const others = ['agent-workload', 'service-deep-review'];
+    expect(asking).toEqual(Object.values(CALLER_IDS).filter((id) => !others.includes(id)));
+  });
+
   // Typed by hand: one for each legend entry and each special case.
   it.each([
     ['hil', 'POST /decide/{id}', 'hil.decision.execute', 'service-console service-simulator'],
@@ -94,13 +100,6 @@ describe('the route authority table', () => {
     ['hil', 'POST /webhook/teams', 'hil.webhook.receive', 'service-console'],
     ['identity', 'POST /svid', 'identity.svid.agent.issue', 'agent-workload service-simulator'],
     ['identity', 'POST /sign/blob', 'identity.sign.blob', 'service-ledger'],
-    [
-      'identity',
-      'POST /workload-svid',
-      'identity.svid.workload.issue',
-      // Of these the sandbox is Gate's own, beside those of the contract.
-      'service-brain service-console service-hil service-identity service-ledger service-policy-engine service-proxy service-sandbox service-simulator',
-    ],
     [
       'identity',
       'POST /attestation/verify',

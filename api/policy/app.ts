@@ -10,7 +10,7 @@ import { EVALUATION_LIMIT_MS, type PolicyManagement } from './management.js';
 import { policyMetrics } from './metrics.js';
 import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
-import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
+import { judgeResponseRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
 import { policyTenantRoutes } from './routes/tenants.js';
 import { policyTemplateRoutes } from './routes/templates.js';
@@ -63,7 +63,7 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   if (options.warm) service.app.addHook('onListen', () => evaluator.warm());
   service.app.addHook('onClose', () => evaluator.close());
   evaluateRoutes(service.app, evaluator);
-  evaluateEgressRoutes(service.app, { evaluateEgress: async (question) => policies.egress(question) });
+  judgeResponseRoutes(service.app, { judgeResponse: async (question) => policies.judgeResponse(question) });
   policyRoutes(service.app, policies, management);
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);

@@ -68,7 +68,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   return {
     port: {
       evaluate: (input) => evaluator.evaluate(input),
-      evaluateEgress: async (question) => policies.egress(question),
+      judgeResponse: async (question) => policies.judgeResponse(question),
       tools: policies,
     },
     // A harmless evaluation, which compiles the rules that ship. Without a limit: what is slow on a busy machine ends no start. Rules that

@@ -10,6 +10,7 @@ import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 import { isStopped } from '../../domain/identity/standing.js';
+import { type ErrorBody, refusedAs } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
@@ -70,6 +71,8 @@ export interface ProxyOptions
   readonly readsAuthorization?: (request: FastifyRequest) => boolean;
 }
 
+const envelope: ErrorBody = (error, correlationId) => errorAnswer(error, correlationId).body;
+
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
 export function createProxyService(options: ProxyOptions): Service {
   const oldestSecs = async () => oldestRowSecs(await options.calls.oldestRowsDueMs(), (options.now ?? Date.now)());
@@ -80,7 +83,7 @@ export function createProxyService(options: ProxyOptions): Service {
     trustDomain: options.trustDomain,
     bodyLimit: MAX_BODY_BYTES,
     headers: { 'X-Gate-Mode': options.mode },
-    errorBody: (error, correlationId) => errorAnswer(error, correlationId).body,
+    errorBody: envelope,
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
     ...(options.standing && { standing: options.standing }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
@@ -164,6 +167,7 @@ export function createProxyService(options: ProxyOptions): Service {
       );
     noteStopped(scope as unknown as Service['app'], standing);
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
+      refusedAs(request, envelope);
       const known = toGateError(error);
       if (known.status >= 500)
         request.log.warn(

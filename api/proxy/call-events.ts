@@ -27,11 +27,11 @@ export interface CallEventsOptions {
   readonly leastLevel?: () => Promise<LeastLevel>;
   /** What the upstream says, where this process sends the call. */
   readonly talk?: Conversation;
-  /** The client is asked to open where it is decided about its call, while that waits; absent where it cannot be asked that. */
+  /** Asks the client to open the page on which its waiting call is decided; absent where the client cannot be asked. */
   readonly opens?: DecisionPage;
   /** Called when nothing more is sent. */
   readonly ended?: () => void;
-  /** A call of which nothing is known by then is none. */
+  /** When a call of which nothing is known counts as never begun. */
   readonly unknownAfterMs: number;
   readonly onDisk: () => (correlationId: string) => Promise<void>;
   readonly asGateError: (error: unknown) => GateError;

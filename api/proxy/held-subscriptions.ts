@@ -19,7 +19,7 @@ export interface Holder {
   readonly id: string;
   /** When it holds nothing any more, unless it renews. */
   readonly untilMs: number;
-  /** Whether it is over: asked once what it wants is written down, because its end may have looked before that. */
+  /** Whether it has ended. Asked again after its subscription was stored: the end may have cleaned up just before that. */
   readonly isOver: () => Promise<boolean> | boolean;
 }
 

@@ -84,7 +84,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     );
   let client: Promise<IdentityClient> | undefined;
   const identity = () => (client ??= parts.over(IDENTITY).then(createIdentityClient));
-  const observed = own.mode === 'observe' || own.egressMode === 'observe';
+  const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
@@ -115,7 +115,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         scanner: brain,
         block: own.blockPoisonedDefinitions,
         quarantine: own.quarantineDefinitions,
-        egress: observed ? null : policies,
+        responsePolicy: observed ? null : policies,
         ...toolWatchLog(logger),
       }),
       tools: {

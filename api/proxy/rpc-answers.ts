@@ -114,7 +114,7 @@ function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObje
         _meta: { [VERDICT_META]: body },
       },
     };
-  // JSON-RPC tells a request that is none from a parameter that is none.
+  // JSON-RPC has one code for an invalid request and another for invalid parameters.
   const isParameter = code === 'invalid_mcp' && given['field'] !== undefined;
   const named = isParameter
     ? INVALID_PARAMS

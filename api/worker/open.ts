@@ -129,9 +129,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       responses: createResponseJudge({
         // The tool has run: a restart of Brain or policy costs nobody its answer.
         scanner: { scanResponse: (request) => insist(() => brain.scanResponse(request)) },
-        policy: { evaluateEgress: (question) => insist(() => policies.evaluateEgress(question)) },
-        mode: config.responses.egressMode,
-        dataTools: config.responses.egressScanTools,
+        policy: { judgeResponse: (question) => insist(() => policies.judgeResponse(question)) },
+        mode: config.responses.responseMode,
+        dataTools: config.responses.responseScanTools,
         onUnjudged: unjudgedLog(logger),
       }),
       names: createNameWatch({ pins, scanner: brain, onDegraded: nameWatchLog(logger) }),

@@ -214,7 +214,7 @@ describe('MCP sessions', () => {
     expect(await post({ ...accept, 'mcp-session-id': 'gone' }, initialize)).toBe(404);
   });
 
-  it('are not opened by a request that is none', async () => {
+  it('are not opened by an invalid request', async () => {
     expect(await post(accept, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).toBe(400);
     expect(await post(accept, 'nonsense')).toBe(400);
     expect(upstream.state().sessions).toBe(0);

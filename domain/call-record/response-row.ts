@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { RecordedInspection } from '../responses/judge.js';
 
-type EgressSignal =
+type ResponseSignal =
   | 'egress_suspicious'
   | 'egress_marked'
   | 'egress_sanitized'
@@ -10,7 +10,9 @@ type EgressSignal =
   | 'would_mark_egress'
   | 'would_sanitize_egress'
   | 'would_deny_egress';
-const SIGNALS: Readonly<Record<RecordedInspection['released'], readonly [done: EgressSignal, would: EgressSignal]>> = {
+const SIGNALS: Readonly<
+  Record<RecordedInspection['released'], readonly [done: ResponseSignal, would: ResponseSignal]>
+> = {
   as_is: ['egress_suspicious', 'egress_suspicious'],
   marked: ['egress_marked', 'would_mark_egress'],
   sanitized: ['egress_sanitized', 'would_sanitize_egress'],
@@ -35,7 +37,7 @@ export function responseRow(inspected: RecordedInspection, releasedSha256: strin
   };
   const [done, wouldBe] = SIGNALS[would ?? released];
   // Where the answer itself passed, what was kept of the messages before it is worth more than that something was found.
-  const signal: EgressSignal = would ? wouldBe : released === 'as_is' && talk?.secrets ? 'egress_stream_exfil' : done;
+  const signal: ResponseSignal = would ? wouldBe : released === 'as_is' && talk?.secrets ? 'egress_stream_exfil' : done;
   return {
     authorized: (would ?? released) !== 'withheld',
     reasoning: `egress: ${reason}`,

@@ -25,7 +25,7 @@ export interface AccessTokenRules {
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * Tenant and agent of a token whose signature holds. Nothing is trimmed, folded or guessed: `null` for a claim that is missing, that is no
+ * Tenant and agent of a token whose signature holds. Nothing is trimmed, changed in case or guessed: `null` for a claim that is missing, that is no
  * text, or that names nobody.
  */
 export function agentOfClaims(

@@ -18,7 +18,7 @@ export interface Revocations {
   readonly generation: number;
   /** The number now; greater than `generation` where one answer would be too long. */
   readonly latest: number;
-  /** The digest of the list up to `generation`, and up to the number that was asked for: `null` where that is none of this store's. */
+  /** The digest of the list up to `generation`, and up to the number that was asked for: `null` where this store has no such number. */
   readonly history: string;
   readonly afterHistory: string | null;
   /** Agents that were taken back whole, within the longest life of a certificate. */

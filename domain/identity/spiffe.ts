@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** One label of a SPIFFE id. Compared as it is, without folding, trimming or decoding. `.` and `..` are not allowed (SPIFFE-ID 2.2). */
+/** One label of a SPIFFE id. Compared as it is, without changes of case, trimming or decoding. `.` and `..` are not allowed (SPIFFE-ID 2.2). */
 const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
 export const isLabel = (text: string): boolean => LABEL.test(text);
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

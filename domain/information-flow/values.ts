@@ -12,7 +12,7 @@ export const ADDRESS_KINDS: ReadonlySet<ValueKind> = new Set<ValueKind>(['mail',
 export type Heard = (kind: ValueKind, form: string) => void;
 
 /** A text as its reader reads it, in lower case (docs/architecture/information-flow.md#normal-forms). */
-function folded(text: string): string {
+function plainText(text: string): string {
   const decoded = decodeEscapes(text);
   const plain = ASCII.test(decoded)
     ? decoded.toLowerCase().replaceAll(CONTROL, '')
@@ -41,7 +41,7 @@ const glued = (spaced: string): string => spaced.replaceAll(/[ -]/g, '');
 
 /** Every value in a text, in linear time. A value may be heard more than once. Names and texts are heard as long as they are `wanted`. */
 export function valuesInText(text: string, heard: Heard, wanted: () => boolean): void {
-  const plain = folded(text);
+  const plain = plainText(text);
   addressesIn(plain, heard);
   const words = wordsIn(plain);
   for (let at = 0; at < words.length; at += 1) {
@@ -58,7 +58,7 @@ const WORDS_OF_ARGUMENT = 4_096;
 
 /** The values of one argument: of a text of up to three words the whole of it, of a longer one each four words in a row. */
 export function valuesOfArgument(text: string, heard: Heard): void {
-  const plain = folded(text);
+  const plain = plainText(text);
   let isAddress = false;
   const hearing: Heard = (kind, form) => {
     isAddress ||= kind !== 'number';

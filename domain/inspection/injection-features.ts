@@ -39,7 +39,7 @@ const OPENS = new Map([
 const LONGEST_QUOTATION = 400;
 const ENDS_SENTENCE = new Set([0x2e, 0x21, 0x3f, 0x3a, 0x3b, 0x3002, 0xff01, 0xff1f, 0x061f, 0x06d4, 0x0964]);
 
-/** What a unit of the folded text is: 0 space, 1 sign, 2 letter or digit of a script with words, 3 of a script without spaces. */
+/** What a unit of the plain text is: 0 space, 1 sign, 2 letter or digit of a script with words, 3 of a script without spaces. */
 let madeKinds: Uint8Array | undefined;
 const kindsOfUnits = (): Uint8Array => (madeKinds ??= kindTable());
 function kindTable(): Uint8Array {
@@ -73,7 +73,7 @@ const ABOUT = new Set(
 
 /**
  * Reads a text in overlapping windows of some forty words. Features are words, pairs of words, parts of words, signs and what kind of text it
- * is. Folded first, so that what looks the same is the same. Linear in the length of the text; every window is bounded.
+ * is. In plain form first, so that what looks the same is the same. Linear in the length of the text; every window is bounded.
  */
 export function readWindows(text: string, read: WindowReader): void {
   const { plain } = skeletonsOf([text]);

@@ -15,7 +15,7 @@ interface Chain {
 type Order = 'override_instructions' | 'reveal_prompt' | 'you_are_now' | 'send_secrets';
 type Rows = readonly (readonly [Order, number, ...string[]])[];
 
-/** Languages in Latin letters, folded and so without marks ("instrucoes"). Each stem must start a word. */
+/** Languages in Latin letters, in plain form and so without marks ("instrucoes"). Each stem must start a word. */
 const LATIN: Rows = [
   // Spanish
   [

@@ -17,8 +17,8 @@ interface Echo extends InspectionResponse {
 }
 const ECHO = {
   fields: {
-    echo_heard: { fold: (values: readonly boolean[]) => values.includes(true), row: 'finding' },
-    echo_score: { fold: (values: readonly number[]) => Math.max(...values), row: 'score' },
+    echo_heard: { combine: (values: readonly boolean[]) => values.includes(true), row: 'finding' },
+    echo_score: { combine: (values: readonly number[]) => Math.max(...values), row: 'score' },
   },
   fallsBack: true,
   policy: (said: Echo | null) => ({ echo_score: said?.echo_score ?? 0 }),
@@ -32,7 +32,7 @@ describe('a lane that stands in the table', () => {
   beforeAll(() => void (lanes['echo'] = ECHO));
   afterAll(() => void delete lanes['echo']);
 
-  it('is folded over the calls of a batch, whichever of them it spoke about', () => {
+  it('is combined over the calls of a batch, whichever of them it spoke about', () => {
     expect(worstInspection([quiet, loud])).toMatchObject({ echo_heard: true, echo_score: 0.9 });
     const refused: Echo = { ...quiet, authorized: false };
     expect(worstInspection([loud, refused])).toMatchObject({ authorized: false, echo_heard: true, echo_score: 0.9 });

@@ -4,11 +4,11 @@ import type { PolicyInput } from '../../contracts/policy.js';
 import { intentScore } from '../pipeline/verdict.js';
 
 /** One value for several calls of a request: from that of each call, and that of the call whose inspection applies to all. */
-type Fold<Value> = (values: readonly Value[], worst: Value) => Value;
+type Combine<Value> = (values: readonly Value[], worst: Value) => Value;
 
 /** What becomes of one field of an inspection. */
 export interface LaneField<Value = unknown> {
-  readonly fold: Fold<Value>;
+  readonly combine: Combine<Value>;
   /** Where the row `brain.inspection` has it: with the scores, numbers as basis points; with what was found; or not at all. */
   readonly row: 'score' | 'finding' | 'none';
 }
@@ -25,9 +25,9 @@ export interface LaneRules {
   readonly detail: (said: InspectionResponse) => { readonly score: number; readonly flagged?: boolean };
 }
 
-const highest: Fold<number> = (values) => Math.max(...values);
-const some: Fold<boolean> = (values) => values.includes(true);
-const every: Fold<boolean> = (values) => !values.includes(false);
+const highest: Combine<number> = (values) => Math.max(...values);
+const some: Combine<boolean> = (values) => values.includes(true);
+const every: Combine<boolean> = (values) => !values.includes(false);
 const ofTheWorst = <Value>(_values: readonly Value[], worst: Value): Value => worst;
 export const united = (lists: readonly (readonly string[] | undefined)[]): string[] | undefined => {
   const all = [...new Set(lists.flatMap((list) => list ?? []))];
@@ -48,9 +48,9 @@ const nothing = (): Partial<PolicyInput> => ({});
 export const LANES = {
   persona_drift: {
     fields: {
-      persona_drift_score: { fold: highest, row: 'score' },
-      drift_available: { fold: every, row: 'score' },
-      behaviour: { fold: ofTheWorst, row: 'finding' },
+      persona_drift_score: { combine: highest, row: 'score' },
+      drift_available: { combine: every, row: 'score' },
+      behaviour: { combine: ofTheWorst, row: 'finding' },
     },
     fallsBack: true,
     policy: (said) => ({
@@ -61,9 +61,9 @@ export const LANES = {
   },
   injection: {
     fields: {
-      injection_detected: { fold: some, row: 'finding' },
-      injection_confidence: { fold: highest, row: 'score' },
-      injection_suspicions: { fold: united, row: 'none' },
+      injection_detected: { combine: some, row: 'finding' },
+      injection_confidence: { combine: highest, row: 'score' },
+      injection_suspicions: { combine: united, row: 'none' },
     },
     fallsBack: true,
     policy: (said) => ({
@@ -74,8 +74,8 @@ export const LANES = {
   },
   malicious_code: {
     fields: {
-      malicious_code_detected: { fold: some, row: 'none' },
-      malicious_code_confidence: { fold: highest, row: 'score' },
+      malicious_code_detected: { combine: some, row: 'none' },
+      malicious_code_confidence: { combine: highest, row: 'score' },
     },
     fallsBack: true,
     policy: nothing,
@@ -83,23 +83,23 @@ export const LANES = {
   },
   compromised_package: {
     fields: {
-      compromised_package_detected: { fold: some, row: 'none' },
-      compromised_package_confidence: { fold: highest, row: 'score' },
+      compromised_package_detected: { combine: some, row: 'none' },
+      compromised_package_confidence: { combine: highest, row: 'score' },
     },
     fallsBack: true,
     policy: nothing,
     detail: (said) => ({ score: said.compromised_package_confidence, flagged: said.compromised_package_detected }),
   },
   sequence_escalation: {
-    fields: { sequence_escalation_score: { fold: highest, row: 'score' } },
+    fields: { sequence_escalation_score: { combine: highest, row: 'score' } },
     fallsBack: false,
     policy: nothing,
     detail: (said) => ({ score: said.sequence_escalation_score }),
   },
   intent: {
     fields: {
-      intent_category: { fold: ofTheWorst, row: 'none' },
-      intent_suspicions: { fold: united, row: 'none' },
+      intent_category: { combine: ofTheWorst, row: 'none' },
+      intent_suspicions: { combine: united, row: 'none' },
     },
     fallsBack: true,
     policy: (said) => ({ intent_suspicions: said?.intent_suspicions ?? [] }),
@@ -112,7 +112,7 @@ export type Lane = keyof typeof LANES;
 /** Named in `degraded` beside the lanes: nothing could be shown to models, because it could not be told what to leave out. */
 export const MASKING = 'pii_masking';
 type FieldOfALane = { [Name in Lane]: keyof (typeof LANES)[Name]['fields'] }[Lane];
-/** Fields of an inspection that belong to no lane. Who folds several inspections states each of them. */
+/** Fields of an inspection that belong to no lane. Who combines several inspections states each of them. */
 export type FieldOfNoLane = Exclude<keyof InspectionResponse, FieldOfALane>;
 
 export const eachLane = (): readonly (readonly [Lane, LaneRules])[] =>

@@ -2,7 +2,7 @@ import type { IntentCategory } from '../../contracts/inspection.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectedTexts } from './texts.js';
 
-/** What every lane sees: the request as data and as folded text, but never another lane's result. */
+/** What every lane sees: the request as data and as plain text, but never another lane's result. */
 export interface LaneInput {
   readonly method: string;
   /** `params.name` of a tool call; the method for anything else. */

@@ -9,7 +9,7 @@ interface Needle {
   readonly found: (code: Code) => boolean;
 }
 
-/** Decoded, folded, lower-case text with punctuation, also split into lines and commands. */
+/** Decoded, plain, lower-case text with punctuation, also split into lines and commands. */
 interface Code {
   readonly plain: string;
   readonly lines: () => readonly string[];

@@ -1,5 +1,5 @@
 /**
- * Folds a text to what a reader, human or model, would take it for: compatibility forms decomposed (NFKD, Unicode UAX 15), marks and
+ * Brings a text to what a reader, human or model, would take it for: compatibility forms decomposed (NFKD, Unicode UAX 15), marks and
  * invisible characters removed, look-alike letters of other alphabets replaced by Latin ones, lower case, one space between words.
  */
 
@@ -46,11 +46,11 @@ const BACKSLASH = 0x5c;
 const LINE_ENDS = /[\n\r\v\f\u0085\u2028\u2029]/;
 const APOSTROPHES = new Set([0x27, 0x2019, 0x2018, 0x02bc]);
 
-/** What each UTF-16 unit folds to; 0 drops it. Surrogates stay as they are. Made by who folds first: many processes and threads never do. */
+/** The plain form of each UTF-16 unit; 0 drops it. Surrogates stay as they are. Made when it is first needed: many processes and threads never do. */
 let madeTable: Uint16Array | undefined;
-const tableOfFolds = (): Uint16Array => (madeTable ??= foldTable());
+const plainForms = (): Uint16Array => (madeTable ??= makePlainForms());
 
-function foldTable(): Uint16Array {
+function makePlainForms(): Uint16Array {
   const table = new Uint16Array(0x10000);
   const dropped = /[\p{M}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u;
   for (let unit = 0; unit < 0x10000; unit += 1) {
@@ -98,7 +98,7 @@ function decompose(text: string): string {
   return visible.normalize('NFKD');
 }
 
-/** Where one text of a request is in the folded views. */
+/** Where one text of a request is in the plain views. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -106,7 +106,7 @@ export interface Span {
 
 /** Three views of the same texts, each made in one pass. */
 export interface Skeletons {
-  /** Folded, with punctuation. Runs of white space become one space or one line feed; texts are separated by a line feed. */
+  /** In plain form, with punctuation. Runs of white space become one space or one line feed; texts are separated by a line feed. */
   readonly plain: string;
   /** Only `a-z0-9` words, with one space between them and at both ends. */
   readonly words: string;
@@ -143,7 +143,7 @@ const wordHash = (word: string): number => {
 /** Below this many characters a plain search is faster than clearing a filter. */
 const FILTER_FROM = 8_192;
 
-/** Folds all texts of a request. Linear in their length. Skips nothing, because padding is the cheapest evasion. */
+/** Brings all texts of a request to their plain form. Linear in their length. Skips nothing, because padding is the cheapest evasion. */
 export function skeletonsOf(texts: readonly string[]): Skeletons {
   const decomposed = texts.map(decompose);
   const size = decomposed.reduce((sum, text) => sum + text.length + 1, 2);
@@ -169,7 +169,7 @@ export function skeletonsOf(texts: readonly string[]): Skeletons {
     spelledHash = 0;
     inWord = false;
   };
-  const table = tableOfFolds();
+  const table = plainForms();
   for (const text of decomposed) {
     const start = wordsEnd - 1;
     let inSpace = true;
@@ -218,5 +218,5 @@ export function skeletonsOf(texts: readonly string[]): Skeletons {
   };
 }
 
-/** Folds one short text to words: `" ignore previous instructions "`. */
+/** Brings one short text to words: `" ignore previous instructions "`. */
 export const skeletonWords = (text: string): string => skeletonsOf([text]).words;

@@ -24,7 +24,7 @@ export interface InspectedTexts extends Skeletons {
 }
 
 /**
- * Every string of `params`, including keys, at every level, together with the text hidden in it, and folded. Linear in the size of
+ * Every string of `params`, including keys, at every level, together with the text hidden in it, and its plain form. Linear in the size of
  * `params`.
  */
 export function inspectTexts(params: JsonObject, level: HeuristicLevel): InspectedTexts {
@@ -53,7 +53,7 @@ export function readingsOf(text: string, level: HeuristicLevel): string[] {
 export const stringsWithin = (text: string): string[] =>
   looksLikeJson(text) ? jsonIn(text, '').map((inner) => inner.text) : [];
 
-/** The text that a part of the folded words came from; null when the part spans two texts. */
+/** The text that a part of the plain words came from; null when the part spans two texts. */
 export function textAt(inspected: InspectedTexts, part: Span): { text: RequestText; span: Span } | null {
   let low = 0;
   let high = inspected.spans.length - 1;

@@ -52,7 +52,7 @@ function split(word: string): string[] {
 
 /**
  * The words of a tool name, independent of its spelling: `deleteFile`, `delete-file`, `files.delete`, `DELETE_FILE` and `deletefile` all
- * contain `delete` and `file`. Folded like any text, singular, in order, without repetition.
+ * contain `delete` and `file`. Plain like any text, singular, in order, without repetition.
  */
 export function toolTokens(name: string): readonly string[] {
   const looked = name.slice(0, LONGEST_NAME);

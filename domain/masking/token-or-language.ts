@@ -90,7 +90,7 @@ const PAIRS: ReadonlySet<string> = new Set(
 
 /** How many letters stand where the letters follow one another as in words, whatever their case, marks, and the signs and digits between them. */
 function lettersInWords(tokens: readonly string[]): number {
-  const spelled = tokens.filter((token) => !isHex(token)).map((token) => folded(token));
+  const spelled = tokens.filter((token) => !isHex(token)).map((token) => plainWords(token));
   return Math.max(
     ...[
       { read: digitsLeftOut, more: 0 },
@@ -108,12 +108,12 @@ function lettersInWords(tokens: readonly string[]): number {
   );
 }
 
-const folded = (text: string): string => skeletonsOf([text]).words.trim();
+const plainWords = (text: string): string => skeletonsOf([text]).words.trim();
 const digitsRead = (text: string): readonly string[] =>
   lettersOnly(text.replaceAll(/(?<=[a-z])[013457]{1,2}(?=[a-z])/g, (digits) => digitsAsLetters(digits)));
 const digitsLeftOut = (text: string): readonly string[] => lettersOnly(text);
 const lettersOnly = (text: string): readonly string[] => text.split(/[^a-z]/).filter((run) => run !== '');
-const lettersOf = (text: string): string => folded(text).replaceAll(/[^a-z]/g, '');
+const lettersOf = (text: string): string => plainWords(text).replaceAll(/[^a-z]/g, '');
 
 /** `session-1` and `session-2` have one word. */
 function distinct(tokens: readonly (readonly string[])[]): readonly (readonly string[])[] {

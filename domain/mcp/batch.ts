@@ -201,8 +201,8 @@ const objectOf = (value: unknown): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {};
 
 /**
- * The worst inspection applies to all: refused if any call is, with the reasons of all refused calls, and each lane folded as its table
- * says. A field that neither a lane nor `whole` folds does not compile.
+ * The worst inspection applies to all: refused if any call is, with the reasons of all refused calls, and each lane combined as its table
+ * says. A field that neither a lane nor `whole` combines does not compile.
  */
 export function worstInspection(found: readonly InspectionResponse[]): InspectionResponse {
   const refused = found.filter(({ authorized }) => !authorized);
@@ -216,15 +216,15 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
     evidence: worst.evidence,
     masked_params: maskedTogether(found),
   };
-  const lanes = laneFields().map(([name, { fold }]) => [
+  const lanes = laneFields().map(([name, { combine }]) => [
     name,
-    fold(
+    combine(
       found.map((one) => one[name]),
       worst[name],
     ),
   ]);
-  const folded = [...Object.entries(whole), ...lanes].filter(([, value]) => value !== undefined);
-  return Object.fromEntries(folded) as InspectionResponse;
+  const combined = [...Object.entries(whole), ...lanes].filter(([, value]) => value !== undefined);
+  return Object.fromEntries(combined) as InspectionResponse;
 }
 
 /** Of several calls in one request, each one's own. */

@@ -16,21 +16,24 @@ const method = (
   own: readonly string[] = [],
 ): ControlMethod => ({ params: new Set([...sent, ...own, '_meta']), sent, readByModel });
 
-/** The control methods that Gate supports. Notifications are not among them, because they end at Gate. */
-export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
+const METHODS = {
   // Gate introduces itself to the upstream; what an agent says about itself is not forwarded.
-  ['initialize', method(true, [], ['protocolVersion', 'capabilities', 'clientInfo'])],
-  ['ping', method(false, [])],
-  ['tools/list', method(true, ['cursor'])],
-  ['resources/list', method(true, ['cursor'])],
-  ['resources/templates/list', method(true, ['cursor'])],
-  ['resources/subscribe', method(false, ['uri'])],
-  ['resources/unsubscribe', method(false, ['uri'])],
-  ['prompts/list', method(true, ['cursor'])],
-  ['completion/complete', method(true, ['ref', 'argument', 'context'])],
+  initialize: method(true, [], ['protocolVersion', 'capabilities', 'clientInfo']),
+  ping: method(false, []),
+  'tools/list': method(true, ['cursor']),
+  'resources/list': method(true, ['cursor']),
+  'resources/templates/list': method(true, ['cursor']),
+  'resources/subscribe': method(false, ['uri']),
+  'resources/unsubscribe': method(false, ['uri']),
+  'prompts/list': method(true, ['cursor']),
+  'completion/complete': method(true, ['ref', 'argument', 'context']),
   // The level is of the agent's session with Gate: none of it is sent.
-  ['logging/setLevel', method(false, [], ['level'])],
-]);
+  'logging/setLevel': method(false, [], ['level']),
+};
+export type ControlMethodName = keyof typeof METHODS;
+
+/** The control methods that Gate supports. Notifications are not among them, because they end at Gate. */
+export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map(Object.entries(METHODS));
 
 /** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {

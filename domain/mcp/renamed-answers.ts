@@ -21,7 +21,6 @@ const LISTS: ReadonlyMap<string, ListShape> = new Map([
   ['resources/templates/list', { items: 'resourceTemplates', named: 'uriTemplate', ...ADDRESSES }],
 ]);
 
-export const isMergedList = (method: string): boolean => LISTS.has(method);
 /** The member of a list's result that holds its items. */
 export const itemsMember = (method: string): string => LISTS.get(method)?.items ?? 'items';
 

@@ -1,3 +1,4 @@
+import type { ReadCall } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
@@ -18,7 +19,7 @@ export interface StatelessHeaders {
   readonly name: string | undefined;
 }
 
-/** The member of `params` that `Mcp-Name` repeats. */
+/** The member of `params` that `Mcp-Name` repeats: of every call that names one thing, and of what is asked about a task. */
 const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -26,7 +27,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'tasks/get': 'taskId',
   'tasks/update': 'taskId',
   'tasks/cancel': 'taskId',
-};
+} satisfies Readonly<Record<'tools/call' | ReadCall, string>> & Readonly<Record<string, string>>;
 /** Methods of revisions with sessions that this one does not have. */
 export const ENDED_METHODS: ReadonlySet<string> = new Set(['initialize', 'ping', 'logging/setLevel', 'call_tool']);
 

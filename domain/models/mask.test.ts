@@ -119,7 +119,7 @@ describe('words that stand behind the name of a secret', () => {
     ['letter by letter', (order) => behind(letters(words(order).join('')).join('.'))],
     ['with digits between the letters', (order) => behind(letters(words(order).join('')).join('2'))],
     ['with digits for letters', (order) => behind(words(order).join('').replaceAll('e', '3').replaceAll('o', '0'))],
-    ['with blanks that are none of ASCII', (order) => behind(order.replaceAll(' ', '\u2003'))],
+    ['with blanks outside ASCII', (order) => behind(order.replaceAll(' ', '\u2003'))],
     [
       'in escapes',
       (order) =>

@@ -120,7 +120,7 @@ describe('a call that models judge', () => {
 
   it.each([
     ['a verb in the arguments', callOf('run_task', { note: 'drop the old index' })],
-    ['a folded verb', callOf('run_task', { note: 'ＤＥＬＥＴＥ it' })],
+    ['a verb in wide letters', callOf('run_task', { note: 'ＤＥＬＥＴＥ it' })],
     ['the name of the tool', callOf('delete_file', { path: 'a' })],
     ['money', callOf('wire_transfer', { amount: 1 })],
   ])('is judged by the deep model for %s', async (_what, request) => {

@@ -66,8 +66,8 @@ export type NameReader = (name: ArgumentName) => NameSays;
 
 /** A reader of names by the policy's lists, whose entries are read as names are. */
 export function createNameReader(lists: MoneyNames): NameReader {
-  const folded = (list: readonly string[]): readonly string[] => list.map((one) => nameOf(one).words.join(''));
-  const set = (list: readonly string[]): ReadonlySet<string> => new Set(folded(list));
+  const joinedNames = (list: readonly string[]): readonly string[] => list.map((one) => nameOf(one).words.join(''));
+  const set = (list: readonly string[]): ReadonlySet<string> => new Set(joinedNames(list));
   const [amounts, amountWords, prices, counts, currencies] = [
     set(lists.amounts),
     set(lists.amount_words),
@@ -81,9 +81,9 @@ export function createNameReader(lists: MoneyNames): NameReader {
     set(lists.directions),
     set(lists.parties),
   ];
-  const amountParts = folded(lists.amount_parts);
-  const payeeParts = folded(lists.payee_parts);
-  const directionParts = folded(lists.direction_parts);
+  const amountParts = joinedNames(lists.amount_parts);
+  const payeeParts = joinedNames(lists.payee_parts);
+  const directionParts = joinedNames(lists.direction_parts);
 
   const amountOf = (name: string, all: readonly string[]): NameSays['amount'] => {
     if (amounts.has(name) || amountParts.some((part) => name.includes(part)) || holds(all, amountWords))

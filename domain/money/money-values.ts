@@ -3,7 +3,7 @@ import { clipped, words } from '../text.js';
 
 /** Of a longer text its beginning is read. */
 const READ = 256;
-const folded = (text: string): string => withoutAccents(clipped(text, READ)).trim().toLowerCase();
+const plainText = (text: string): string => withoutAccents(clipped(text, READ)).trim().toLowerCase();
 
 const NUMBERS = words(
   `one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
@@ -29,12 +29,12 @@ export const isDate = (value: unknown): boolean => {
 const MEASURE = /^\d{1,9}(?:[.,]\d{1,9})?\s?(?:g|kg|mg|ml|cl|dl|l|oz|lb|lbs|mm|cm|km|kcal|tsp|tbsp|cup|cups)$/;
 
 /** So much of a thing. Money in short letters too, so that beside somebody who is paid it counts as any text does. */
-export const isMeasure = (value: unknown): boolean => typeof value === 'string' && MEASURE.test(folded(value));
+export const isMeasure = (value: unknown): boolean => typeof value === 'string' && MEASURE.test(plainText(value));
 
 /** Whether a value under the name of an amount is one: a number in any script, in words, with anything beside it, or all there is. */
 export function saysAmount(value: string | number | boolean): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
-  const text = folded(value);
+  const text = plainText(value);
   if (/\p{N}/u.test(clipped(value, READ)) || CHINESE_NUMBER.test(text)) return true;
   const said = text.split(/[^\p{L}]+/u);
   return said.some((word) => NUMBERS.has(word) || ALL.has(word) || ENDINGS.some((ending) => word.endsWith(ending)));
@@ -43,7 +43,7 @@ export function saysAmount(value: string | number | boolean): boolean {
 /** The same for a value under a name of other things too: a number with a few letters beside it, and no sentence. */
 export const looksLikeMoney = (value: string | number | boolean): boolean =>
   saysAmount(value) &&
-  (typeof value === 'number' || /^[^\p{L}]*(?:\p{L}{1,16}[^\p{L}]*){0,3}$/u.test(folded(String(value))));
+  (typeof value === 'number' || /^[^\p{L}]*(?:\p{L}{1,16}[^\p{L}]*){0,3}$/u.test(plainText(String(value))));
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ['k', 1e3],
@@ -63,7 +63,7 @@ const OF_MONEY = words('dollar dollars euro euros pound pounds francs franken ye
  * fraction to others.
  */
 export function magnitudeOf(text: string, three: 'thousands' | 'fraction' = 'thousands'): number {
-  const whole = folded(text);
+  const whole = plainText(text);
   const [found, ...others] = whole.matchAll(
     /([.,]?\d[\d.,'_ ]{0,60})(e[+-]?\d{1,3})?\s?([^\p{L}\d]{0,8})(\p{L}{0,16})/gu,
   );

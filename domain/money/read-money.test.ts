@@ -95,7 +95,7 @@ describe('money in the arguments', () => {
     ['as a bound below an amount', { amount: { over: 90_000 }, payee: 'x' }],
     ['with somebody in a country', { amount: 5, payee: { country: 'DE1' } }],
     ['with somebody of a type', { amount: 5, to: { type: 'mallory', zip: 'DE1' } }],
-    ['with the currency of somebody, which is none', { amount: 5, payee_currency: 'DE1' }],
+    ['with something else under the name of a currency', { amount: 5, payee_currency: 'DE1' }],
     ['with the place of somebody', { amount: 5, payee_postal: 'DE1' }],
   ])('is found %s', (_how, args) => {
     expect(moves(args)).toBe(true);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toolClass } from '../../contracts/policy.js';
-import { egressAction, responseEntity } from '../../contracts/response-scan.js';
+import { responseAction, responseEntity } from '../../contracts/response-scan.js';
 
 /** A list entry that rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
 const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case words joined by underscores');
@@ -123,9 +123,9 @@ export const policyData = z.strictObject({
     /** Data of an earlier Gate says nothing of answers: whatever is found in one is then a deny. `tool_actions` is by the tool's name. */
     responses: z
       .strictObject({
-        default_action: egressAction,
-        entity_actions: z.partialRecord(responseEntity, egressAction),
-        tool_actions: z.record(z.string(), z.partialRecord(responseEntity, egressAction)),
+        default_action: responseAction,
+        entity_actions: z.partialRecord(responseEntity, responseAction),
+        tool_actions: z.record(z.string(), z.partialRecord(responseEntity, responseAction)),
       })
       .optional(),
     /** By the upstream's name, then by the tool's, as the upstream spells it. */

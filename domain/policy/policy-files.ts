@@ -8,7 +8,7 @@ export const ENTRYPOINT = 'gate/entrypoint/decision';
 export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
 
 /** What is done about what an answer holds (policies/gate/entrypoint/egress.rego). */
-export const EGRESS_ENTRYPOINT = 'gate/entrypoint/egress';
+export const RESPONSE_ENTRYPOINT = 'gate/entrypoint/egress';
 
 /** What the rules that operators added say of a call; in their own module (domain/policy/added-rules.ts). */
 export const ADDED_ENTRYPOINT = 'gate/entrypoint/added';

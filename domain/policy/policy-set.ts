@@ -9,7 +9,7 @@ import {
   policyInput,
   type ToolClass,
 } from '../../contracts/policy.js';
-import { type EgressDecision, type EgressQuestion, egressAction } from '../../contracts/response-scan.js';
+import { type ResponseDecision, type ResponseQuestion, responseAction } from '../../contracts/response-scan.js';
 import type { ToolRule } from '../../contracts/tools.js';
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
@@ -23,7 +23,7 @@ import { foreignText } from '../text.js';
 import type { AddedRules, AddedRuling, Watched } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
-import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
+import { bundleHash, RESPONSE_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 import { actTold, readActs } from './read-acts.js';
 import { readEnvironments } from './read-environments.js';
 import { readFields } from './read-fields.js';
@@ -63,7 +63,7 @@ export interface PolicySet {
   /** The rule that stops every call of a tool because of its name alone, whatever its class; `null` when none does. */
   ruleOn(tool: string): ToolRule | null;
   /** What is done about classes of findings in an answer. Throws `policy_unavailable` where the rules say nothing that is an action. */
-  egress(question: EgressQuestion): EgressDecision;
+  judgeResponse(question: ResponseQuestion): ResponseDecision;
   /**
    * As `evaluate`. Throws TookTooLong where `checkpoint`, called while the arguments are read, does. The rules of this set always speak;
    * `added` rules can only add reasons to deny or to ask.
@@ -164,8 +164,8 @@ function saidTogether(readings: readonly NameSays[]): NameSays {
 const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
 
 /** The shape of `data.gate.entrypoint.egress`. */
-const egressRuling = z.object({ actions: z.record(z.string(), egressAction), default_action: egressAction });
-const oneEgress = z.array(z.object({ result: egressRuling })).length(1);
+const responseRuling = z.object({ actions: z.record(z.string(), responseAction), default_action: responseAction });
+const oneResponseRuling = z.array(z.object({ result: responseRuling })).length(1);
 
 /** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
@@ -328,11 +328,11 @@ export function createPolicySet({
     judgeEach,
     denied: (input, reason) => failedClosed(reason, checkedInput(input), bundle),
     evaluate: (input) => judge(input).decision,
-    egress(question) {
+    judgeResponse(question) {
       try {
         instance ??= instantiate();
-        const [first] = oneEgress.parse(instance.evaluate(question, EGRESS_ENTRYPOINT));
-        return { ...(first as { result: z.infer<typeof egressRuling> }).result, policy_bundle: bundle };
+        const [first] = oneResponseRuling.parse(instance.evaluate(question, RESPONSE_ENTRYPOINT));
+        return { ...(first as { result: z.infer<typeof responseRuling> }).result, policy_bundle: bundle };
       } catch (error) {
         instance = null;
         throw new GateError('policy_unavailable', `what an answer holds cannot be judged: ${failureText(error)}`, {

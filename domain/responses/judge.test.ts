@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EgressAction, ScanRequest } from '../../contracts/response-scan.js';
+import type { ResponseAction, ScanRequest } from '../../contracts/response-scan.js';
 import { createResponseJudge } from './judge.js';
 import { scanResponse } from './scan-response.js';
 
@@ -17,11 +17,11 @@ const answer = (text: string) =>
 
 const judging = (
   scan: (request: ScanRequest) => ReturnType<typeof scanResponse>,
-  actions: Record<string, EgressAction>,
+  actions: Record<string, ResponseAction>,
 ) =>
   createResponseJudge({
     scanner: { scanResponse: async (request) => scan(request) },
-    policy: { evaluateEgress: async () => ({ actions, default_action: 'deny', policy_bundle: BUNDLE }) },
+    policy: { judgeResponse: async () => ({ actions, default_action: 'deny', policy_bundle: BUNDLE }) },
     mode: 'enforce',
     dataTools: ['*'],
   });

@@ -1,7 +1,7 @@
 import type { Mode } from '../../contracts/call.js';
 import type {
-  EgressAction,
-  EgressDecision,
+  ResponseAction,
+  ResponseDecision,
   ResponseEntity,
   ResponseLane,
   ScanResult,
@@ -12,7 +12,7 @@ import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
 import type { Listener } from '../pipeline/call-talks.js';
 import { type JudgedTalk, judgedTalk, type RecordedTalk } from './judged-talk.js';
-import type { EgressPolicy, ResponseScanner } from './port.js';
+import type { ResponsePolicy, ResponseScanner } from './port.js';
 import { actionOn, type Release, released, worstAction } from './release.js';
 import { SCANNER_VERSION } from './scan-response.js';
 
@@ -23,11 +23,11 @@ export interface RecordedInspection {
   readonly would?: Release['kind'];
   readonly entities: readonly ResponseEntity[];
   readonly found: readonly string[];
-  readonly actions: Readonly<Record<string, EgressAction>>;
+  readonly actions: Readonly<Record<string, ResponseAction>>;
   /** SHA-256 of the answer as the upstream gave it, 64 hex digits. */
   readonly raw_sha256: string;
   readonly scanner_version: string;
-  readonly policy_bundle: EgressDecision['policy_bundle'] | null;
+  readonly policy_bundle: ResponseDecision['policy_bundle'] | null;
   /** What was said before the answer and not handed on. */
   readonly talk?: RecordedTalk;
   readonly reason: string;
@@ -58,7 +58,7 @@ export interface ResponseJudge {
 
 export interface ResponseJudgeOptions {
   readonly scanner: ResponseScanner;
-  readonly policy: EgressPolicy;
+  readonly policy: ResponsePolicy;
   readonly mode: Mode;
   /** Tools whose answers are searched for secrets and personal data too; `*` for all. */
   readonly dataTools: readonly string[];
@@ -103,7 +103,7 @@ export function createResponseJudge({
     const found = await scan(call, text);
     const entities = found.detected_entities;
     if (entities.length === 0) return { text };
-    const asked = await policy.evaluateEgress({
+    const asked = await policy.judgeResponse({
       entities: [...entities],
       tool_type: call.tool,
       method: call.method,
@@ -128,7 +128,7 @@ export function createResponseJudge({
   }
 
   /** What was taken out may have hidden something else: the rest is looked at once more, and is let out only if nothing else has to go. */
-  async function checked(call: RespondedCall, release: Release, asked: EgressDecision): Promise<Release> {
+  async function checked(call: RespondedCall, release: Release, asked: ResponseDecision): Promise<Release> {
     if (release.kind !== 'sanitized') return release;
     const { detected_entities: left } = await scan(call, release.text);
     const worst = worstAction(left, asked);

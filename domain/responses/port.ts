@@ -1,8 +1,8 @@
 import type {
   ArgumentScanRequest,
   ArgumentScanResult,
-  EgressDecision,
-  EgressQuestion,
+  ResponseDecision,
+  ResponseQuestion,
   ScanRequest,
   ScanResult,
 } from '../../contracts/response-scan.js';
@@ -18,6 +18,6 @@ export interface RequestScanner {
 }
 
 /** What policy wants done about classes of findings. Throws when there is no decision. */
-export interface EgressPolicy {
-  evaluateEgress(question: EgressQuestion): Promise<EgressDecision>;
+export interface ResponsePolicy {
+  judgeResponse(question: ResponseQuestion): Promise<ResponseDecision>;
 }

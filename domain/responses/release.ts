@@ -1,7 +1,7 @@
 import {
-  EGRESS_ACTIONS,
-  type EgressAction,
-  type EgressDecision,
+  RESPONSE_ACTIONS,
+  type ResponseAction,
+  type ResponseDecision,
   type EntitySpan,
   type ScanResult,
 } from '../../contracts/response-scan.js';
@@ -16,14 +16,16 @@ export type Release =
   | { readonly kind: 'marked' | 'sanitized'; readonly text: string }
   | { readonly kind: 'withheld'; readonly why: string };
 
-type Asked = Pick<EgressDecision, 'actions' | 'default_action'>;
+type Asked = Pick<ResponseDecision, 'actions' | 'default_action'>;
 
-export const actionOn = (type: string, { actions, default_action }: Asked): EgressAction =>
-  Object.hasOwn(actions, type) ? (actions[type] as EgressAction) : default_action;
+export const actionOn = (type: string, { actions, default_action }: Asked): ResponseAction =>
+  Object.hasOwn(actions, type) ? (actions[type] as ResponseAction) : default_action;
 
 /** The worst of what policy wants done. */
-export const worstAction = (types: readonly string[], asked: Asked): EgressAction =>
-  EGRESS_ACTIONS[Math.max(0, ...types.map((type) => EGRESS_ACTIONS.indexOf(actionOn(type, asked))))] as EgressAction;
+export const worstAction = (types: readonly string[], asked: Asked): ResponseAction =>
+  RESPONSE_ACTIONS[
+    Math.max(0, ...types.map((type) => RESPONSE_ACTIONS.indexOf(actionOn(type, asked))))
+  ] as ResponseAction;
 
 /**
  * An answer as policy lets it out. `scan` is of this very text, with spans in UTF-16 units. Where something would have to be taken out or
@@ -37,7 +39,7 @@ export function released(
   const types = scan.detected_entities;
   const worst = worstAction(types, asked);
   if (worst === 'allow') return { kind: 'as_is' };
-  const of = (action: EgressAction) => types.filter((type) => actionOn(type, asked) === action);
+  const of = (action: ResponseAction) => types.filter((type) => actionOn(type, asked) === action);
   if (worst === 'deny') return { kind: 'withheld', why: `it holds ${of('deny').join(', ')}` };
   const lost = scan.unlocated.filter((type) => actionOn(type, asked) !== 'allow');
   if (lost.length > 0)
@@ -48,7 +50,7 @@ export function released(
     .map((span) => ({ span, action: actionOn(span.entity_type, asked), string: around(strings, span) }))
     .filter(({ action }) => action !== 'allow');
   const bytes = bytesWithheld(text, strings, acted);
-  const spansTo = (done: EgressAction): EntitySpan[] =>
+  const spansTo = (done: ResponseAction): EntitySpan[] =>
     acted.filter(({ string, action }) => action === done && !(string && bytes.has(string))).map(({ span }) => span);
   const edits = [
     ...[...bytes.values()].flat(),

@@ -53,7 +53,7 @@ describe('what an answer holds: instructions to a model', () => {
       ['in the form for addresses, without padding', coded(`${ORDER}?>`, 'base64url').replaceAll('=', '')],
       ['in lines', inLines(around, '\n')],
       ['in the lines of a mail', inLines(around, '\r\n')],
-      ['behind lines that are none', `AAAAAAAAAAAAAAAA\n${coded(ORDER)}`],
+      ['behind lines that only look like it', `AAAAAAAAAAAAAAAA\n${coded(ORDER)}`],
       [
         'in the lines of a mail that a tool gives as JSON',
         JSON.stringify({ from: 'eve', body: inLines(around, '\n') }),

@@ -34,7 +34,7 @@ export function changesBetween(
     if (changes.length === MAX_CHANGES) changes_omitted += 1;
     else
       changes.push({
-        path: folded(path, MAX_PATH),
+        path: shortened(path, MAX_PATH),
         kind,
         ...(was !== undefined && { before: shown(was) }),
         ...(is !== undefined && { after: shown(is) }),
@@ -70,7 +70,7 @@ const sizeOf = (value: Json, json: string) =>
   typeof value === 'string'
     ? { characters: value.length, sha256: digestOf(value) }
     : { characters: json.length, sha256: canonicalDigest(value) };
-const folded = (path: string, units: number): string =>
+const shortened = (path: string, units: number): string =>
   path.length <= units ? path : `${foreignText(path, units)}… ${canonicalDigest(path)}`;
 
 /** What the arguments of a call have other than those of an earlier one, as far as both rows show their requests. */

@@ -51,7 +51,7 @@ describe('whom the console vouches for', () => {
     ['an unknown method', of({ method: 'webauthn', subject: 'webauthn:ada' })],
     ['a method that is a member of every object', of({ method: 'toString' })],
     ['an unknown role', of({ role: 'owner' })],
-    ['a time that is none', of({ since_ms: -1 })],
+    ['an invalid time', of({ since_ms: -1 })],
     ['a time in words', of({ since_ms: '1000' })],
     ['an end in words', of({ until_ms: 'never' })],
     ['a tenant with a slash', of({ tenant: 'acme/x' })],

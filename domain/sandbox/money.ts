@@ -86,9 +86,9 @@ function paymentOf(found: MoneyFound): Payment {
 /** Room for "and 65536 more". */
 const MORE = 16;
 /** A run of blanks is one: behind many of them the rest of a text would be out of sight. */
-const folded = (text: string): string => text.trim().replaceAll(/\s{2,}/g, ' ');
+const withSingleSpaces = (text: string): string => text.trim().replaceAll(/\s{2,}/g, ' ');
 /** A part long enough that what is cut off shows as such. */
-const lineOf = (text: string, units: number): string => oneLine(clipped(folded(text), 2 * units));
+const lineOf = (text: string, units: number): string => oneLine(clipped(withSingleSpaces(text), 2 * units));
 const shown = (text: string, units: number): string => shortened(lineOf(text, units), units);
 const isLong = (text: string, units: number): boolean => lineOf(text, units).length > units;
 

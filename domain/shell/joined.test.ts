@@ -256,7 +256,7 @@ describe('a command in pieces', () => {
     expect(verdicts(harmless)).toEqual(all(harmless, 'green'));
   });
 
-  it('is not seen in the words of texts that are none', () => {
+  it('is not seen in the words of texts that are no command', () => {
     // Without its first word, or cut within its quotes, the text is another one, and a command.
     const another = new Set([
       'the crontab has 5 lines; the last runs at noon',

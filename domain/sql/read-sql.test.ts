@@ -281,7 +281,7 @@ describe('statements behind a label', () => {
     expect(rules.of('list_files', { task })).toBe('green');
     expect(rules.of('get_data', { q: task, list: [task, task] })).toBe('green');
   });
-  it('are not put together from a list of words that is none, and denied for such a list by no tool but one that takes statements', () => {
+  it('are not put together from what only looks like a list of words, and denied for such a list by no tool but one that takes statements', () => {
     for (const words of [
       ['delete', 'from', 'cart'],
       ['drop', 'table', 'ui'],

@@ -9,31 +9,31 @@ const HOLDING: readonly ToolClass[] = ['deny', 'strict', 'review'];
 
 /** Longer names are compared as they are. */
 const LONGEST = 512;
-const FOLDS_KEPT = 4_096;
-const folds = new LRUCache<string, Fold>({ max: FOLDS_KEPT });
+const NAMES_KEPT = 4_096;
+const plainNames = new LRUCache<string, PlainName>({ max: NAMES_KEPT });
 
-interface Fold {
+interface PlainName {
   /** The name decoded, without case, blanks and separators: `Get_User`, `get-user`, ` getUser` and `get%5Fuser` are one. */
   readonly whole: string;
   /** The same behind its last namespace: `x/get_user`, `mcp__x__get_user`. */
   readonly bare: string;
 }
 
-function foldOf(name: string): Fold {
-  const known = folds.get(name);
+function plainNameOf(name: string): PlainName {
+  const known = plainNames.get(name);
   if (known) return known;
   if (name.length > LONGEST) return { whole: name, bare: name };
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
   const seen = plainReading(name).normalize('NFKC').trim();
   const parts = seen.split(/[/.:\\#@]|__/).filter((part) => plain(part) !== '');
-  const fold = { whole: plain(seen), bare: plain(parts.at(-1) ?? '') };
-  folds.set(name, fold);
-  return fold;
+  const made = { whole: plain(seen), bare: plain(parts.at(-1) ?? '') };
+  plainNames.set(name, made);
+  return made;
 }
 
 /** Whether an upstream may take one name for the other: by its case or separators, or because it strips a namespace of one of them. */
 export function areAlike(one: string, other: string): boolean {
-  const [a, b] = [foldOf(one), foldOf(other)];
+  const [a, b] = [plainNameOf(one), plainNameOf(other)];
   return a.whole !== '' && (a.whole === b.whole || a.bare === b.whole || a.whole === b.bare);
 }
 

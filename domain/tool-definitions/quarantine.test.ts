@@ -50,7 +50,7 @@ const watched = (of: Pick<Upstream, 'control'> = upstream) =>
     ledger: ledger as never,
     block,
     quarantine: true,
-    egress: null,
+    responsePolicy: null,
     scanner: rulesScanner,
     onFault: (error) => {
       throw error;

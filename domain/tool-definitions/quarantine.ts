@@ -36,10 +36,10 @@ const MAX_PAGES = 100;
  */
 export function createQuarantine(
   upstream: Pick<Upstream, 'control'>,
-  options: Omit<ToolWatchOptions, 'block' | 'quarantine' | 'egress'>,
+  options: Omit<ToolWatchOptions, 'block' | 'quarantine' | 'responsePolicy'>,
 ): Quarantine {
   const { pins, onFault } = options;
-  const watched = watchToolDefinitions(upstream, { ...options, block: false, quarantine: true, egress: null });
+  const watched = watchToolDefinitions(upstream, { ...options, block: false, quarantine: true, responsePolicy: null });
   const lately = new LRUCache<string, Promise<void>>({ max: AGENTS_KEPT, ttl: LISTED_FOR_MS });
 
   /** Has the upstream's list watched. A list that did not come is asked for again with the next call. */

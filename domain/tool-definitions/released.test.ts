@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { EgressAction, EgressQuestion } from '../../contracts/response-scan.js';
+import type { ResponseAction, ResponseQuestion } from '../../contracts/response-scan.js';
 import type { UpstreamInstructions } from '../pipeline/upstream.js';
 import { togetherSaid } from '../pipeline/upstream.js';
 import { rulesScanner } from '../../test/support/definition-scanner.js';
@@ -20,13 +20,13 @@ async function given(
   {
     actions = SHIPPED,
     said,
-  }: { actions?: Readonly<Record<string, EgressAction>> | null; said?: readonly UpstreamInstructions[] } = {},
+  }: { actions?: Readonly<Record<string, ResponseAction>> | null; said?: readonly UpstreamInstructions[] } = {},
 ) {
-  const asked: EgressQuestion[] = [];
+  const asked: ResponseQuestion[] = [];
   const faults: unknown[] = [];
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
   const policy = {
-    evaluateEgress: async (question: EgressQuestion) => {
+    judgeResponse: async (question: ResponseQuestion) => {
       asked.push(question);
       if (actions === null) throw new Error('policy is away');
       return { actions: { ...actions }, default_action: 'deny' as const, policy_bundle: null as never };
@@ -47,10 +47,14 @@ const tool = (name: string, description: string, more: JsonObject = {}): JsonObj
 });
 
 describe('what stands beside what was asked for', () => {
-  const failing = async (method: string, error: unknown, actions: Readonly<Record<string, EgressAction>> = SHIPPED) => {
+  const failing = async (
+    method: string,
+    error: unknown,
+    actions: Readonly<Record<string, ResponseAction>> = SHIPPED,
+  ) => {
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, error });
     const policy = {
-      evaluateEgress: async () => ({ actions, default_action: 'deny' as const, policy_bundle: null as never }),
+      judgeResponse: async () => ({ actions, default_action: 'deny' as const, policy_bundle: null as never }),
     };
     const out = await releasedAnswer({ policy, judge, onFault: () => undefined }, OWNER, { method, text });
     return out === null ? null : (JSON.parse(out) as JsonObject);
@@ -125,7 +129,7 @@ describe('what an upstream tells a model, where it holds instructions', () => {
     const out = await releasedAnswer(
       {
         policy: {
-          evaluateEgress: async () => ({ actions: SHIPPED, default_action: 'deny', policy_bundle: null as never }),
+          judgeResponse: async () => ({ actions: SHIPPED, default_action: 'deny', policy_bundle: null as never }),
         },
         judge,
         onFault: () => undefined,
@@ -287,7 +291,7 @@ describe('what an upstream tells a model, where it holds instructions', () => {
     ['an error', null],
     ['no list', { tools: 'none' }],
     ['a list without entries', { tools: [] }],
-    ['entries that are none', { tools: [null, 1, 'a', {}] }],
+    ['entries that are no definitions', { tools: [null, 1, 'a', {}] }],
   ])('is nowhere in %s, which passes', async (_what, result) => {
     expect((await given('tools/list', result)).text).toBe(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
   });

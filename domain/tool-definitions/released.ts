@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { EntryScan } from '../../contracts/definition-scan.js';
-import type { EgressDecision, ResponseEntity } from '../../contracts/response-scan.js';
+import type { ResponseDecision, ResponseEntity } from '../../contracts/response-scan.js';
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import { exactly } from '../mcp/exact-numbers.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
 import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
-import type { EgressPolicy } from '../responses/port.js';
+import type { ResponsePolicy } from '../responses/port.js';
 import { type Release, released } from '../responses/release.js';
 import { listIn, withInstructions } from './definitions.js';
 import type { DefinitionJudge } from './judged.js';
@@ -24,7 +24,7 @@ interface By {
   readonly ask: Ask;
   readonly judge: Pick<DefinitionJudge, 'places'>;
 }
-type Ask = (toolType: string, entities: readonly ResponseEntity[]) => Promise<EgressDecision | null>;
+type Ask = (toolType: string, entities: readonly ResponseEntity[]) => Promise<ResponseDecision | null>;
 
 /**
  * What an upstream tells a model, as policy lets it out: what instructs a model is marked, taken out, or its entry left out, with the same
@@ -37,14 +37,14 @@ export async function releasedAnswer(
     judge,
     onFault,
   }: {
-    readonly policy: EgressPolicy;
+    readonly policy: ResponsePolicy;
     readonly judge: Pick<DefinitionJudge, 'places'>;
     readonly onFault: (error: unknown) => void;
   },
   { tenant, agent }: PinOwner,
   { method, text, said = [] }: { method: string; text: string; said?: readonly UpstreamInstructions[] | undefined },
 ): Promise<string | null> {
-  const known = new Map<string, EgressDecision>();
+  const known = new Map<string, ResponseDecision>();
   let asked = 0;
   const ask: Ask = async (toolType, entities) => {
     const question = JSON.stringify([toolType, entities]);
@@ -52,7 +52,7 @@ export async function releasedAnswer(
     if (decision || asked >= MOST_ASKED) return decision ?? null;
     asked += 1;
     try {
-      const answer = await policy.evaluateEgress({
+      const answer = await policy.judgeResponse({
         entities: [...entities],
         tool_type: toolType,
         method,

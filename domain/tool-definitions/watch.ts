@@ -8,7 +8,7 @@ import { fittingRow } from '../ledger/fitting-row.js';
 import { oneLine } from '../printable.js';
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import type { EgressPolicy } from '../responses/port.js';
+import type { ResponsePolicy } from '../responses/port.js';
 import {
   addPage,
   digestsOf,
@@ -39,7 +39,7 @@ export interface ToolWatchOptions {
   /** Leaves tools out of lists whose definition is not the pinned one, or instructs a model, until an operator accepts them. */
   readonly quarantine?: boolean;
   /** What policy wants done about what instructs a model; `null` in observe mode, where it is recorded and passes. */
-  readonly egress: EgressPolicy | null;
+  readonly responsePolicy: ResponsePolicy | null;
   /** Called when a list could not be checked. It is then forwarded, unless `block` is set. */
   readonly onFault: (error: unknown) => void;
   /** Called when Brain did not look: what is small was judged by its rules all the same, what is large is not handed on. */
@@ -118,9 +118,9 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
       const method = request['method'] as string;
       const judge = judgeFor(caller);
       const left = await leftOf(caller, request, reply, judge);
-      if (options.egress === null || left.reply.kind !== 'reply' || !left.instructs) return left.reply;
+      if (options.responsePolicy === null || left.reply.kind !== 'reply' || !left.instructs) return left.reply;
       const { text, instructions: said } = left.reply;
-      const { egress: policy, onFault } = options;
+      const { responsePolicy: policy, onFault } = options;
       const given = await releasedAnswer({ policy, judge, onFault }, caller, { method, text, said });
       if (given === null)
         throw new GateError(

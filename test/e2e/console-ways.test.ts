@@ -106,7 +106,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
       opened(operatorTokenMode({ operators: [{ name: 'dev', tenant: 'acme', token }], clock: Date.now })),
     );
 
-    it('refuses another one, and a link that is none, and takes the right one', async () => {
+    it('refuses another one, and an invalid link, and takes the right one', async () => {
       await page.goto(`${at}/login?link=x`);
       await page.getByRole('alert').waitFor();
       await accessible();

@@ -232,7 +232,11 @@ describe('a commit that fails once', () => {
           return decide(pending, decision);
         }),
       );
-      for (const { status, body } of await Promise.all(sent)) told.add(`${status} ${textOf(body['error'])}`);
+      for (const { status, body } of await Promise.all(sent)) {
+        told.add(`${status} ${textOf(body['error'])}`);
+        // The form in which these routes refuse.
+        if (status === 503) expect([body['reason'], body['reasoning']]).toEqual([expect.any(String), undefined]);
+      }
       everyOf = 0;
     }
     expect([...told].filter((one) => !['200 ', '409 already_decided'].includes(one))).toEqual([

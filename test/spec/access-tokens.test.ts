@@ -322,7 +322,7 @@ describe.each([
     ],
     ['that is over', ({ provider }) => provider.forged({ ...provider.claims(), exp: 1 }), /expired/],
     ['that another key signed', ({ provider }) => provider.forged(provider.claims(), {}, 'another key'), /signature/],
-    ['that is none', () => Promise.resolve('x'), /no signed JWT/],
+    ['that is no JWT', () => Promise.resolve('x'), /no signed JWT/],
   ])('is refused with a token %s, and told so as RFC 6750 says', async (_what, make, why) => {
     const before = tools.state().counts['list_files'] ?? 0;
     const headers = bearer(await make(gate));
@@ -350,7 +350,7 @@ describe.each([
     expect(headers['www-authenticate']).toMatch(/error="insufficient_scope".*scope="mcp"$/);
   });
 
-  it('is refused where its token names a tenant that is none here', async () => {
+  it('is refused where its token names a tenant unknown here', async () => {
     const token = await gate.provider.forged({ ...gate.provider.claims(), tenant: 'initech' });
     const { status, body } = await gate.bare.call('list_files', {}, { headers: bearer(token) });
     expect({ status, code: body['error'], layer: body['layer'] }).toEqual({

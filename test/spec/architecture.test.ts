@@ -13,6 +13,17 @@ describe('ARCHITECTURE.md', () => {
     expect(pages.filter((file) => !page.includes(`](${file})`))).toEqual([]);
   });
 
+  it('counts the main files of an allow, which are there', () => {
+    const [, count, folders, list = ''] =
+      /The main files of an allow, .*: (\d+) files in (\d+) folders\.\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
+    const named = list
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(' ', 1)[0] ?? '');
+    expect(named.filter((file) => !files.includes(file))).toEqual([]);
+    expect([named.length, new Set(named.map((file) => dirname(file))).size]).toEqual([Number(count), Number(folders)]);
+  });
+
   it('says of every folder of more than ten files, tests aside, what belongs there', () => {
     const counts = new Map<string, number>();
     for (const file of files)

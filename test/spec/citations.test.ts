@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -117,5 +117,46 @@ describe('what comments, titles of tests and pages cite', () => {
   ])('is refused where it leads nowhere: %s, %s', (file, text, target) => {
     expect(leadsNowhere(file, text)).toEqual([`${file}: ${target}`]);
     expect(leadsNowhere(file, '// docs/architecture/verdict.md#thresholds')).toEqual([]);
+  });
+});
+
+/** Measured at commits that were later put together with others into one. */
+const PUT_TOGETHER: ReadonlySet<string> = new Set([
+  '4047b7de',
+  '75ee6eaa',
+  'af120552',
+  '786b3764',
+  '961c0a14',
+  '1a28df8a',
+  '9f8154c7',
+  'a18179a1',
+  '35a1fdf2',
+  '121e0923',
+]);
+
+describe('a commit at which something was measured', () => {
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8' });
+  const isHeld = (commit: string): boolean => git('cat-file', '-e', `${commit}^{commit}`).status === 0;
+  // A clone of the newest commits alone has not the older ones.
+  const isShallow = git('rev-parse', '--is-shallow-repository').stdout.trim() === 'true';
+  const named = new Map(
+    files
+      .filter((file) => /^bench\/results\/.*\.md$/.test(file))
+      .flatMap((file) =>
+        [...read(file).matchAll(/\b(?:commit|other side) `?([0-9a-f]{7,40})\b/g)].map(
+          ([, commit]) => [commit as string, file] as const,
+        ),
+      ),
+  );
+
+  it('is in this repository', () => {
+    expect(named.size).toBeGreaterThan(30);
+    const missing = [...named].filter(([commit]) => !isShallow && !PUT_TOGETHER.has(commit) && !isHeld(commit));
+    expect(missing).toEqual([]);
+    expect([...PUT_TOGETHER].filter((commit) => !named.has(commit))).toEqual([]);
+  });
+
+  it('is not, where nobody has it', () => {
+    expect([isHeld('HEAD'), isHeld('0000000')]).toEqual([true, false]);
   });
 });

@@ -5,18 +5,22 @@ import { describe, expect, it } from '@jest/globals';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
-/** Imports of the product's files, as paths from the root; tests may reach anywhere. */
-const imports: readonly (readonly [string, string])[] = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
+const files = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], { cwd: ROOT, encoding: 'utf8' })
   .split('\n')
-  .filter((file) => file !== '' && !/\.test\.tsx?$|^(test|bench)\//.test(file))
-  .flatMap((file) =>
-    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:from|import|import\()\s*'(\.{1,2}\/[^']+)'/g)].map(
-      ([, target]) => [file, join(dirname(file), target as string)] as const,
-    ),
+  .filter((file) => file !== '' && !/\.test\.tsx?$|^(test|bench)\//.test(file));
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** A script that is started by its address, as a thread is: whoever starts it needs it as if it were imported. */
+const STARTED = /new URL\('(\.{1,2}\/[^']+\.js)', import\.meta\.url\)/g;
+
+/** Imports of a file, as paths from the root. */
+const importsIn = (file: string, text: string): (readonly [string, string])[] =>
+  [...text.matchAll(/(?:from|import|import\()\s*'(\.{1,2}\/[^']+)'/g), ...text.matchAll(STARTED)].map(
+    ([, target]) => [file, join(dirname(file), target as string)] as const,
   );
+
+/** Those of the product's files; tests may reach anywhere. */
+const imports = files.flatMap((file) => importsIn(file, textOf(file)));
 
 const crossing = (from: RegExp, to: RegExp): string[] =>
   imports
@@ -26,6 +30,15 @@ const crossing = (from: RegExp, to: RegExp): string[] =>
 describe('imports go one way', () => {
   it('sees the imports of the whole product', () => {
     expect(imports.length).toBeGreaterThan(1_000);
+  });
+
+  it('sees what a file imports, whenever it does, and the threads that it starts', () => {
+    const text = `import { a } from './a.js';
+      export type { B } from '../b.js';
+      const c = await import('./c.js');
+      new Worker(new URL('./d-thread.js', import.meta.url));`;
+    const targets = importsIn('folder/x.ts', text).map(([, target]) => target);
+    expect(targets).toEqual(['folder/a.js', 'b.js', 'folder/c.js', 'folder/d-thread.js']);
   });
 
   it.each([
@@ -74,6 +87,7 @@ describe('imports go one way', () => {
       /^(?!migrations\/)/,
     ],
     ['pages know the knowledge that they show, and no service', /^console\//, /^(?!console\/|contracts\/|domain\/)/],
+    ['a start is handed its demonstration, which in turn may know how a stack starts', /^stack\//, /^demo\//],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
     [
       'a route of the ledger takes the parts of the chain and of the evidence that it needs, not what opens them',
@@ -142,17 +156,25 @@ describe('the opened review rows, which are a part for each thing that is done w
 
 /** Imports that the running program follows; what is taken as a type alone is gone by then. */
 const followed = imports.filter(([file, target]) => {
-  const text = readFileSync(join(ROOT, file), 'utf8');
+  const text = textOf(file);
   const name = target.split('/').at(-1) as string;
-  return [...text.matchAll(/(?:^|\n)(?:import|export)(?! type\b)[^;']*?from\s*'([^']+)'|import\('([^']+)'\)/g)].some(
+  const run = /(?:^|\n)(?:import|export)(?! type\b)[^;']*?from\s*'([^']+)'|import\('([^']+)'\)/g;
+  return [...text.matchAll(run), ...text.matchAll(STARTED)].some(
     ([, from, lazily]) => (from ?? lazily)?.startsWith('.') && (from ?? lazily)?.endsWith(`/${name}`),
   );
 });
 
+/** The file that is compiled to what an import names. */
+const sourceOf = (target: string, among: ReadonlySet<string>): string => {
+  const [script, page] = ['.ts', '.tsx'].map((end) => target.replace(/\.js$/, end)) as [string, string];
+  return among.has(page) ? page : script;
+};
+
 /** One way round for each circle, from the file where it is met first. */
 function circles(edges: readonly (readonly [string, string])[]): string[] {
+  const from = new Set(edges.map(([file]) => file));
   const targets = new Map<string, string[]>();
-  for (const [file, target] of edges) targets.set(file, [...(targets.get(file) ?? []), target.replace(/\.js$/, '.ts')]);
+  for (const [file, target] of edges) targets.set(file, [...(targets.get(file) ?? []), sourceOf(target, from)]);
   const left = new Set<string>();
   const found: string[] = [];
   const visit = (file: string, above: readonly string[]): void => {
@@ -174,6 +196,12 @@ describe('no file needs itself', () => {
         ['c.ts', 'b.js'],
       ]),
     ).toEqual(['b.ts -> c.ts -> b.ts']);
+    expect(
+      circles([
+        ['a.tsx', 'b.js'],
+        ['b.ts', 'a.js'],
+      ]),
+    ).toEqual(['a.tsx -> b.ts -> a.tsx']);
   });
 
   it('to run, directly or through others', () => {

@@ -30,7 +30,7 @@ const FOR_EVERYBODY = new Map<string, number>([
   ['GET /readyz', 200],
   ['GET /docs/select-a-contract', 200],
   ['GET /.well-known/jwks.json', 200],
-  // Which issuer to ask, which is none here.
+  // Which issuer to ask: here there is none.
   ['GET /.well-known/oauth-protected-resource', 404],
   ['GET /.well-known/oauth-protected-resource/mcp', 404],
   // Pages lead to the sign-in, whose form anybody may see and fill in.

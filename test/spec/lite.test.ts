@@ -713,7 +713,7 @@ describe('the file', () => {
     await ledger.close();
   });
 
-  it('that is none: says so and is left as it is', async () => {
+  it('that is no ledger: lite says so and leaves it as it is', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gate-lite-'));
     closing.push(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, 'gate-lite.db'), 'x'.repeat(8_192));

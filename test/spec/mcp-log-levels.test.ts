@@ -136,7 +136,7 @@ describe('the log messages of an upstream', () => {
       expect(await heard('debug')).toEqual({ status: 200, levels: ALL });
     });
 
-    it('are refused under a level that is none', async () => {
+    it('are refused under an unknown level', async () => {
       for (const level of ['loud', 3, null]) expect(await heard(level)).toEqual({ status: 400, levels: [] });
     });
   });

@@ -252,7 +252,7 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
       expect((await about('tasks/cancel', taskId)).result).toEqual({ resultType: 'complete' });
     });
 
-    it('is refused where the request does not say that it knows them, and for a task that is none', async () => {
+    it('is refused where the request does not say that it knows them, and for a task that does not exist', async () => {
       const { taskId } = await waiting(84);
       expect(await say('tasks/get', { taskId }, taskId, META)).toMatchObject({
         status: 400,

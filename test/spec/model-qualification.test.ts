@@ -355,9 +355,9 @@ describe('gate brain qualify', () => {
 
   it.each([
     ['no file of models', []],
-    ['a file that is none', ['--models', 'none.yaml']],
+    ['a file that does not exist', ['--models', 'none.yaml']],
     ['no run', ['--models', 'models.yaml', '--runs', '0']],
-    ['a lane that is none', ['--models', 'models.yaml', '--only', 'mood']],
+    ['an unknown lane', ['--models', 'models.yaml', '--only', 'mood']],
     ['a report that cannot be written', ['--models', 'models.yaml', '--report', 'nowhere/r.json']],
     ['a report that is a folder', ['--models', 'models.yaml', '--report', '.']],
   ])('ends with 2 for %s, and asks nobody', async (_what, args) => {

@@ -126,7 +126,7 @@ const CASES: readonly Case[] = [
   ['another kind of body', 'POST', '/decide/{row}', 'approve', { 'content-type': 'text/xml' }],
   ['an identity in a header of old', 'POST', '/decide/{row}', APPROVE, { 'x-gate-decided-by': 'ceo' }],
   ['an id that nobody knows', 'POST', '/decide/{other}', APPROVE],
-  ['an id that is none', 'POST', '/decide/1', APPROVE],
+  ['an invalid id', 'POST', '/decide/1', APPROVE],
   ['a decision without a token', 'POST', '/decide/{row}', APPROVE, { authorization: '' }],
   ['a decision with a wrong token', 'POST', '/decide/{row}', APPROVE, { authorization: 'Bearer wrong' }],
   ['a bad decision with a wrong token', 'POST', '/decide/{row}', '{', { authorization: 'Bearer wrong' }],
@@ -141,12 +141,12 @@ const CASES: readonly Case[] = [
   ['rows of one agent', 'GET', '/pending?agent_id=nobody'],
   ['a page behind no row', 'GET', '/pending?before={other}'],
   ['a word that is no status', 'GET', '/pending?status=open'],
-  ['an order that is none', 'GET', '/pending?sort=size'],
+  ['an unknown order', 'GET', '/pending?sort=size'],
   ['a choice that there is not', 'GET', '/pending?zzz=1'],
   ['a row of none', 'GET', '/pending?limit=0'],
   ['more rows than a page holds', 'GET', '/pending?limit=1001'],
   ['the most that a page holds', 'GET', '/pending?limit=1000'],
-  ['an id that is none, in the list', 'GET', '/pending?id=1'],
+  ['an invalid id, in the list', 'GET', '/pending?id=1'],
   ['the list with a wrong token', 'GET', '/pending', undefined, { authorization: 'Bearer wrong' }],
 ];
 

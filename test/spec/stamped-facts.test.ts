@@ -5,7 +5,7 @@ import { createPolicyActivities } from '../../activities/policy.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { type PolicyInput, policyInput, RULE_INPUT } from '../../contracts/policy.js';
-import { egressQuestion } from '../../contracts/response-scan.js';
+import { responseQuestion } from '../../contracts/response-scan.js';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { callInput } from '../support/call-input.js';
@@ -96,7 +96,7 @@ describe('what rules read of a call', () => {
     expect(RULE_INPUT.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
   });
   it('is told of an answer by the question of its scan', () => {
-    const asked = Object.keys(egressQuestion.shape);
+    const asked = Object.keys(responseQuestion.shape);
     const read = files.filter(({ path }) => ofAnswers(path)).flatMap(({ reads }) => reads);
     expect(read.filter((name) => !asked.includes(name))).toEqual([]);
     expect(read).toContain('entities');

@@ -305,7 +305,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       expect(keysOf({ agents } as ActiveAgentInvoice)).toEqual(agents.map(({ agent_key }) => agent_key).toSorted());
     }, 60_000);
 
-    describe('for a window that is none', () => {
+    describe('for an invalid window', () => {
       sharedHere();
       it.each([
         ['as_of without its seconds', '2026-03-31T00:00Z', FINAL],
@@ -423,7 +423,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       expect((await invoice()).adjustments).toHaveLength(3);
     });
 
-    describe('that is none', () => {
+    describe('that is invalid', () => {
       sharedHere();
       threeAgents.sharedHere();
       it.each([
@@ -444,7 +444,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
         ['with too long a reason', { reason: 'x'.repeat(513) }],
         ['with a reason that no store keeps', { reason: 'a\0b' }],
         ['of a time with a fraction', { target_as_of: '2026-03-31T00:00:00.000Z' }],
-        ['of a day that is none', { target_as_of: '2026-02-30T00:00:00Z' }],
+        ['of a day that does not exist', { target_as_of: '2026-02-30T00:00:00Z' }],
         ['of an invoice to come', { target_as_of: '2026-03-31T05:00:01Z' }],
         ['of an invoice that is final', { target_as_of: '2026-03-28T04:59:59Z' }],
       ])('%s is refused, and nothing is recorded', async (_what, change) => {

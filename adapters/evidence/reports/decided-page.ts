@@ -8,7 +8,7 @@ import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js'
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered } from '../../ledger/rows.js';
-import { factPages } from './read-report-rows.js';
+import { reportPages } from './read-report-rows.js';
 
 /** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
 const MOST_CHARACTERS = 8 * 1_048_576;
@@ -19,7 +19,7 @@ export async function readDecidedPage(
   { after = 0, limit, ...window }: DecidedQuery,
 ): Promise<DecidedPage> {
   const filter = { ...window, eventKinds: ['hil.approved', 'hil.denied'], seqFrom: after + 1 };
-  for await (const read of factPages(db, filter)) {
+  for await (const read of reportPages(db, filter)) {
     const page = read.slice(0, limit);
     const judged = await evaluationsOf(
       db,

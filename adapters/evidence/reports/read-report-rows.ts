@@ -3,7 +3,7 @@ import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered, scan } from '../../ledger/rows.js';
 import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
 import { isRehearsal } from '../../../domain/evidence/reports/outcome.js';
-import { type ReportRow, LIGHT_COLUMNS, toFact } from '../../../domain/evidence/reports/report-rows.js';
+import { type ReportRow, LIGHT_COLUMNS, toReportRow } from '../../../domain/evidence/reports/report-rows.js';
 
 const LIGHT = [...LIGHT_COLUMNS, 'source'] as const;
 const COLUMNS = [...LIGHT, 'reasoning', 'policy_decision'] as const;
@@ -13,7 +13,7 @@ const COLUMNS = [...LIGHT, 'reasoning', 'policy_decision'] as const;
  * result. Rows of reviews that no call asked for are left out: they are no agent's doing. `light` leaves out reasoning and decision, which are
  * most of a row; it is for reports that only count.
  */
-export async function* factPages(
+export async function* reportPages(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
   { light = false }: { readonly light?: boolean } = {},
@@ -23,18 +23,18 @@ export async function* factPages(
   for await (const page of scan(db, filter, light ? LIGHT : COLUMNS, options)) {
     const reportRows = page
       .filter((row) => !isRehearsal(row))
-      .map(toFact)
+      .map(toReportRow)
       .filter((reportRow) => detailMatches(filter.detail, reportRow.decision));
     if (reportRows.length > 0) yield reportRows;
   }
 }
 
 /** The rows at these places that are not hidden, in chain order. */
-export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<ReportRow[]> {
+export async function reportRowsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<ReportRow[]> {
   if (seqs.length === 0) return [];
   const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
     .where('seq', 'in', seqs)
     .orderBy('seq')
     .execute();
-  return rows.map(toFact);
+  return rows.map(toReportRow);
 }

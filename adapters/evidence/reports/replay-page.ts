@@ -4,12 +4,12 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { ReplayPage, ReplayQuery, ReplayRow } from '../../../contracts/replay-rows.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { isRehearsal, reviewEndOf } from '../../../domain/evidence/reports/outcome.js';
-import { LIGHT_COLUMNS, type ReportRow, toFact } from '../../../domain/evidence/reports/report-rows.js';
+import { LIGHT_COLUMNS, type ReportRow, toReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { textsIn } from '../../../domain/texts-in.js';
 import { filtered } from '../../ledger/rows.js';
-import { factPages } from './read-report-rows.js';
+import { reportPages } from './read-report-rows.js';
 
 /** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
 const MOST_CHARACTERS = 8 * 1_048_576;
@@ -21,7 +21,7 @@ export async function readReplayPage(
   { after = 0, limit, ...window }: ReplayQuery,
 ): Promise<ReplayPage> {
   const filter = { ...window, eventKinds: ['policy.evaluated'], seqFrom: after + 1 };
-  for await (const read of factPages(db, filter)) {
+  for await (const read of reportPages(db, filter)) {
     const page = read.slice(0, limit);
     const calls = page.flatMap(({ correlationId: id }) => id ?? []);
     const [settled, requests] = [await settledBy(db, calls), await requestsOf(db, calls)];
@@ -85,7 +85,7 @@ async function settledBy(
     .execute();
   return new Map(
     ends.flatMap((row) => {
-      const end = isRehearsal(row) ? null : reviewEndOf(toFact(row));
+      const end = isRehearsal(row) ? null : reviewEndOf(toReportRow(row));
       return end === 'approved' || end === 'denied' || end === 'expired' ? [[row.correlation_id ?? '', end]] : [];
     }),
   );

@@ -42,7 +42,7 @@ import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import { readDecidedPage } from './decided-page.js';
 import { huntsOver } from './hunt-sums.js';
-import { factPages, factsAt } from './read-report-rows.js';
+import { reportPages, reportRowsAt } from './read-report-rows.js';
 import { readReplayPage } from './replay-page.js';
 import { rostersOver } from './rosters.js';
 import { createStretchSums, type SumScope } from './stretch-sums.js';
@@ -115,17 +115,17 @@ export const narrativeOver =
       const sevenDays = narrativeSpan({ window: '7d', nowMs: request.nowMs });
       return tellNarrative(
         request,
-        factPages(db, { ...scope, agentId, ...narrativeSpan(request) }),
-        factPages(db, { ...scope, agentId, ...sevenDays, methods: ['deep_review_finding'] }),
-        factPages(db, { ...scope, ...narrativeSpan(request), eventKinds: ALARM_KINDS }),
+        reportPages(db, { ...scope, agentId, ...narrativeSpan(request) }),
+        reportPages(db, { ...scope, agentId, ...sevenDays, methods: ['deep_review_finding'] }),
+        reportPages(db, { ...scope, ...narrativeSpan(request), eventKinds: ALARM_KINDS }),
       );
     });
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
-  const reportRows = (filter: RowFilter) => factPages(db, filter);
+  const reportRows = (filter: RowFilter) => reportPages(db, filter);
   const huntSums = createStretchSums(db, clock, huntsOver(db));
   const rosters = createStretchSums(db, clock, rostersOver(db));
-  const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
+  const counts = (filter: RowFilter) => reportPages(db, filter, { light: true });
 
   const openedInput = async (reportRow: ReportRow): Promise<JsonObject | null> => {
     const replay = reportRow.decision?.['input_replay'];
@@ -172,7 +172,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
           query,
           {
             rank: sha256Hex,
-            read: (seqs) => factsAt(db, seqs),
+            read: (seqs) => reportRowsAt(db, seqs),
             input: openedInput,
           },
         );

@@ -99,7 +99,7 @@ describe.each(STORES)('row signatures on %s', (kind) => {
         ['without its timestamp', { timestamp: undefined }],
         ['without its id', { id: undefined }],
         ['with a timestamp in another form', { timestamp: '2026-01-02T03:04:00Z' }],
-        ['with a day that is none', { timestamp: '2026-02-30T03:04:00.000Z' }],
+        ['with a day that does not exist', { timestamp: '2026-02-30T03:04:00.000Z' }],
         ['from the future', { timestamp: '2026-01-02T03:05:05.007Z' }],
         ['without a signature but with a timestamp', { signature: undefined, key_id: undefined }],
       ])('refuses a signed row %s', async (_, change) => {

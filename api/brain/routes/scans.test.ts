@@ -226,7 +226,7 @@ describe('GET /model-snapshot', () => {
     ]);
   });
 
-  it('refuses a tenant that is none', async () => {
+  it('refuses an invalid tenant', async () => {
     callerId = 'service-console';
     const reply = await service.app.inject({ method: 'GET', url: '/model-snapshot?tenant=a/b' });
     expect([reply.statusCode, reply.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })]);

@@ -20,7 +20,7 @@ export type Projected =
   | { readonly refused: 'tenant' | 'role' | 'mfa'; readonly tenant: string | null };
 
 /**
- * Who a provider's person is here (docs/architecture/console.md#federated). Nothing is trimmed, folded or guessed: what is missing, not of
+ * Who a provider's person is here (docs/architecture/console.md#federated). Nothing is trimmed, changed in case or guessed: what is missing, not of
  * its form, or not named by the settings is refused.
  */
 export function project(words: ProviderWords, rules: ProjectionRules): Projected {

@@ -320,7 +320,7 @@ describe('a click', () => {
     ['another secret', { secret: 'x'.repeat(20) }],
     ['no signature', { headers: { 'x-slack-signature': '' } }],
     ['another version', { headers: { 'x-slack-signature': `v1=${'0'.repeat(64)}` } }],
-    ['a time that is none', { headers: { 'x-slack-request-timestamp': 'now' } }],
+    ['an invalid time', { headers: { 'x-slack-request-timestamp': 'now' } }],
     ['another time than was signed', { headers: { 'x-slack-request-timestamp': String(T0 / 1_000 + 1) } }],
     ['a time five minutes and a second ago', { at: T0 - 301_000 }],
     ['a time five minutes and a second ahead', { at: T0 + 301_000 }],

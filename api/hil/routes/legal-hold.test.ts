@@ -67,7 +67,7 @@ describe('POST /admin/pending/{id}/legal-hold', () => {
     ['the reason itself', 400, 'invalid_request', { reason: 'court order 7 O 12/26' }],
     ['a reason that is no digest', 400, 'invalid_request', { authority_reason_sha256: 'court order' }],
     ['another action', 400, 'invalid_request', { action: 'extend' }],
-    ['an id that is none', 400, 'invalid_request', { operation_id: '7' }],
+    ['an invalid id', 400, 'invalid_request', { operation_id: '7' }],
   ])('refuses %s, and the hold stays as it is', async (_what, status, error, over) => {
     const row = await hil.park(1);
     await hold(row.id);

@@ -448,7 +448,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
       expect(numbers(await list({ cursor, limit: 2 }))).toEqual([2, 1]);
     });
 
-    it('that somebody changed or made is refused, and so is what is none', async () => {
+    it('that somebody changed or made up is refused, and so is a text that is no place in the list', async () => {
       const cursor = await first();
       const [created, id, tag] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [number, string, string];
       const made = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');

@@ -12,7 +12,7 @@ const SummariesQuery = z.strictObject({
   cursor: z.string().max(512).optional(),
   q: z.string().min(1).max(256).optional(),
   risk_tier: riskTier.optional(),
-  /** For somebody who sees secrets and personal data masked: by what is masked for him no row is found. */
+  /** The reader sees secrets and personal data masked, so a search does not match what is masked for him. */
   masked: z.literal('true').optional(),
   sort: reviewOrder.default('newest'),
 });

@@ -183,7 +183,7 @@ describe.each(STORES)('cases on %s', (kind) => {
     it.each([
       ['a kind of 65 characters', { kind: 'x'.repeat(65) }],
       ['a detail of 2,001 characters', { detail: 'x'.repeat(2001) }],
-      ['a time that is none', { at: 'yesterday' }],
+      ['an invalid time', { at: 'yesterday' }],
       ['nobody as actor', { actor: '' }],
     ])('refuses %s', async (_, change) => {
       const { id } = await opened();
@@ -374,7 +374,7 @@ describe.each(STORES)('cases on %s', (kind) => {
         },
       );
 
-      it.each(['', 'a b', '../x'])('a tenant that is none is refused: %j', async (tenant) => {
+      it.each(['', 'a b', '../x'])('an invalid tenant is refused: %j', async (tenant) => {
         expect((await gate.call(`GET /cases?tenant=${encodeURIComponent(tenant)}`)).status).toBe(400);
       });
     });

@@ -64,7 +64,7 @@ describe.each(STORES)('erasure on %s', (kind) => {
     });
 
     it.each([
-      ['a tenant that is none', '/admin/tenants/a%2Fb/tombstone', {}],
+      ['an invalid tenant', '/admin/tenants/a%2Fb/tombstone', {}],
       ['a reason that is too long', '/admin/tenants/acme/tombstone', { reason: 'x'.repeat(513) }],
       ['a reason that is no text', '/admin/tenants/acme/tombstone', { reason: 7 }],
     ])('refuses %s with 400', async (_, path, body) => {

@@ -368,11 +368,11 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     sharedHere();
     it.each([
       ['no tenant', WINDOW, 'tenant_required'],
-      ['a tenant that is none', `tenant=a/b&${WINDOW}`, 'tenant_required'],
+      ['an invalid tenant', `tenant=a/b&${WINDOW}`, 'tenant_required'],
       ['no window', 'tenant=acme', 'invalid_window'],
       ['an empty window', 'tenant=acme&from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z', 'invalid_window'],
       ['a window from its end', 'tenant=acme&from=2026-01-03T00:00:00Z&to=2026-01-02T00:00:00Z', 'invalid_window'],
-      ['a flag that is none', `tenant=acme&${WINDOW}&annex_iv=perhaps`, 'invalid_request'],
+      ['a flag that is neither true nor false', `tenant=acme&${WINDOW}&annex_iv=perhaps`, 'invalid_request'],
     ])('%s', async (_, query, error) => {
       expect(await ask(query)).toMatchObject({ status: 400, body: { error } });
       expect(await gate.ledger.head()).toMatchObject({ length: 0 });

@@ -6,7 +6,7 @@ import type { ServiceFetch } from '../../../activities/clients/service-client.js
 import { loadPolicySet } from '../../../adapters/policy/load-policy-set.js';
 import { readersOf } from '../../../adapters/policy/argument-readers.js';
 import { shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
-import { egressDecision } from '../../../contracts/response-scan.js';
+import { responseDecision } from '../../../contracts/response-scan.js';
 import { createPolicySet, type PolicySet } from '../../../domain/policy/policy-set.js';
 import type { Service } from '../../plugins/service.js';
 import { createPolicyService } from '../app.js';
@@ -42,7 +42,7 @@ describe('POST /evaluate-egress', () => {
   it('says what is done about each class, and about every other one, under which rules', async () => {
     const reply = await ask({ entities: ['PROMPT_INJECTION', 'SUSPECTED_INJECTION', 'EMAIL', 'SSN', 'PASSPORT'] });
     expect(reply.statusCode).toBe(200);
-    expect(egressDecision.parse(reply.json())).toEqual({
+    expect(responseDecision.parse(reply.json())).toEqual({
       actions: {
         PROMPT_INJECTION: 'sanitize',
         SUSPECTED_INJECTION: 'mark',
@@ -81,7 +81,7 @@ describe('POST /evaluate-egress', () => {
       ...(await readersOf(policies.material.data)),
       data: { gate },
     });
-    expect(earlier.egress({ entities: ['EMAIL'] })).toMatchObject({
+    expect(earlier.judgeResponse({ entities: ['EMAIL'] })).toMatchObject({
       actions: { EMAIL: 'deny' },
       default_action: 'deny',
     });
@@ -99,8 +99,8 @@ describe('POST /evaluate-egress', () => {
       ...(await readersOf(policies.material.data)),
       data: { gate: { ...gate, responses } },
     });
-    expect(set.egress({ entities: ['SSN'], tool_type: 'get_person' }).actions).toEqual({ SSN: 'allow' });
-    expect(set.egress({ entities: ['SSN'], tool_type: 'get_page' }).actions).toEqual({ SSN: 'sanitize' });
+    expect(set.judgeResponse({ entities: ['SSN'], tool_type: 'get_person' }).actions).toEqual({ SSN: 'allow' });
+    expect(set.judgeResponse({ entities: ['SSN'], tool_type: 'get_page' }).actions).toEqual({ SSN: 'sanitize' });
   });
 
   it('answers its client, which throws where there is no decision', async () => {
@@ -110,8 +110,8 @@ describe('POST /evaluate-egress', () => {
       return { status: status || reply.statusCode, text: () => Promise.resolve(reply.body) };
     };
     const client = createPolicyClient({ url: 'https://policy.test', fetch });
-    expect(await client.evaluateEgress({ entities: ['EMAIL'] })).toMatchObject({ actions: { EMAIL: 'allow' } });
+    expect(await client.judgeResponse({ entities: ['EMAIL'] })).toMatchObject({ actions: { EMAIL: 'allow' } });
     status = 502;
-    await expect(client.evaluateEgress({ entities: ['EMAIL'] })).rejects.toMatchObject({ code: 'policy_unavailable' });
+    await expect(client.judgeResponse({ entities: ['EMAIL'] })).rejects.toMatchObject({ code: 'policy_unavailable' });
   });
 });

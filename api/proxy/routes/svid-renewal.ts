@@ -10,7 +10,7 @@ export type RenewSvid = (request: SvidRenewRequest) => Promise<IssuedSvid>;
 
 /**
  * The next certificate of the agent whose certificate this connection shows (docs/architecture/identity.md#the-next-one). Identity decides; the
- * proxy tells it whose connection it saw, and nothing that the agent says of itself. Without identity, as an address that is none.
+ * proxy tells it whose connection it saw, and nothing that the agent says of itself. Without identity it is answered like a path that does not exist.
  */
 export function registerSvidRenewal(
   app: ServiceApp,

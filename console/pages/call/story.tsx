@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { factOf } from '../../../domain/evidence/reports/report-rows.js';
+import { reportRowOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { spanTold } from '../../../domain/time-told.js';
@@ -59,7 +59,7 @@ function Step({
   return (
     <li>
       <p>
-        <Said text={summaryOf(factOf(row))} /> <Outcome row={row} />
+        <Said text={summaryOf(reportRowOf(row))} /> <Outcome row={row} />
       </p>
       {changes && (
         <p>

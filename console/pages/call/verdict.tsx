@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.js';
 import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
-import { factOf } from '../../../domain/evidence/reports/report-rows.js';
+import { reportRowOf } from '../../../domain/evidence/reports/report-rows.js';
 import { summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { REHEARSAL } from '../../../domain/review/rehearsal.js';
 import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
@@ -62,7 +62,7 @@ export function Call({
         <h2 id="verdict">Verdict</h2>
         {verdict ? (
           <p>
-            <Said text={summaryOf(factOf(verdict))} />
+            <Said text={summaryOf(reportRowOf(verdict))} />
           </p>
         ) : (
           <Empty>
@@ -110,7 +110,7 @@ export function Call({
         {ended && told ? (
           <>
             <p>
-              <Said text={summaryOf(factOf(ended))} />
+              <Said text={summaryOf(reportRowOf(ended))} />
             </p>
             <Facts
               of={[

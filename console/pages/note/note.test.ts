@@ -71,17 +71,14 @@ describe('a note about a call', () => {
     expect(await noted()).toBeNull();
   });
 
-  it.each(['', 'x'.repeat(241)])(
-    'that is none, or too long, is refused, and what was typed stays: %#',
-    async (note) => {
-      await decided();
-      const { status, text } = await browser.post(`/hil/${row.id}/note`, { note });
-      expect(status).toBe(400);
-      expect(text).toContain('a note has 1 to 240 characters. Nothing was saved');
-      expect(valuesIn(text, 'note')).toEqual([note]);
-      expect(await noted()).toBeNull();
-    },
-  );
+  it.each(['', 'x'.repeat(241)])('that is empty or too long is refused, and what was typed stays: %#', async (note) => {
+    await decided();
+    const { status, text } = await browser.post(`/hil/${row.id}/note`, { note });
+    expect(status).toBe(400);
+    expect(text).toContain('a note has 1 to 240 characters. Nothing was saved');
+    expect(valuesIn(text, 'note')).toEqual([note]);
+    expect(await noted()).toBeNull();
+  });
 
   it('takes the place of no note that somebody saved meanwhile: it is shown, and what was typed stays', async () => {
     await decided();

@@ -608,7 +608,7 @@ describe('the editor', () => {
     validate.mockRestore();
   }, 60_000);
 
-  it('stores nothing on a version that is none', async () => {
+  it('stores nothing on a version that does not exist', async () => {
     const name = await made(denies('list_files'));
     for (const version of ['', 'x', '0', '-1', '1e99', '2']) {
       const { status } = await page.post(`/policies/${name}/edit`, { version, body: denies('y'), reason: 'x' });
@@ -723,7 +723,7 @@ describe('a template', () => {
   }, 60_000);
 
   it.each([
-    ['a number that is none', { 'parameter.most_addresses': 'many' }, 400, 'most_addresses is a number'],
+    ['an invalid number', { 'parameter.most_addresses': 'many' }, 400, 'most_addresses is a number'],
     ['a number that no document holds', { 'parameter.most_addresses': `1${'0'.repeat(400)}` }, 400, 'not so large'],
     ['what its schema does not have', { 'parameter.most_addresses': '-1' }, 400, 'policy_invalid'],
     ['no reason', { reason: '' }, 400, 'say why'],

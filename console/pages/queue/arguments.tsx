@@ -74,7 +74,7 @@ const argumentsIn = ({ params = null }: JsonObject): Json | undefined =>
 const hasNone = ({ method, request_payload }: Pick<PendingRequest, 'method' | 'request_payload'>): boolean =>
   method === 'tools/call' && argumentsIn(request_payload) === undefined;
 
-/** The same of a call, and none where it has none. What may change stands among named arguments. Of a batch only the arguments of its calls may change, not their ids and tools. */
+/** The leaves of a call's arguments; none for a tool call without arguments. Only what stands among named arguments may change: of a batch, the arguments of its calls and not their ids and tools. */
 export function leavesIn({
   method,
   request_payload,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { chooseCorpus } from './corpus.js';
 import type { ReportRow } from './report-rows.js';
 
-const factOf = (seq: number): ReportRow => ({
+const reportRowOf = (seq: number): ReportRow => ({
   seq,
   at: '2026-01-02T03:04:05.006Z',
   id: String(seq).padStart(6, '0'),
@@ -22,7 +22,7 @@ const factOf = (seq: number): ReportRow => ({
 });
 
 async function* pages(count: number): AsyncGenerator<ReportRow[]> {
-  for (let seq = 1; seq <= count; seq += 10) yield Array.from({ length: 10 }, (_, index) => factOf(seq + index));
+  for (let seq = 1; seq <= count; seq += 10) yield Array.from({ length: 10 }, (_, index) => reportRowOf(seq + index));
 }
 
 describe('choosing the rows of a replay corpus', () => {
@@ -36,7 +36,7 @@ describe('choosing the rows of a replay corpus', () => {
         async read(seqs) {
           read.push([...seqs]);
           // This row was hidden after it was chosen.
-          return seqs.filter((seq) => seq !== 100).map(factOf);
+          return seqs.filter((seq) => seq !== 100).map(reportRowOf);
         },
         input: async (reportRow) => ({ tool_type: reportRow.tool }),
       },

@@ -42,10 +42,10 @@ export const LIGHT_COLUMNS = [
   'cost_micros',
 ] as const satisfies readonly (keyof EntryTable)[];
 
-type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
+type StoredReportRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
   Partial<Pick<EntryTable, 'reasoning' | 'policy_decision'>>;
 
-export const toFact = (row: FactRow): ReportRow => ({
+export const toReportRow = (row: StoredReportRow): ReportRow => ({
   seq: Number(row.seq),
   at: row.timestamp,
   id: row.id,
@@ -65,7 +65,7 @@ export const toFact = (row: FactRow): ReportRow => ({
 });
 
 /** The same part of an entry as read routes return it. */
-export const factOf = (entry: LedgerEntry): ReportRow => {
+export const reportRowOf = (entry: LedgerEntry): ReportRow => {
   const text = (name: string): string | null => {
     const value = entry[name];
     return typeof value === 'string' ? value : null;

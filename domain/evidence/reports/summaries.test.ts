@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { factOf, type ReportRow } from './report-rows.js';
+import { reportRowOf, type ReportRow } from './report-rows.js';
 import { quoted, summaryOf } from './summaries.js';
 
 it('the sentence about a modify says what was changed', () => {
@@ -33,7 +33,7 @@ it('a review that no call asked for is told by the same words when Gate ends it'
     policy_decision: { decided_by: 'system:tenant-offboard' },
     tool_name: 'wire_transfer',
   } as unknown as LedgerEntry;
-  expect(summaryOf(factOf(row))).toBe('Gate denied wire_transfer: the tenant left');
+  expect(summaryOf(reportRowOf(row))).toBe('Gate denied wire_transfer: the tenant left');
 });
 
 it('foreign text stays on one line, with what nobody sees as escapes and none of them cut', () => {

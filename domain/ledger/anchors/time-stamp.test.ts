@@ -85,7 +85,7 @@ const faultOf = (look: () => unknown): string => {
         await other.close();
       });
 
-      it('of another digest, without an answer, or for what is none', () => {
+      it('of another digest, without an answer, or for what is no digest', () => {
         expect(faultOf(() => readTimeStamp(response, sha256Hex('another')))).toBe('tsa_imprint_mismatch');
         const wrongAlgorithm = Buffer.from(timeStampRequest(DIGEST).bytes);
         wrongAlgorithm[wrongAlgorithm.indexOf(Buffer.from('60864801650304', 'hex')) + 8] = 2;

@@ -26,7 +26,7 @@ describe('a development stack', () => {
     );
   }, 60_000);
 
-  it('prints one for whatever agent and time is asked for, and refuses names that are none', async () => {
+  it('prints one for whatever agent and time is asked for, and refuses invalid names', async () => {
     const token = await gateToken('dev-agent', '--tenant', 'globex', '--hours', '0.001');
     expect(claims(token)).toMatchObject({ tenant: 'globex', sub: 'dev-agent' });
     await expect(gateToken('../x')).rejects.toMatchObject({ code: 2 });

@@ -308,7 +308,7 @@ describe('nobody is signed in by wrapping what was signed:', () => {
       },
     ],
     [
-      'a signed response whose assertion has a signature that is none',
+      'a signed response whose assertion has something else for a signature',
       {
         sign: ['assertion', 'response'],
         after: (xml) =>
@@ -602,7 +602,7 @@ describe('an answer', () => {
     expect(await sent(browser, form)).toMatchObject({ status: 303 });
   });
 
-  it('of nothing but spaces costs no more than any other that is none', async () => {
+  it('of nothing but spaces costs no more than any other invalid response', async () => {
     const browser = browserAt(console);
     const { RelayState } = provider.answer(await begun(browser));
     expect(await sent(browser, { RelayState, SAMLResponse: `A${' '.repeat(262_000)}!` })).toMatchObject({
