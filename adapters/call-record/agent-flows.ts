@@ -15,14 +15,32 @@ import {
   taintOf,
   trustedForms,
 } from '../../domain/information-flow/flow.js';
+import { heldValues } from '../../domain/information-flow/known-values.js';
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
 import * as statements from './statements.js';
 
-/** Values of answers that a process keeps opened, and rows that it asks for one by one. */
-const OPENED_VALUES = 1_000_000;
+/** Values of answers that a process keeps in memory, of all agents. An agent's go together. */
+const HELD_VALUES = 500_000;
+/** Rows that it asks for one by one. */
 const ONE_BY_ONE = 4;
 const CROWDED = 10_000;
 const HOUR_MS = 3_600_000;
+
+interface HeldRow {
+  readonly id: string;
+  readonly atMs: number;
+  readonly digests: number;
+  /** `null` where it is not what was kept of this answer, or its key is gone; not known yet without one. */
+  answer: KeptAnswer | null | undefined;
+}
+interface HeldFlow {
+  /** The newest first; one more than count, where there are more. */
+  readonly rows: HeldRow[];
+  readonly counted: number;
+  /** What is older is not in `rows`. */
+  readonly sinceMs: number;
+  readonly known: ReturnType<typeof heldValues>;
+}
 
 /** What answers brought in, beside the records of a store (docs/architecture/information-flow.md). */
 export function agentFlows({
@@ -30,6 +48,7 @@ export function agentFlows({
   keys,
   settings,
   now,
+  alone = false,
   onTooMany = () => undefined,
   limits = AGENT_LIMITS,
 }: {
@@ -37,6 +56,8 @@ export function agentFlows({
   readonly keys: KeyRing;
   readonly settings: FlowSettings;
   readonly now: () => number;
+  /** Nobody else writes the store, and what memory holds is what is stored. */
+  readonly alone?: boolean;
   /** Told at most once an hour of an agent who had more answers than are kept: what it sends waits. */
   readonly onTooMany?: ((owner: FlowOwner) => void) | undefined;
   /** What counts of an agent. */
@@ -45,10 +66,9 @@ export function agentFlows({
   const sealing = flowSealing(keys);
   const trusted = trustedForms(settings);
   const trustedTools = new Set(settings.trustedTools);
-  /** A row never changes. */
-  const opened = new LRUCache<string, KeptAnswer>({
-    maxSize: OPENED_VALUES,
-    sizeCalculation: ({ brought, own, vouched }) => brought.size + own.size + vouched.size + 8,
+  const flows = new LRUCache<string, HeldFlow>({
+    maxSize: HELD_VALUES,
+    sizeCalculation: ({ rows, known }) => known.size + rows.length + 8,
   });
   /** Agents of whom there are more rows than count. */
   const crowded = new LRUCache<string, true>({ max: CROWDED });
@@ -71,62 +91,62 @@ export function agentFlows({
     }
   };
 
-  function* rowsOf(
-    owner: FlowOwner,
-    sinceMs: number,
-  ): Job<{ id: string; counts: boolean; answer: KeptAnswer | null }[]> {
+  /** What an agent has read, with the answers that are not in memory yet. A row never changes. */
+  function* read(owner: FlowOwner): Job<HeldFlow> {
     const { tenant, agent } = owner;
-    const rows = yield* all(statements.selectFlows, tenant, agent, sinceMs, limits.answers + 1);
-    const counted = rows.slice(0, countedOf(rows, limits));
-    const unknown = counted.filter(({ correlation_id: id }) => !opened.has(id));
-    const sealed = new Map<string, Uint8Array>();
-    if (unknown.length > ONE_BY_ONE)
-      for (const row of yield* all(statements.selectFlowsWhole, tenant, agent, sinceMs, counted.length))
-        sealed.set(row.correlation_id, row.sealed);
-    else
-      for (const { correlation_id: id } of unknown) {
-        const row = yield* get(statements.selectFlow, id);
-        if (row) sealed.set(id, row.sealed);
-      }
-    // Of the first that does not count it is only said that there is one.
-    return rows.slice(0, counted.length + 1).map(({ correlation_id: id }, at) => {
-      if (at === counted.length) return { id, counts: false, answer: null };
-      const answer = opened.get(id) ?? answerOf(owner, id, sealed.get(id));
-      if (answer) opened.set(id, answer);
-      return { id, counts: true, answer };
-    });
+    const sinceMs = now() - settings.windowMs;
+    const held = flows.get(keyOf(owner));
+    // A clock that was set back has answers count again that are not in memory any more.
+    const isWhole = alone && held !== undefined && held.sinceMs <= sinceMs;
+    const rows = isWhole
+      ? held.rows.filter(({ atMs }) => atMs > sinceMs)
+      : sameRows(yield* all(statements.selectFlows, tenant, agent, sinceMs, limits.answers + 1), held?.rows ?? []);
+    const counted = countedOf(rows, limits);
+    const unknown = rows.slice(0, counted).filter(({ answer }) => answer === undefined);
+    if (unknown.length > ONE_BY_ONE) {
+      const whole = yield* all(statements.selectFlowsWhole, tenant, agent, sinceMs, counted);
+      const sealed = new Map(whole.map((row) => [row.correlation_id, row.sealed]));
+      for (const row of unknown) row.answer = answerOf(owner, row.id, sealed.get(row.id));
+    } else
+      for (const row of unknown)
+        row.answer = answerOf(owner, row.id, (yield* get(statements.selectFlow, row.id))?.sealed);
+    return { rows, counted, sinceMs, known: held?.known ?? heldValues() };
   }
 
-  async function flowOf(owner: FlowOwner): Promise<AgentFlow> {
-    const rows = await jobs.read(
-      () => rowsOf(owner, now() - settings.windowMs),
-      (found) => found,
-    );
+  /** What the answers that count brought into the calls. In one turn, because others of the same agent follow the same values. */
+  function found(owner: FlowOwner, held: HeldFlow, calls: NonNullable<ReturnType<typeof readCalls>>): Taint[] {
+    const { rows, counted, known } = held;
     if (rows.length > limits.answers) crowded.set(keyOf(owner), true);
-    const answers: KeptAnswer[] = [];
+    known.follow(rows.slice(0, counted).flatMap(({ answer }) => answer ?? []));
+    flows.set(keyOf(owner), held);
+    // Of the first that does not count it is only said that there is one.
+    const isMore = counted < rows.length;
+    if (isMore) tellTooMany(owner);
     let lost = null as AgentFlow['lost'];
-    for (const { id, counts, answer } of rows) {
-      if (answer) answers.push(answer);
-      const left = {
-        addresses: !counts || !answer || answer.lostAddresses,
-        names: !counts || !answer || answer.lostNames,
-      };
-      if (!counts) tellTooMany(owner);
-      if (left.addresses || left.names)
+    for (let at = 0; at < rows.length && at <= counted; at += 1) {
+      const { id, answer } = rows[at] as HeldRow;
+      const counts = at < counted;
+      const addresses = !counts || !answer || answer.lostAddresses;
+      const names = !counts || !answer || answer.lostNames;
+      if (addresses || names)
         lost = {
           from: lost?.from ?? id,
           why: lost?.why ?? (counts ? (answer ? 'too_large' : 'unreadable') : 'too_many_answers'),
-          addresses: left.addresses || (lost?.addresses ?? false),
-          names: left.names || (lost?.names ?? false),
+          addresses: addresses || (lost?.addresses ?? false),
+          names: names || (lost?.names ?? false),
         };
     }
-    return { answers, lost };
+    return taintOf(calls, { known, lost }, sealing, owner, trusted);
   }
 
   const flow: CallFlow = {
     async taint(owner, calls): Promise<readonly Taint[]> {
-      const read = settings.windowMs === 0 ? null : readCalls(calls);
-      return read ? taintOf(read, await flowOf(owner), sealing, owner, trusted) : [];
+      const asked = settings.windowMs === 0 ? null : readCalls(calls);
+      if (!asked) return [];
+      return jobs.read(
+        () => read(owner),
+        (held) => found(owner, held, asked),
+      );
     },
     kept(owner, answered) {
       if (settings.windowMs === 0) return null;
@@ -137,25 +157,49 @@ export function agentFlows({
 
   return {
     flow,
-    /** Within the transaction that stores the answer. */
-    *keep(owner: FlowOwner, id: string, { sealed, digests }: KeptFlow): Job<void> {
+    /** Within the transaction that stores the answer. What it returns keeps it in memory, and is called once that stands. */
+    *keep(owner: FlowOwner, id: string, { sealed, digests }: KeptFlow): Job<() => void> {
       const { tenant, agent } = owner;
-      yield* run(statements.insertFlow, id, tenant, agent, now(), digests, sealed);
-      if (crowded.has(keyOf(owner))) yield* run(statements.trimFlows, tenant, agent, tenant, agent, limits.answers);
+      const atMs = now();
+      const stored = yield* run(statements.insertFlow, id, tenant, agent, atMs, digests, sealed);
+      if (crowded.has(keyOf(owner))) {
+        const rows = (alone ? flows.get(keyOf(owner))?.rows : undefined) ?? [];
+        const last = (rows[0]?.atMs ?? Infinity) <= atMs ? rows[limits.answers - 1] : undefined;
+        yield* last
+          ? run(statements.dropFlowsBefore, tenant, agent, last.atMs)
+          : run(statements.trimFlows, tenant, agent, tenant, agent, limits.answers);
+      }
+      return () => {
+        const held = alone && stored === 1 ? flows.get(keyOf(owner)) : undefined;
+        if (!held) return;
+        const row = { id, atMs, digests, answer: answerOf(owner, id, sealed) };
+        const at = held.rows.findIndex((one) => one.atMs < atMs || (one.atMs === atMs && one.id > id));
+        held.rows.splice(at < 0 ? held.rows.length : at, 0, row);
+        held.rows.length = Math.min(held.rows.length, limits.answers + 1);
+      };
     },
     /** Of all agents, what does not count any more. */
     *purge(): Job<void> {
       yield* run(statements.dropFlows, now() - settings.windowMs);
     },
-    forget: () => opened.clear(),
+    forget: () => flows.clear(),
   };
 }
 
+/** The rows as they are stored now, each with what is known of it. */
+function sameRows(stored: readonly statements.FlowRow[], held: readonly HeldRow[]): HeldRow[] {
+  const known = new Map(held.map((row) => [row.id, row]));
+  return stored.map(
+    ({ correlation_id: id, at_ms: atMs, digests }) =>
+      known.get(id) ?? { id, atMs: Number(atMs), digests: Number(digests), answer: undefined },
+  );
+}
+
 /** How many of the newest answers count. */
-function countedOf(rows: readonly { readonly digests: number | string }[], limits: AgentLimits): number {
+function countedOf(rows: readonly HeldRow[], limits: AgentLimits): number {
   let values = 0;
   const end = rows.findIndex(({ digests }, at) => {
-    values += Number(digests);
+    values += digests;
     return at >= limits.answers || values > limits.values;
   });
   return end < 0 ? rows.length : end;

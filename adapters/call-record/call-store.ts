@@ -57,7 +57,7 @@ export const callStoreOver = (
   });
 
 export interface FileCallStoreOptions
-  extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica' | 'flows' | 'onTooManyAnswers'> {
+  extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica' | 'flows' | 'flowLimits' | 'onTooManyAnswers'> {
   /** The ledger in the same file: whether it has a row with this id. */
   readonly ledger?: { holds(id: string): boolean };
 }

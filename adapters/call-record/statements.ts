@@ -133,6 +133,8 @@ export const trimFlows = statement(
   `delete from agent_flows where tenant = ? and agent = ? and at_ms < (select at_ms from agent_flows
      where tenant = ? and agent = ? order by at_ms desc, correlation_id limit 1 offset ?)`,
 );
+/** The same where it is known from when that one is. */
+export const dropFlowsBefore = statement('delete from agent_flows where tenant = ? and agent = ? and at_ms < ?');
 export const dropFlows = statement('delete from agent_flows where at_ms < ?');
 export const selectProfile = statement<{ sealed: Uint8Array; version: number | string }>(
   'select sealed, version from agent_profiles where tenant = ? and agent = ? and tool = ?',

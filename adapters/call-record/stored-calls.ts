@@ -89,6 +89,8 @@ const isOf = ({ record }: OpenedRecord, reached: ReachedRecord | undefined): boo
 interface Looked {
   readonly opened: OpenedRecord;
   readonly closed: boolean;
+  /** Keeps in memory what the call's answer brought in. */
+  readonly answered?: () => void;
   /** Since when the call counts in its agent's history, and which tools of a batch do. */
   readonly counts?: {
     readonly at: number;
@@ -127,6 +129,7 @@ export function storedCalls({
     keys,
     settings: flowSettings,
     now,
+    alone: kept.alone,
     onTooMany: onTooManyAnswers,
     limits: flowLimits,
   });
@@ -269,7 +272,7 @@ export function storedCalls({
       record.updated_ms,
     );
     if (changes !== 1) return 'moved elsewhere';
-    if (patch.flow) yield* flows.keep(evidence.call, record.correlation_id, patch.flow);
+    const answered = patch.flow ? yield* flows.keep(evidence.call, record.correlation_id, patch.flow) : nothing;
     const { counted_ms: counted, counted_tools: tools } = patch;
     // What an approver changed is not what the agent asked for.
     const isOwn = !(patch.decision ?? record.decision)?.changed;
@@ -279,6 +282,7 @@ export function storedCalls({
       opened: recordAfter(known, updated, patch),
       applied: true,
       closed: false,
+      answered,
       ...(counted !== undefined && { counts: { at: counted, tools, learned } }),
     };
   }
@@ -462,7 +466,8 @@ export function storedCalls({
             kept.drop(correlationId);
             return null;
           }
-          const { opened, applied, closed, counts } = result;
+          const { opened, applied, closed, counts, answered } = result;
+          if (applied) answered?.();
           if (applied && counts) {
             countSteps(opened.record.evidence, counts.at, counts.tools);
             counts.learned();

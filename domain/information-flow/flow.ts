@@ -3,6 +3,7 @@ import type { Taint, ValueKind } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
+import type { FirstBrought, KnownValues } from './known-values.js';
 import { LONGEST_POINTER, valuesOfAnswer, valuesOfArguments } from './read-values.js';
 import { ADDRESS_KINDS, domainsOf, valuesOfArgument } from './values.js';
 
@@ -130,8 +131,7 @@ export type FlowSealing = ReturnType<typeof flowSealing>;
 
 /** What an agent has read, as far as it is kept. */
 export interface AgentFlow {
-  /** The newest first. */
-  readonly answers: readonly KeptAnswer[];
+  readonly known: KnownValues;
   /** The newest answer of which something was not kept, or cannot be read; its values may stand anywhere. */
   readonly lost: {
     readonly from: string;
@@ -160,17 +160,14 @@ export function readCalls(calls: readonly FlowCall[]): ReturnType<typeof valuesO
 /** What the answers that an agent read brought into the arguments of its calls (docs/architecture/information-flow.md#what-is-matched). */
 export function taintOf(
   calls: ReturnType<typeof valuesOfArguments>[],
-  { answers, lost }: AgentFlow,
+  { known, lost }: AgentFlow,
   { digester, activeKey }: Pick<FlowSealing, 'digester' | 'activeKey'>,
   owner: FlowOwner,
   trusted: ReadonlySet<string>,
 ): Taint[] {
-  if (answers.length === 0 && !lost) return [];
-  const digests = new Map(
-    [...new Set([activeKey, ...answers.map(({ key }) => key)])].map((key) => [key, digester(owner, key)]),
-  );
-  const known = byDigest(answers);
-  const newest = answers[0]?.id ?? lost?.from ?? '';
+  if (known.newest === null && !lost) return [];
+  const digests = new Map([...new Set([activeKey, ...known.keys()])].map((key) => [key, digester(owner, key)]));
+  const newest = known.newest ?? lost?.from ?? '';
   const most = Math.min(MOST_TAINTS, Math.floor(MOST_TAINTS_OF_BATCH / calls.length));
   return calls.flatMap(taintOfCall);
 
@@ -226,12 +223,12 @@ export function taintOf(
     if (isTrusted(kind, form)) return null;
     let first = null as Brought | null;
     for (const each of forms)
-      for (const [key, { cleared, brought }] of known) {
-        const digest = digests.get(key)?.(kind, each);
+      for (const [key, digestOf] of digests) {
+        const digest = digestOf?.(kind, each);
         if (digest === undefined) continue;
-        if (each === form && cleared.has(digest)) return null;
-        const one = brought.get(digest);
-        if (one && (each !== first?.each || one.age > first.age)) first = { ...one, each };
+        if (each === form && known.isCleared(key, digest)) return null;
+        const one = known.first(key, digest);
+        if (one && (each !== first?.each || one.age < first.age)) first = { ...one, each };
       }
     if (first) {
       const { id, field } = first;
@@ -259,31 +256,8 @@ export function taintOf(
 const WORDS = 2;
 const standingOf = ({ kind }: Taint): number => (ADDRESS_KINDS.has(kind) ? 0 : kind === 'name' ? 1 : WORDS);
 
-/** Where a value was first. */
-interface FirstBrought {
-  readonly id: string;
-  /** The larger, the older. */
-  readonly age: number;
-  readonly field: KeptAnswer['fields'][number];
-}
 interface Brought extends FirstBrought {
   readonly each: string;
-}
-/** All values of the answers, by the key of their digests: an argument is looked up once, however many answers there are. */
-function byDigest(answers: readonly KeptAnswer[]) {
-  const keys = new Map<string, { readonly cleared: Set<string>; readonly brought: Map<string, FirstBrought> }>();
-  // The newest comes first, so the one that is left is the first that brought it.
-  for (const [age, { id, key, brought, fields, own, vouched }] of answers.entries()) {
-    const of = keys.get(key) ?? { cleared: new Set(), brought: new Map() };
-    keys.set(key, of);
-    for (const digest of own) of.cleared.add(digest);
-    for (const digest of vouched) of.cleared.add(digest);
-    for (const [digest, place] of brought) {
-      const field = fields[place];
-      if (field) of.brought.set(digest, { id, age, field });
-    }
-  }
-  return keys;
 }
 const LONGEST_NAME = 64;
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseKeyRing } from '../crypto/key-ring.js';
 import { flowSealing, type FlowSettings, keptOf, NO_TRUST, readCalls, taintOf, trustedForms } from './flow.js';
+import { heldValues } from './known-values.js';
 
 const sealing = flowSealing(parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`));
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -21,7 +22,9 @@ const answerOf = (text: string) =>
 function brought(text: string, argument: string, settings: FlowSettings = NO_TRUST): readonly string[] {
   const kept = answerOf(text);
   const read = readCalls([{ tool: 'send', arguments: { to: argument } }]);
-  const flow = { answers: kept ? [kept.answer] : [], lost: null };
+  const known = heldValues();
+  known.follow(kept ? [kept.answer] : []);
+  const flow = { known, lost: null };
   return read ? taintOf(read, flow, sealing, OWNER, trustedForms(settings)).map(({ kind }) => kind) : [];
 }
 
