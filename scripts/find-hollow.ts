@@ -63,8 +63,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     'a finding of the second look at verdicts (deep review), which is not built yet; its filter of `GET /audit/{agent_id}` finds no row',
     ['original_method', 'brain_delta'],
   ),
-  agent_name:
-    'the name in the registry of agents, which identity keeps and no row asks for; null in every row, hunt and report of spend, and `agent_id` says who it was',
   upstream_id: 'no row names the upstream in a field of its own: of several, the prefix of the tool’s name says which',
   modified_payload:
     'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
