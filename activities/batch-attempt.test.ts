@@ -60,25 +60,29 @@ describe('a batch that Gate executes', () => {
     expect((await gate.ledger.verify()).valid).toBe(true);
   });
 
-  it('sends none of them once its agent is stopped, and says so of those that did not run', async () => {
-    await gate.close();
-    // When all is looked at, right before the first, before the first and before the second.
-    const stands = [null, null, null, new GateError('agent_suspended', 'acme/bot is stopped')];
-    gate = await openPipeline({
-      compose: (ports) =>
-        createActivities({
-          ...ports,
-          standing: { agentFault: () => stands.shift() ?? null, toolFault: () => null, forcesReview: () => false },
-        }),
-    });
-    const call = await staged('first', 'second');
-    expect(await gate.run(call)).toMatchObject({ state: 'completed' });
-    expect(sent()).toEqual(['first']);
-    expect(await answers(call)).toMatchObject([
-      { id: 'c0', outcome: 'completed' },
-      { id: 'c1', outcome: 'not_run', reason: 'acme/bot is stopped' },
-    ]);
-  });
+  it.each([
+    ['its agent', 'agentFault', new GateError('agent_suspended', 'acme/bot is stopped')],
+    ['a tool of it', 'toolFault', new GateError('tool_suspended', 'the tool is stopped')],
+  ] as const)(
+    'sends none of them once %s is stopped, and says so of those that did not run',
+    async (_, which, fault) => {
+      await gate.close();
+      // When all is looked at, right before the first, before the first and before the second.
+      const stands = [null, null, null, fault];
+      const standing = { agentFault: () => null, toolFault: () => null, forcesReview: () => false };
+      gate = await openPipeline({
+        compose: (ports) =>
+          createActivities({ ...ports, standing: { ...standing, [which]: () => stands.shift() ?? null } }),
+      });
+      const call = await staged('first', 'second');
+      expect(await gate.run(call)).toMatchObject({ state: 'completed' });
+      expect(sent()).toEqual(['first']);
+      expect(await answers(call)).toMatchObject([
+        { id: 'c0', outcome: 'completed' },
+        { id: 'c1', outcome: 'not_run', reason: fault.message },
+      ]);
+    },
+  );
 
   it('runs none of them where policy denies it', async () => {
     gate.script.tier = 'red';

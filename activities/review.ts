@@ -172,14 +172,12 @@ export const createReviewActivities = ({
       };
       const row = await reviews.createOnce(asked);
       // A review that no call asked for says of itself what it is.
-      const other =
-        call.contract === REVIEW_CONTRACT ? null : otherThanAsked(row, { ...asked, review_reasons: reasons });
-      // Nobody decides what somebody else said of the call. What is predicted now and was not before, or the other way, the next attempt asks anew.
-      if (other === 'sandbox_report' && report === null)
-        throw new Error('the review stands with a prediction of before');
+      const other = call.contract === REVIEW_CONTRACT ? null : otherThanAsked(row, asked, reasons);
+      // Nobody decides what somebody else said of the call.
       if (other !== null) {
         await withdraw();
-        throw new GateError('review_tampered', `the review of this call was opened with another ${other}`);
+        if (!other.isForged) throw new Error(`the review stood with another ${other.field}: it is opened anew`);
+        throw new GateError('review_tampered', `the review of this call was opened with another ${other.field}`);
       }
       // An earlier attempt opened it before the upstream changed: the operator would read one definition and approve another.
       if (definition && !definition.told.every((told) => row.review_reasons.includes(told)))

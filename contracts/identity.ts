@@ -252,17 +252,19 @@ export const revocationContent = z.strictObject({
       changed_at: instant,
     }),
   ),
-  /** Tools and tenants that were stopped, or let go again, as it is now. */
-  stops: z.array(
-    z.strictObject({
-      tenant: z.string(),
-      /** Null for the tenant whole. */
-      tool: z.string().nullable(),
-      state: stopRecord.shape.state,
-      /** Grows with every change of this one. */
-      changed_at: instant,
-    }),
-  ),
+  /** Tools and tenants that were stopped, or let go again, as it is now; absent where there are none, as for who does not know of them yet. */
+  stops: z
+    .array(
+      z.strictObject({
+        tenant: z.string(),
+        /** Null for the tenant whole. */
+        tool: z.string().nullable(),
+        state: stopRecord.shape.state,
+        /** Grows with every change of this one. */
+        changed_at: instant,
+      }),
+    )
+    .optional(),
   svids: z.array(
     z.strictObject({
       svid_id: z.uuid(),

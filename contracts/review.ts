@@ -226,7 +226,7 @@ export const pendingSummary = z.strictObject({
   correlation_id: z.uuid(),
   agent_id: z.string(),
   /** No agent's call asked for it, and nothing runs, whatever is decided. */
-  rehearsal: z.boolean(),
+  rehearsal: z.boolean().default(false),
   method: z.string(),
   tool: z.string(),
   risk_summary: z.string(),
@@ -261,7 +261,7 @@ export const summariesPage = z.object({
   /** `null` at the end. A page may have fewer items than asked for, or none, and still not be the last. */
   next_cursor: z.string().nullable(),
   /** When the last row was asked for that was looked at, where a page ends before it is full and before the list ends. */
-  searched_to: z.string().nullable(),
+  searched_to: z.string().nullable().default(null),
   /** How many rows of these tenants wait, whatever the filter. */
   pending_count: z.number().int(),
 });

@@ -132,7 +132,8 @@ describe.each(STORES)('a tool or a tenant that is stopped, on %s', (kind) => {
     // Again, it changes nothing.
     now += 1_000;
     expect(await stopped(tool)).toEqual(record);
-    expect((await listAfter(1)).stops).toEqual([]);
+    // A list without any has the form that a proxy of before knows.
+    expect(Object.keys(await listAfter(1))).not.toContain('stops');
     expect(await kinds()).toEqual(['stop.set']);
     expect(told[0]).toMatchObject({
       tenant: 'acme',

@@ -6,6 +6,8 @@ export interface AddressRules {
   readonly allowedHosts: readonly string[];
   /** The listener is reachable from this machine only. */
   readonly loopback: boolean;
+  /** Pages from which a browser may ask, besides those of the `Host`: a proxy in front may call Gate by another name. */
+  readonly origins?: readonly string[];
 }
 
 /**
@@ -15,12 +17,12 @@ export interface AddressRules {
  */
 export function isAllowedAddress(
   { headers: { host, origin } }: Pick<FastifyRequest, 'headers'>,
-  { allowedHosts, loopback }: AddressRules,
+  { allowedHosts, loopback, origins = [] }: AddressRules,
 ): boolean {
   const known = (name: string) => isLoopback(name) || allowedHosts.includes(name);
   const checksHost = loopback || allowedHosts.length > 0;
   if (checksHost && !known(nameOf(host ?? ''))) return false;
-  if (origin === undefined) return true;
+  if (origin === undefined || origins.includes(origin)) return true;
   if (!URL.canParse(origin)) return false;
   const { host: from } = new URL(origin);
   return checksHost ? known(nameOf(from)) && from === host : from === host;

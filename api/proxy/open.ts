@@ -174,5 +174,6 @@ const WRITING_DOWN_SECS = 10;
 /** A listener for this machine alone is called by its names, and by the one of a proxy in front of it; one for others by any. */
 function addressOf({ host, publicUrl }: Pick<Config<typeof PROXY_SETTINGS>, 'host' | 'publicUrl'>): AddressRules {
   const loopback = isLoopback(host);
-  return { loopback, allowedHosts: loopback && publicUrl !== undefined ? [new URL(publicUrl).hostname] : [] };
+  const known = publicUrl === undefined ? null : new URL(publicUrl);
+  return { loopback, allowedHosts: loopback && known ? [known.hostname] : [], origins: known ? [known.origin] : [] };
 }

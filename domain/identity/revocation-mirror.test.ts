@@ -255,7 +255,9 @@ describe('what is known of agents', () => {
 });
 
 describe('what is known of stops', () => {
-  const stop = (over: Partial<RevocationContent['stops'][number]> = {}): RevocationContent['stops'][number] => ({
+  const stop = (
+    over: Partial<NonNullable<RevocationContent['stops']>[number]> = {},
+  ): NonNullable<RevocationContent['stops']>[number] => ({
     tenant: 'acme',
     tool: 'wire_transfer',
     state: 'suspended',

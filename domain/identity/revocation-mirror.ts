@@ -169,7 +169,7 @@ export function createRevocationMirror({
   }
 
   /** As with agents. Says whether it is stopped by it. */
-  function noteStop(one: RevocationContent['stops'][number]): boolean {
+  function noteStop(one: NonNullable<RevocationContent['stops']>[number]): boolean {
     const id = stopIdOf(one);
     const known = stops.get(id);
     const [isStopped, changedMs] = [one.state === 'suspended', Date.parse(one.changed_at)];
@@ -207,7 +207,9 @@ export function createRevocationMirror({
         ...agentsIn(list),
         ...list.standings.filter(noteStand).map(({ tenant, agent_name: agent }) => ({ tenant, agent })),
       ];
-      const tenants = list.stops.filter(noteStop).flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
+      const tenants = (list.stops ?? [])
+        .filter(noteStop)
+        .flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
       if (fingerprints.length > 0 || agents.length > 0 || tenants.length > 0)
         for (const listener of listeners) listener({ fingerprints, agents, tenants });
       if (list.latest > list.generation) return 'more';

@@ -1,3 +1,4 @@
+import type { Json } from '../../contracts/json.js';
 import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { RevokedBy } from './revoked-by.js';
@@ -40,7 +41,7 @@ export interface Revocations {
 
 /** The bytes of a list that are signed: their beginning tells them from everything else that a CA signs. */
 export const revocationBytes = (content: RevocationContent): Buffer =>
-  Buffer.from(`gate.revocation-list/1\n${canonicalJson(content)}`, 'utf8');
+  Buffer.from(`gate.revocation-list/1\n${canonicalJson(content as Json)}`, 'utf8');
 
 /** The digest of a list that nothing came onto. */
 export const NO_HISTORY = sha256Hex('gate.revocation-history/1');

@@ -117,12 +117,14 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
           force_hil_until: one.forceHilUntilMs === null ? null : instant(one.forceHilUntilMs),
           changed_at: instant(one.changedMs),
         })),
-        stops: stops.map(({ tenant, tool, state, changedMs }) => ({
-          tenant,
-          tool,
-          state,
-          changed_at: instant(changedMs),
-        })),
+        ...(stops.length > 0 && {
+          stops: stops.map(({ tenant, tool, state, changedMs }) => ({
+            tenant,
+            tool,
+            state,
+            changed_at: instant(changedMs),
+          })),
+        }),
         svids: svids.map((one) => ({
           svid_id: one.id,
           serial: one.serial,

@@ -149,7 +149,7 @@ export function whyNotChanged(row: PendingRequest): string | null {
   if (isRehearsal(row)) return `A ${REHEARSAL} is approved or denied as it is: no changed call would run.`;
   const people = row.required_approvers ?? 1;
   return people > 1
-    ? `It needs ${people} people, so it is approved or denied as it is: what a changed call would do is not predicted.`
+    ? `It needs ${people} people, so it is approved or denied as it is: one person alone would change what the others approved.`
     : null;
 }
 
