@@ -9,13 +9,12 @@ import {
   type FlowOwner,
   type FlowSettings,
   flowSealing,
-  type KeptAnswer,
   keptOf,
   readCalls,
   taintOf,
   trustedForms,
 } from '../../domain/information-flow/flow.js';
-import { heldValues } from '../../domain/information-flow/known-values.js';
+import { heldValues, type KeptAnswer } from '../../domain/information-flow/known-values.js';
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
 import * as statements from './statements.js';
 

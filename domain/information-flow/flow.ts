@@ -3,7 +3,7 @@ import type { Taint, ValueKind } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
-import type { FirstBrought, KnownValues } from './known-values.js';
+import type { FirstBrought, KeptAnswer, KnownValues } from './known-values.js';
 import { LONGEST_POINTER, valuesOfAnswer, valuesOfArguments } from './read-values.js';
 import { ADDRESS_KINDS, domainsOf, valuesOfArgument } from './values.js';
 
@@ -37,22 +37,6 @@ export interface FlowOwner {
 export interface FlowCall {
   readonly tool: string;
   readonly arguments: JsonObject;
-}
-
-/** What one answer brought in, and what its call was asked with, as digests under a key of this deployment. */
-export interface KeptAnswer {
-  readonly id: string;
-  /** The key that the digests were made with. */
-  readonly key: string;
-  /** Each value of the answer with its place in `fields`. */
-  readonly brought: ReadonlyMap<string, number>;
-  readonly fields: readonly { readonly pointer: string; readonly tool: string }[];
-  /** Values that the agent had of its own when it asked. */
-  readonly own: ReadonlySet<string>;
-  /** Values of an answer of a trusted tool. */
-  readonly vouched: ReadonlySet<string>;
-  readonly lostAddresses: boolean;
-  readonly lostNames: boolean;
 }
 
 /** How many answers of an agent count, and how many values of them all. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KeptAnswer } from './flow.js';
-import { heldValues } from './known-values.js';
+import { heldValues, type KeptAnswer } from './known-values.js';
 
 const VALUES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const KEYS = ['k1', 'k2'];

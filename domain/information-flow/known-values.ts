@@ -1,4 +1,18 @@
-import type { KeptAnswer } from './flow.js';
+/** What one answer brought in, and what its call was asked with, as digests under a key of this deployment. */
+export interface KeptAnswer {
+  readonly id: string;
+  /** The key that the digests were made with. */
+  readonly key: string;
+  /** Each value of the answer with its place in `fields`. */
+  readonly brought: ReadonlyMap<string, number>;
+  readonly fields: readonly { readonly pointer: string; readonly tool: string }[];
+  /** Values that the agent had of its own when it asked. */
+  readonly own: ReadonlySet<string>;
+  /** Values of an answer of a trusted tool. */
+  readonly vouched: ReadonlySet<string>;
+  readonly lostAddresses: boolean;
+  readonly lostNames: boolean;
+}
 
 /** Where a value was first. */
 export interface FirstBrought {
