@@ -10,7 +10,8 @@ describe('a call that needs two people', () => {
     browser = await fixture.browser();
   });
   afterEach(() => fixture.close());
-  const WHY = 'It needs 2 people, so it is approved or denied as it is: what a changed call would do is not predicted.';
+  const WHY =
+    'It needs 2 people, so it is approved or denied as it is: one person alone would change what the others approved.';
 
   it('is not offered to be changed, and the page says why', async () => {
     const { id } = await fixture.hil.park(1, { approval_tier: 'strict' });
