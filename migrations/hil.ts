@@ -575,14 +575,18 @@ const noticesLimited: Migration = {
 };
 
 /**
- * 0032: when what is past its date was deleted last, and since when the clock is in doubt, so that a clock that is years ahead deletes nothing.
- * Only creates a table.
+ * 0032: when what is past its date was deleted last, and since when the clock is in doubt and when it was last looked at then, so that a clock that is
+ * years ahead deletes nothing. Creates a table, and adds a column where the table was made without it.
  */
 const sweeps: Migration = {
   async up(db: Kysely<unknown>) {
     const { integer, strict } = dialectOf(db);
     await sql`create table if not exists review_sweeps (
-      id ${integer} primary key, swept_ms ${integer} not null, doubted_ms ${integer}) ${strict}`.execute(db);
+      id ${integer} primary key, swept_ms ${integer} not null, doubted_ms ${integer}, looked_ms ${integer}) ${strict}`.execute(
+      db,
+    );
+    if (!(await hasColumn(db, 'review_sweeps', 'looked_ms')))
+      await sql`alter table review_sweeps add column looked_ms ${integer}`.execute(db);
   },
 };
 

@@ -1,7 +1,14 @@
 import type { Delivery, DeliveryState, Notice, NoticeKind, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { kindOfEarlier, type LastEnd, lastIdOf, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
+import {
+  kindOfEarlier,
+  LAST_PLACE,
+  type LastEnd,
+  lastIdOf,
+  lastNotice,
+  ordinalOf,
+} from '../../domain/notification/notice.js';
 import { type GivenUp, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
@@ -50,10 +57,12 @@ const insertOf = (channels: number) =>
      values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
      on conflict (notification_id, channel) do nothing`,
   );
+/** What tells how a row ended, also where a process of an earlier Gate wrote it. */
+const ENDS = (of: string): string => `(${of}.kind = 'resolve' or (${of}.kind = '' and ${of}.ordinal >= ${LAST_PLACE}))`;
 /** How it ended is still told. An attempt under way has no reason yet why it failed. */
 const SUPERSEDE = statement(
   `update review_notices set state = 'superseded'
-     where pending_id = ? and kind not in ('resolve', '') and state = 'queued' and (attempts = 0 or error is not null)`,
+     where pending_id = ? and not ${ENDS('review_notices')} and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** Now, and what nothing is due later than. */
@@ -107,7 +116,7 @@ const UNTOLD = statement<{ id: string }>(
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
      where pending_id > ? and (state <> 'superseded' or attempts > limited)
-       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.kind = 'resolve')
+       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and ${ENDS('last')})
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
@@ -183,6 +192,7 @@ export function noticeStoreOver<Tables>(
     }
   }
 
+  const kindOf = (row: StoredNotice): NoticeKind | undefined => row.kind || read(row)?.kind;
   const rowsOf = async (pendingId: string): Promise<StoredNotice[]> => (await ask(OF, pendingId)).rows;
   /** What the channel returned last for this row. */
   const earlierOf = (rows: readonly StoredNotice[], channel: NotificationTarget): string | null =>
@@ -251,7 +261,7 @@ export function noticeStoreOver<Tables>(
     const now = clock();
     return [...new Set(rows.map(({ channel }) => channel))].flatMap((channel) => {
       const own = rows.filter((row) => row.channel === channel);
-      const isTold = own.some((row) => row.kind === 'resolve' && OVER.has(row.state));
+      const isTold = own.some((row) => OVER.has(row.state) && kindOf(row) === 'resolve');
       if (isTold || !own.some(mayBeTold)) return [];
       // An attempt under way may still arrive: its end is told after it.
       const underWay = own.filter(({ state, error }) => state === 'queued' && error === null);
@@ -278,7 +288,7 @@ export function noticeStoreOver<Tables>(
         const known = read(row);
         if (known) notices.set(known.notification_id, known);
       }
-      const begun = rows.filter(({ state, kind }) => state !== 'superseded' && kind === 'trigger');
+      const begun = rows.filter((row) => row.state !== 'superseded' && kindOf(row) === 'trigger');
       return { notices: [...notices.values()], channels: begun.map(({ channel }) => channel) };
     },
     async add(notice, channels, dueMs) {

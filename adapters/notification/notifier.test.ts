@@ -433,6 +433,18 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(receiver.received).toEqual([]);
   });
 
+  /** As an earlier Gate stored them, which wrote their kind neither in them nor, after the migration, beside them. */
+  const asOfEarlier = async (kindNow: "''" | 'kind', also = '') => {
+    for (const written of await hil.place.sql('select * from review_notices')) {
+      const { kind: _, ...text } = JSON.parse(String(written['notice'])) as Record<string, unknown>;
+      const notice = JSON.stringify(text);
+      const of = ['gate.review-notice/1', written['notification_id'], written['channel'], notice, null];
+      const mac = hil.place.keys.authenticate(JSON.stringify(of), 'review-notice');
+      await hil.place.sql(`update review_notices set notice = '${notice}', mac = '${mac}', kind = ${kindNow}${also}
+        where notification_id = '${String(written['notification_id'])}'`);
+    }
+  };
+
   it.each([['before the migration'], ['after it, by a process that still ran']])(
     'messages that an earlier Gate wrote %s are sent as what they are',
     async (when) => {
@@ -445,14 +457,10 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       start(webhook(), { backOffMs: [1_000_000], byRuleMs: 0, clock: () => hil.now - 3_600_000 });
       await eventually('the messages', async () => (await deliveries(row)).length === 3);
       await stop();
-      for (const written of await hil.place.sql('select * from review_notices')) {
-        const { kind: _, ...text } = JSON.parse(String(written['notice'])) as Record<string, unknown>;
-        const notice = JSON.stringify(text);
-        const of = ['gate.review-notice/1', written['notification_id'], written['channel'], notice, null];
-        const mac = hil.place.keys.authenticate(JSON.stringify(of), 'review-notice');
-        await hil.place.sql(`update review_notices set notice = '${notice}', mac = '${mac}', state = 'queued', attempts = 0, error = null,
-          due_ms = 0, kind = ${when.startsWith('after') ? "''" : 'kind'} where notification_id = '${String(written['notification_id'])}'`);
-      }
+      await asOfEarlier(
+        when.startsWith('after') ? "''" : 'kind',
+        ", state = 'queued', attempts = 0, error = null, due_ms = 0",
+      );
       receiver.received.length = 0;
       start();
       const all = ['trigger', 'update:approval-1', 'update:escalated'];
@@ -473,6 +481,64 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       ]);
     },
   );
+
+  describe('a row whose first message a process of an earlier Gate wrote after the migration', () => {
+    it('is told on of: who approved, that it waits too long, and how it ended', async () => {
+      start();
+      const row = await hil.park(1, { approval_tier: 'strict' });
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await asOfEarlier("''");
+      start();
+      await hil.reviews.voted(row.id, [{ by: 'operator:ben', provenance: 'console-bearer', at: row.created_at }]);
+      await settledAs(
+        row,
+        ['trigger', 'update:approval-1'].map((name) => ['webhook', name, 'delivered']),
+      );
+      await hil.reviews.escalated(row.id, [new Date(hil.now).toISOString()]);
+      const names = ['trigger', 'update:approval-1', 'update:escalated'];
+      await settledAs(
+        row,
+        names.map((name) => ['webhook', name, 'delivered']),
+      );
+      await hil.settle(row);
+      await settledAs(
+        row,
+        [...names, 'resolve:approved'].map((name) => ['webhook', name, 'delivered']),
+      );
+    });
+
+    it('is told its end at once where the first message waits for another attempt', async () => {
+      receiver.answers.push(503);
+      start(undefined, { backOffMs: [600_000] });
+      const row = await hil.park(1);
+      await eventually('the refusal', () => told.includes('webhook trigger failed'));
+      await stop();
+      await asOfEarlier("''");
+      start(undefined, { backOffMs: [600_000] });
+      await hil.settle(row);
+      await settledAs(row, [
+        ['webhook', 'trigger', 'superseded'],
+        ['webhook', 'resolve:approved', 'delivered'],
+      ]);
+    });
+
+    it('is not open any more, nor told of again when it is deleted, where that process told its end', async () => {
+      start();
+      const row = await hil.park(1);
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await hil.settle(row, { status: 'denied', by: 'operator:ada' });
+      await settledAs(
+        row,
+        ['trigger', 'resolve:denied'].map((name) => ['webhook', name, 'delivered']),
+      );
+      await stop();
+      await asOfEarlier("''");
+      expect(await hil.reviews.notices.open('', 10)).toEqual([]);
+      await hil.reviews.erase({ tenant: 'acme' }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+      expect(await hil.place.sql('select * from review_last_notices')).toEqual([]);
+    });
+  });
 
   describe('of a row that is deleted before people were told how it ended', () => {
     const SECRET = 'what-the-agent-wrote';

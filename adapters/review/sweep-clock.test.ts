@@ -11,6 +11,7 @@ import { eventually } from '../../test/support/waiting.js';
 import { type RetentionSweep, startRetention } from './retention-sweep.js';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const YEARS_MS = 5 * 365 * DAY_MS;
 
 describe.each(STORES)('a sweep whose clock is wrong, on %s', (kind) => {
@@ -99,26 +100,68 @@ describe.each(STORES)('a sweep whose clock is wrong, on %s', (kind) => {
       expect(await doubt()).toMatch(/the clock of this process says .*, that of the database /);
     });
   else {
-    it('is believed when it says so a day later, and a doubt of a clock that was further ahead begins anew', async () => {
+    /** Looks every `stepMs`, `times` times; what the last look says. */
+    const looks = async (times: number, stepMs: number) => {
+      let last: string | null = null;
+      for (let look = 0; look < times; look += 1) {
+        hil.now += stepMs;
+        last = await doubt();
+      }
+      return last;
+    };
+
+    it('is believed when it says so for a day in which it was looked at', async () => {
       expect(await doubt()).toBeNull();
       hil.now += 7 * DAY_MS;
       expect(await doubt()).toBeNull();
       hil.now += 7 * DAY_MS + 1;
       const at = new Date(hil.now + DAY_MS).toISOString();
-      expect(await doubt()).toContain(`deletion goes on at ${at} if it still says so`);
-      const doubtedMs = hil.now;
-      hil.now += YEARS_MS;
-      expect(await doubt()).toBeNull();
-      hil.now = doubtedMs + 30 * DAY_MS;
-      expect(await doubt()).toBeNull();
-      hil.now += YEARS_MS;
-      expect(await doubt()).not.toBeNull();
-      hil.now -= YEARS_MS - 30 * DAY_MS;
-      expect(await doubt()).not.toBeNull();
-      hil.now += DAY_MS - 1;
+      expect(await doubt()).toContain(`deletion goes on after a day of running, at ${at} at the earliest`);
+      expect(await looks(23, HOUR_MS)).not.toBeNull();
+      hil.now += HOUR_MS - 1;
       expect(await doubt()).not.toBeNull();
       hil.now += 1;
       expect(await doubt()).toBeNull();
+      expect(await looks(1, 7 * DAY_MS)).toBeNull();
+    });
+
+    it('deletes nothing after a second jump, by however much', async () => {
+      const decided = await parked(1);
+      await hil.settle(decided);
+      const sweep = start();
+      await swept('done');
+      for (const step of [YEARS_MS, DAY_MS, 2 * DAY_MS, 8 * DAY_MS, YEARS_MS, -DAY_MS, DAY_MS]) {
+        hil.now += step;
+        await swept('failed');
+      }
+      expect(sweep.undone()).toMatch(/^nothing is deleted: /);
+      expect(await isThere(decided)).toBe(true);
+      expect(await stands(decided)).toBe(true);
+    });
+
+    it('counts no time in which nobody looked, and keeps what was counted before it', async () => {
+      expect(await doubt()).toBeNull();
+      hil.now += YEARS_MS;
+      expect(await doubt()).not.toBeNull();
+      expect(await looks(12, HOUR_MS)).not.toBeNull();
+      hil.now += 2 * DAY_MS;
+      expect(await doubt()).toContain(`at ${new Date(hil.now + DAY_MS / 2).toISOString()} at the earliest`);
+      expect(await looks(11, HOUR_MS)).not.toBeNull();
+      expect(await looks(1, HOUR_MS)).toBeNull();
+    });
+
+    it.each([
+      ['further ahead by more than a week', 7 * DAY_MS + 1],
+      ['back', -30 * DAY_MS],
+    ])('begins its doubt anew where it jumps %s', async (_what, step) => {
+      expect(await doubt()).toBeNull();
+      hil.now += YEARS_MS;
+      expect(await doubt()).not.toBeNull();
+      expect(await looks(23, HOUR_MS)).not.toBeNull();
+      hil.now += step;
+      expect(await doubt()).not.toBeNull();
+      expect(await looks(23, HOUR_MS)).not.toBeNull();
+      expect(await looks(1, HOUR_MS)).toBeNull();
     });
 
     it('is seen by the newest review of a store that says of no sweep', async () => {

@@ -251,7 +251,7 @@ describe.each([
         'limited',
       ],
       // Only what a sweep compares its clock with: it deletes nothing that its clock does not call due.
-      review_sweeps: ['doubted_ms', 'id', 'swept_ms'],
+      review_sweeps: ['doubted_ms', 'id', 'looked_ms', 'swept_ms'],
       // A link has a MAC of its own.
       chat_links: ['linked_ms', 'mac', 'oidc_sub', 'slack_user_id', 'teams_user_id', 'tenant', 'verified_ms'],
       chat_clicks: ['at_ms', 'digest'],

@@ -478,6 +478,68 @@ describe('of the people whom a call needs', () => {
     });
   });
 
+  describe('the word of a session that was opened by a clock that was ahead', () => {
+    const YEAR_MS = 365 * 86_400_000;
+    /** Puts the clock ahead for what is done, and right again. */
+    const ahead = async <Done>(act: () => Promise<Done>): Promise<Done> => {
+      now += YEAR_MS;
+      const done = await act();
+      now -= YEAR_MS;
+      return done;
+    };
+
+    it('is refused, and stands in the way of no other', async () => {
+      const id = await parked();
+      const session = person('ada', 'admin', 'acme', now + 60_001);
+      expect(await approve(id, session)).toMatchObject({
+        status: 401,
+        body: { error: 'unauthenticated' },
+      });
+      expect(await approve(id, person('ada', 'approver', 'acme', now))).toMatchObject({ status: 200 });
+      expect(await approve(id, person('bob', 'approver', 'acme', now + 60_000))).toMatchObject({ status: 200 });
+    });
+
+    it('takes a role away all the same, as of now', async () => {
+      const id = await parked();
+      const session = person('ada');
+      await approve(id, session);
+      now += 1_000;
+      const taken = person('ada', 'none', 'acme', now + YEAR_MS);
+      expect(await ask('POST', '/people/standing', taken)).toMatchObject({ status: 200 });
+      expect(await approve(id, session)).toMatchObject({ status: 401 });
+      now += 1_000;
+      expect(await approve(id, person('ada'))).toMatchObject({ status: 200 });
+    });
+
+    it.each([
+      ['approver', 'viewer'],
+      ['viewer', 'approver'],
+      ['none', 'approver'],
+    ] as const)('and was heard by then, as %s, holds against none of after it is put right: %s', async (was, is) => {
+      const session = person('ada', is);
+      const far = await ahead(async () => {
+        const said = person('ada', was);
+        await ask('POST', '/people/standing', said);
+        return said;
+      });
+      now += 1_000;
+      // One of before is older than it still.
+      expect(await ask('GET', '/pending', session)).toMatchObject({ status: 401 });
+      now += 1_000;
+      expect(await ask('GET', '/pending', person('ada', is))).toMatchObject({ status: 200 });
+      if (was !== 'none') expect(await ask('GET', '/pending', far)).toMatchObject({ status: 401 });
+    });
+
+    it('and was heard by then for another tenant, keeps nobody out of this one', async () => {
+      await ahead(() => ask('GET', '/pending', person('ada', 'approver', 'globex'), { tenant: 'globex' }));
+      const before = person('ada');
+      now += 1_000;
+      expect(await ask('GET', '/pending', before)).toMatchObject({ status: 401 });
+      now += 1_000;
+      expect(await ask('GET', '/pending', person('ada'))).toMatchObject({ status: 200 });
+    });
+  });
+
   it('the word outlives a restart', async () => {
     const id = await parked();
     await approve(id, person('ada'));

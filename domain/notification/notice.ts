@@ -17,10 +17,12 @@ export function ordinalOf(notice: Notice): number {
     trigger: 0,
     approval: notice.approvals,
     escalation: FIRST_ESCALATION - 1 + escalationsIn(notice),
-    resolve: 1_000,
+    resolve: LAST_PLACE,
   }[notice.kind];
 }
 const FIRST_ESCALATION = 100;
+/** That of how a row ended. */
+export const LAST_PLACE = 1_000;
 
 /** What a message is that an earlier Gate stored, which did not say so: by its phase and its place. */
 export const kindOfEarlier = (phase: NotificationPhase, ordinal: number): NoticeKind =>

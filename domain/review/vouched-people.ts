@@ -37,7 +37,7 @@ export interface VouchingStore {
 export interface VouchedPeople {
   /**
    * Keeps what the console says of somebody. Returns when it is stored. Throws `unauthenticated` for the word of a session that was opened before
-   * the person's role became another one, and for one that is over.
+   * the person's role became another one, for one that is over, and for one that was opened later than now.
    */
   heard(person: Vouched): Promise<void>;
   /** Who may approve for the tenant now, by what the console said last of each. */
@@ -57,13 +57,21 @@ export function standingAfter(standing: KeptVouching | null, word: KeptVouching)
   return word.since_ms === standing.since_ms && gives(word) < gives(standing) ? word : null;
 }
 
+/**
+ * The word as of now where it says that it is later: a clock was ahead when it was said, and it would stand against every session until that time
+ * comes. Who lost his role has none all the same, and a session that was opened before now gives nothing back.
+ */
+const inTime = <Word extends Pick<KeptVouching, 'since_ms'>>(word: Word, now: number): Word =>
+  isLater(word, now) ? { ...word, since_ms: now } : word;
+const isLater = ({ since_ms }: Pick<KeptVouching, 'since_ms'>, now: number): boolean => since_ms > now + APART_MS;
+
 /** Whom a provider names belongs to one tenant: who signs in for another one was moved. Others may have one name in several. */
 const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subject);
 
 /** The same word about the same person is written at most this often. */
 const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
-/** So far the clocks of two processes over one store may be apart. A word of later than that was kept while a clock was ahead, and holds no more. */
+/** So far the clocks of two processes may be apart. A word of later than that was said or kept while a clock was ahead, and holds no more. */
 const APART_MS = 60_000;
 
 /**
@@ -85,9 +93,12 @@ export function createVouchedPeople({
   const againMs = Math.min(AGAIN_MS, lifeMs / 4);
   return {
     async heard(word) {
-      const { tenant, subject, role, since_ms, until_ms } = word;
+      const { tenant, subject, role, until_ms } = word;
       const now = clock();
       assertWordHolds(word, now);
+      // Nobody knows what it is older than. That somebody may do nothing any more holds by whatever clock.
+      if (role !== 'none' && isLater(word, now)) throw ahead();
+      const { since_ms } = inTime(word, now);
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
       const isFresh = last !== undefined && last.atMs <= now && now - last.atMs < againMs;
@@ -98,19 +109,25 @@ export function createVouchedPeople({
       }
       // The console tells it of tenants in which it ended a session; elsewhere nobody is left to say it.
       const elsewhere = isOfOneTenant(subject) && role !== 'none' ? await store.elsewhere({ tenant, subject }) : [];
-      if (elsewhere.some((word) => word.role !== 'none' && word.since_ms > since_ms)) throw changed();
+      for (const later of elsewhere)
+        if (isLater(later, now)) await store.change(later, (standing) => standing && inTime(standing, now));
+      if (elsewhere.some((word) => word.role !== 'none' && inTime(word, now).since_ms > since_ms)) throw changed();
       for (const left of elsewhere) {
         if (left.role === 'none') continue;
         written.delete(JSON.stringify([left.tenant, subject]));
         await store.change(left, (standing) =>
-          standing === null ? null : standingAfter(standing, { ...left, role: 'none', since_ms, vouched_ms: now }),
+          standing === null
+            ? null
+            : standingAfter(inTime(standing, now), { ...left, role: 'none', since_ms, vouched_ms: now }),
         );
       }
       let stands: KeptVouching | null = null;
       await store.change({ tenant, subject }, (standing) => {
         const vouched_ms = Math.min(now, until_ms === null ? now : until_ms - lifeMs);
-        stands = standingAfter(standing, { tenant, subject, role, since_ms, vouched_ms });
-        return stands;
+        const stood = standing && inTime(standing, now);
+        stands = standingAfter(stood, { tenant, subject, role, since_ms, vouched_ms });
+        // As of now also where it refuses the word, so that the next session is later than it.
+        return stands ?? (stood === standing ? null : stood);
       });
       const kept = stands as KeptVouching | null;
       if (kept === null) {
@@ -128,3 +145,8 @@ export function createVouchedPeople({
 
 const changed = (): GateError =>
   new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');
+const ahead = (): GateError =>
+  new GateError(
+    'unauthenticated',
+    "This session was opened by a clock that is ahead of the review service's. Put it right, and sign in anew.",
+  );
