@@ -85,9 +85,9 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-/** Open sessions of one person, all of which are listed: one that nobody sees would be ended by nobody. Beyond them that ends which was unused the longest. */
 /** So far apart the clocks of two consoles may be. */
 const APART_MS = 60_000;
+/** Open sessions of one person, all of which are listed: one that nobody sees would be ended by nobody. Beyond them that ends which was unused the longest. */
 export const MOST_OPEN = 200;
 /** Of everybody. */
 const MOST_OF_ALL = 10_000;
