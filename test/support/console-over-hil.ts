@@ -51,13 +51,15 @@ export interface PolicyAnswer {
 }
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
+const BANNER = '/stops';
+
 export interface ConsoleFixture {
   readonly hil: HilFixture;
   readonly sessions: SessionStore;
   readonly service: Service;
   /** The metrics of the console, as they are scraped. */
   counted(): Promise<string>;
-  /** `GET /pending`, without what was asked for: each question that reached a service. */
+  /** `GET /pending`, without what was asked for: each question that reached a service, but whether the tenant is stopped, which each page says. */
   readonly reached: string[];
   /** What the ledger answers: an object as JSON with 200, or a whole answer. */
   ledger: (path: string, search: string, method: string) => unknown;
@@ -137,7 +139,7 @@ export async function openConsole(
   ) => {
     const fetch = async (text: string, init: Asked) => {
       const url = new URL(text);
-      fixture.reached.push(`${init.method} ${url.pathname}`);
+      if (url.pathname !== BANNER) fixture.reached.push(`${init.method} ${url.pathname}`);
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(init.signal);
       const { body, ...head } = await Promise.race([answer(url, init), silence(init.signal)]);
