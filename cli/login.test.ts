@@ -206,7 +206,7 @@ describe('gate login', () => {
       for (const decision of ['approve', 'deny'])
         expect(await done('decide', short, decision)).toEqual({
           code: 2,
-          out: expect.stringContaining(`gate pending ${short}`),
+          out: expect.stringContaining(` pending ${short}\` shows the call`),
         });
       expect(await statusOf(row)).toBe('pending');
       const { out } = await done('pending', short);

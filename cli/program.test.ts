@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,6 +76,18 @@ describe('a command loads what it needs, and no more', () => {
       '5  no Gate answers',
     ])
       expect(out).toContain(`\n  ${code}`);
+  });
+
+  it('knows every command that a page names', () => {
+    const known = new Set([...run('--help').out.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name));
+    const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: PROJECT_ROOT, encoding: 'utf8' }).trim().split('\n');
+    const named = pages.flatMap((page) =>
+      [...readFileSync(join(PROJECT_ROOT, page), 'utf8').matchAll(/(?:`|npx )gate ([a-z][a-z-]*)/g)].map(
+        ([, name]) => `${page}: ${name}`,
+      ),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((one) => !known.has(one.split(': ')[1]))).toEqual([]);
   });
 
   it.each(['pending', 'decide', 'approvals'])('gate %s --help has examples of its own flags', (name) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
 import type { ReviewTarget } from './review-target.js';
 import { CliError } from './errors.js';
+import { gateCommand } from './output.js';
 import { rowMeant, rowToDecide, wholeId } from './row-id.js';
 
 const ONE = '97c45fb7-0000-4000-8000-000000000001';
@@ -102,7 +103,9 @@ describe('the row that is decided', () => {
       // The call that was looked at is over, and another one waits whose id was made to begin as its.
       const made = holding(row(OTHER));
       await expect(rowToDecide(made, beginning)).rejects.toMatchObject({ exitCode: 2 });
-      await expect(rowToDecide(made, beginning)).rejects.toThrow(`\`gate pending ${beginning}\` shows the call`);
+      await expect(rowToDecide(made, beginning)).rejects.toThrow(
+        `\`${gateCommand()} pending ${beginning}\` shows the call, and the command to decide it`,
+      );
     },
   );
 

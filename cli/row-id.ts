@@ -4,6 +4,7 @@ import { linear } from '../domain/expressions/linear.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { rowOfLite } from './lite-target.js';
+import { gateCommand } from './output.js';
 import type { ReviewTarget } from './review-target.js';
 import { rowOfCall, rowOfStack } from './stack-target.js';
 import { UUID } from './target.js';
@@ -35,16 +36,17 @@ export async function allRows(target: ReviewTarget, list: string, limit = Infini
 export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
   const asked = given.toLowerCase();
   if (UUID.test(asked)) return asked;
-  if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`gate pending\` lists them`, 2);
+  if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`${gateCommand()} pending\` lists them`, 2);
   const waiting = await allRows(target, '/pending?status=pending&sort=oldest');
   const rows = waiting.some((row) => beginsSo(row, asked))
     ? waiting
     : await allRows(target, '/pending?status=all&sort=newest', PAGE_ROWS);
   const found = rows.filter((row) => beginsSo(row, asked));
   const [one, ...more] = found;
-  if (one === undefined) throw new CliError(`no call begins with ${asked}; \`gate pending\` lists those that wait`, 4);
+  if (one === undefined)
+    throw new CliError(`no call begins with ${asked}; \`${gateCommand()} pending\` lists those that wait`, 4);
   if (more.length === 0 && one.id.startsWith(asked)) return one.id;
-  const listed = found.map((row) => `  ${row.id}  ${oneLine(`${toolOf(row)} for ${row.agent_id}, ${row.status}`)}`);
+  const listed = found.map((row) => lineOf(row, row.id));
   throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);
 }
 
@@ -64,20 +66,22 @@ export const rowMeant = async (target: ReviewTarget, given: string): Promise<Pen
 export async function rowToDecide(target: ReviewTarget, given: string): Promise<PendingRequest> {
   const asked = given.toLowerCase();
   if (!UUID.test(asked)) {
-    if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`gate pending\` lists them`, 2);
+    if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`${gateCommand()} pending\` lists them`, 2);
     const why = 'a decision is by the whole id, because others can make one that begins alike';
-    throw new CliError(`${why}: \`gate pending ${asked}\` shows the call, and the command to decide it`, 2);
+    throw new CliError(`${why}: \`${gateCommand()} pending ${asked}\` shows the call, and the command to decide it`, 2);
   }
   const row = await wholeRow(target, asked);
   const other = row.id === asked && target.kind !== 'lite' ? await rowOfCall(target, asked) : null;
   if (other === null || other.id === row.id) return row;
-  const told = (one: PendingRequest, by: string) =>
-    `  ${by}  ${oneLine(`${toolOf(one)} for ${one.agent_id}, ${one.status}`)}`;
   throw new CliError(
-    `${asked} is the id of two calls, and nothing was decided; give the other id of the one that is meant:\n${told(row, row.correlation_id)}\n${told(other, other.id)}`,
+    `${asked} is the id of two calls, and nothing was decided; give the other id of the one that is meant:\n${lineOf(row, row.correlation_id)}\n${lineOf(other, other.id)}`,
     2,
   );
 }
+
+/** One of several rows that may be meant, with the id that says so. */
+const lineOf = (row: PendingRequest, id: string): string =>
+  `  ${id}  ${oneLine(`${toolOf(row)} for ${row.agent_id}, ${row.status}`)}`;
 
 const beginsSo = (row: PendingRequest, asked: string): boolean =>
   row.id.startsWith(asked) || row.correlation_id.startsWith(asked);

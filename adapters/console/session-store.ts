@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { consoleMigrations } from '../../migrations/console.js';
+import { CLOCKS_APART_MS } from '../../domain/clocks.js';
 import { within } from '../../domain/within.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -85,8 +86,6 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-/** So far apart the clocks of two consoles may be. */
-const APART_MS = 60_000;
 /** Open sessions of one person, all of which are listed: one that nobody sees would be ended by nobody. Beyond them that ends which was unused the longest. */
 export const MOST_OPEN = 200;
 /** Of everybody. */
@@ -136,7 +135,7 @@ export function sessionStoreOver(
       number,
     ];
     // Opened under a clock that was ahead, it would stand as newer than a role that was taken away since.
-    if (openedMs > now + APART_MS) return null;
+    if (openedMs > now + CLOCKS_APART_MS) return null;
     return { id, kind, subject, tenant, mode, role, endsMs, openedMs, seenMs, untilMs, askedFrom };
   };
   const rowOf = (id: string) =>

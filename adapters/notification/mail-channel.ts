@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { createTransport, type SMTPSentMessageInfo } from 'nodemailer';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { errorText } from '../../domain/errors.js';
 import { mailOf } from '../../domain/notification/events.js';
 import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
@@ -103,8 +103,7 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 /** A message names nobody in the store. */
-const digestOf = (address: string): string =>
-  createHash('sha256').update(address.toLowerCase()).digest('hex').slice(0, 16);
+const digestOf = (address: string): string => sha256Hex(address.toLowerCase()).slice(0, 16);
 
 /** Whatever may be an address. What stands before the sign is bounded, as RFC 5321 bounds it. */
 const ADDRESS = /[^\s<>()"',;:@]{1,64}@[^\s<>()"',;:@]{1,255}/gu;

@@ -57,12 +57,10 @@ const insertOf = (channels: number) =>
      values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
      on conflict (notification_id, channel) do nothing`,
   );
-/** What tells how a row ended, also where a process of an earlier Gate wrote it. */
-const ENDS = (of: string): string => `(${of}.kind = 'resolve' or (${of}.kind = '' and ${of}.ordinal >= ${LAST_PLACE}))`;
 /** How it ended is still told. An attempt under way has no reason yet why it failed. */
 const SUPERSEDE = statement(
   `update review_notices set state = 'superseded'
-     where pending_id = ? and not ${ENDS('review_notices')} and state = 'queued' and (attempts = 0 or error is not null)`,
+     where pending_id = ? and ordinal < ${LAST_PLACE} and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** Now, and what nothing is due later than. */
@@ -116,7 +114,7 @@ const UNTOLD = statement<{ id: string }>(
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
      where pending_id > ? and (state <> 'superseded' or attempts > limited)
-       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and ${ENDS('last')})
+       and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.ordinal = ${LAST_PLACE})
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(

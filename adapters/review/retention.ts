@@ -100,8 +100,8 @@ export function reviewRetention<Known extends Row>({
   }
 
   /**
-   * Deletes what of this row is past its date, of one that nobody has decided its request alone unless somebody asks for more (`by`); `more` changes the row with that, or is stored with it. Nothing is past its date: `null`. The
-   * row was changed meanwhile: false.
+   * Deletes what of this row is past its date; of one that nobody has decided its request alone, unless somebody asks for it (`by`). `more`
+   * changes the row with that, or is stored with it. Nothing is past its date: `null`. The row was changed meanwhile: false.
    */
   async function deleteOverdue(
     row: Known,

@@ -21,7 +21,7 @@ export function ordinalOf(notice: Notice): number {
   }[notice.kind];
 }
 const FIRST_ESCALATION = 100;
-/** That of how a row ended. */
+/** That of how a row ended, whichever Gate stored it. No other message has it. */
 export const LAST_PLACE = 1_000;
 
 /** What a message is that an earlier Gate stored, which did not say so: by its phase and its place. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { CLOCKS_APART_MS } from '../clocks.js';
 import { GateError } from '../errors.js';
 import { roomFor } from '../room-for.js';
 import { assertWordHolds, VOUCHED_ROLES, type Vouched, type VouchedRole } from './vouching.js';
@@ -63,7 +64,8 @@ export function standingAfter(standing: KeptVouching | null, word: KeptVouching)
  */
 const inTime = <Word extends Pick<KeptVouching, 'since_ms'>>(word: Word, now: number): Word =>
   isLater(word, now) ? { ...word, since_ms: now } : word;
-const isLater = ({ since_ms }: Pick<KeptVouching, 'since_ms'>, now: number): boolean => since_ms > now + APART_MS;
+const isLater = ({ since_ms }: Pick<KeptVouching, 'since_ms'>, now: number): boolean =>
+  since_ms > now + CLOCKS_APART_MS;
 
 /** Whom a provider names belongs to one tenant: who signs in for another one was moved. Others may have one name in several. */
 const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subject);
@@ -71,8 +73,6 @@ const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subje
 /** The same word about the same person is written at most this often. */
 const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
-/** So far the clocks of two processes may be apart. A word of later than that was said or kept while a clock was ahead, and holds no more. */
-const APART_MS = 60_000;
 
 /**
  * The people whom the console vouches for (docs/decisions/people-by-the-consoles-word.md). A word holds for `lifeMs`, until the end that it
@@ -138,7 +138,7 @@ export function createVouchedPeople({
     },
     async approversOf(tenant) {
       const now = clock();
-      return store.approvers(tenant, now - lifeMs, now + APART_MS);
+      return store.approvers(tenant, now - lifeMs, now + CLOCKS_APART_MS);
     },
   };
 }

@@ -223,7 +223,7 @@ describe('gate pending, decide, audit, verify', () => {
     const cases: [string[], number, RegExp][] = [
       [['decide', parked.correlationId, 'approve'], 4, /already_decided.*\(denied by operator:dev\)/],
       [['decide', randomUUID(), 'approve'], 4, /not_found/],
-      [['decide', 'seven', 'approve'], 2, /seven is not an id; `gate pending` lists them/],
+      [['decide', 'seven', 'approve'], 2, /seven is not an id; `.* pending` lists them/],
       [['decide', parked.correlationId, 'maybe'], 2, /approve, deny or modify, not maybe/],
       [['audit', randomUUID()], 4, /the ledger has no rows/],
       [['audit', 'seven'], 4, /the ledger has no rows of seven/],

@@ -27,7 +27,21 @@ export interface HilAnswer {
   readonly status: number;
   readonly text: string;
   readonly body: Record<string, unknown>;
+  /** What a browser sends of the answer's cookies from then on. */
+  readonly cookie: string;
 }
+
+/** Without those that the answer takes away. */
+const sentBack = (set: string | readonly string[] = []): string =>
+  [set]
+    .flat()
+    .map((each) => each.split(';')[0] ?? '')
+    .filter((each) => !each.endsWith('='))
+    .join('; ');
+
+/** The challenge of an answer with which a ceremony begins. */
+export const challengeIn = ({ body }: HilAnswer): string =>
+  (body['publicKey'] as { challenge?: string } | undefined)?.challenge ?? 'none';
 
 /** HIL over a store of its own, whose clock the test sets; callers say who they are. */
 export interface HilFixture {
@@ -109,6 +123,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
         status: answer.statusCode,
         text: answer.body,
         body: JSON.parse(answer.body || '{}') as Record<string, unknown>,
+        cookie: sentBack(answer.headers['set-cookie']),
       };
     },
     async park(n, change = {}) {

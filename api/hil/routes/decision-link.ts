@@ -9,6 +9,7 @@ import {
   verifyDecisionLink,
 } from '../../../contracts/decision-link.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { CLOCKS_APART_MS } from '../../../domain/clocks.js';
 import { GateError } from '../../../domain/errors.js';
 import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
@@ -28,9 +29,6 @@ export interface DecisionLinkRoutes {
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   readonly clock: () => number;
 }
-
-/** So far the clocks of two processes may be apart: whoever asks for a review dates it, and cards have links from then on. */
-const CLOCKS_APART_SECONDS = 60;
 
 /** Links to a decision (docs/architecture/reviews.md#decision-links). Neither route decides anything. */
 export function decisionLinkRoutes(
@@ -73,8 +71,8 @@ export function decisionLinkRoutes(
       if (link === null) return { valid: false, reason: 'invalid' };
       const { pending_id, action, exp } = link;
       const left = exp - clock() / 1000;
-      // One that holds for longer than any may was made by a clock that was ahead.
-      if (left <= 0 || left > LINK_LIFE_SECONDS.most + CLOCKS_APART_SECONDS)
+      // One that holds for longer than any may was made by a clock that was ahead: that of whoever asked for the review, which dates it.
+      if (left <= 0 || left > LINK_LIFE_SECONDS.most + CLOCKS_APART_MS / 1000)
         return { valid: false, reason: 'expired', pending_id, action };
       const row = await readable(reviews.reads.get(pending_id, scopeOf(request).tenant));
       if (row === null) return { valid: false, reason: 'gone', pending_id, action };

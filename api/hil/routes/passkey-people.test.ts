@@ -3,7 +3,7 @@ import type { SignedDecision } from '../../../contracts/review.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { CEREMONY, OPEN_LOGINS } from '../../../domain/review/passkey-ceremonies.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
-import { type HilFixture, openHil, OPERATOR } from '../../../test/support/hil.js';
+import { challengeIn, type HilFixture, openHil, OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
@@ -34,42 +34,25 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
   });
   afterEach(() => hil.close());
 
-  async function post(url: string, payload: object, { cookie = '', token = '' } = {}) {
-    const answer = await hil.service.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        'x-test-caller': 'console',
-        'x-gate-tenant-scope': 'acme',
-        ...(cookie && { cookie }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      payload,
-    });
-    const cookies = [answer.headers['set-cookie'] ?? []].flat().map((each) => String(each).split(';')[0] ?? '');
-    return {
-      status: answer.statusCode,
-      body: answer.json<{ error?: string; token?: string; publicKey?: { challenge: string } }>(),
-      cookie: cookies.filter((each) => !each.endsWith('=')).join('; '),
-    };
-  }
+  const post = (url: string, body: object, { cookie, token }: { cookie?: string; token?: string } = {}) =>
+    hil.ask(url, { method: 'POST', body, ...(cookie && { headers: { cookie } }), ...(token && { token }) });
   const begin = (name: string, token: string) => post('/auth/people/register/start', { name, token });
   const login = (name: string) => post('/auth/people/login/start', { name });
   async function register(name: string, token: string) {
     const device = softwareAuthenticator(CONSOLE);
-    const { body, cookie } = await begin(name, token);
-    const made = device.create(body.publicKey?.challenge ?? 'none');
-    expect((await post('/auth/people/register/finish', made, { cookie })).status).toBe(200);
+    const begun = await begin(name, token);
+    const made = device.create(challengeIn(begun));
+    expect((await post('/auth/people/register/finish', made, begun)).status).toBe(200);
     return device;
   }
   async function signIn(name: string, device: ReturnType<typeof softwareAuthenticator>): Promise<string> {
-    const { body, cookie } = await login(name);
-    const done = await post('/auth/login/finish', device.get(body.publicKey?.challenge ?? 'none'), { cookie });
+    const begun = await login(name);
+    const done = await post('/auth/login/finish', device.get(challengeIn(begun)), begun);
     expect(done.status).toBe(200);
     return done.cookie;
   }
   const invited = async (name: string): Promise<string> =>
-    (await post('/auth/enrollment/invitations', { name }, { cookie: admin })).body.token ?? 'none';
+    String((await post('/auth/enrollment/invitations', { name }, { cookie: admin })).body['token']);
   const takeOut = (name: string) => post('/auth/enrollment/removals', { name }, { cookie: admin });
 
   describe('somebody who was taken out', () => {
@@ -102,9 +85,10 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
       // A further passkey of his takes no vote of his own away.
       hil.now += 60_000;
       const session = await signIn('bob', second);
-      const { body, cookie } = await post('/auth/register/start', {}, { cookie: session });
-      const made = softwareAuthenticator(CONSOLE).create(body.publicKey?.challenge ?? 'none');
-      expect((await post('/auth/register/finish', made, { cookie: `${session}; ${cookie}` })).status).toBe(200);
+      const begun = await post('/auth/register/start', {}, { cookie: session });
+      const made = softwareAuthenticator(CONSOLE).create(challengeIn(begun));
+      const cookie = `${session}; ${begun.cookie}`;
+      expect((await post('/auth/register/finish', made, { cookie })).status).toBe(200);
       expect(await standingFor(since)).toEqual(['webauthn:ana', 'webauthn:bob', 'webauthn:cy']);
     });
   });
@@ -114,7 +98,7 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
       const token = await invited('bob');
       const cancelled = await begin('bob', token);
       await register('bob', token);
-      const late = softwareAuthenticator(CONSOLE).create(cancelled.body.publicKey?.challenge ?? 'none');
+      const late = softwareAuthenticator(CONSOLE).create(challengeIn(cancelled));
       expect(await post('/auth/people/register/finish', late, { cookie: cancelled.cookie })).toMatchObject({
         status: 404,
         body: { error: 'ceremony_not_found' },
@@ -126,7 +110,7 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
       const leaked = await invited('bob');
       const stranger = await begin('bob', leaked);
       const token = await invited('bob');
-      const made = softwareAuthenticator(CONSOLE).create(stranger.body.publicKey?.challenge ?? 'none');
+      const made = softwareAuthenticator(CONSOLE).create(challengeIn(stranger));
       expect(await post('/auth/people/register/finish', made, { cookie: stranger.cookie })).toMatchObject({
         status: 404,
         body: { error: 'ceremony_not_found' },
@@ -172,7 +156,7 @@ describe.each(STORES)('people with a passkey alone, on %s', (kind) => {
       expect((await login('bob')).status).toBe(200);
       expect(await hil.reviews.passkeys.begun(loginOf, hil.now)).toHaveLength(OPEN_LOGINS);
       await signIn('bob', device);
-      const late = device.get(oldest.body.publicKey?.challenge ?? 'none');
+      const late = device.get(challengeIn(oldest));
       expect(await post('/auth/login/finish', late, { cookie: oldest.cookie })).toMatchObject({ status: 404 });
     });
 

@@ -4,7 +4,7 @@ import type { PendingRequest, SignedDecision } from '../../../contracts/review.j
 import { PASSKEY_REQUIRED, type PasskeyRequired } from '../../../domain/review/passkey-required.js';
 import { vouchingText } from '../../../domain/review/vouching.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
-import { type HilFixture, openHil, OPERATOR, T0 } from '../../../test/support/hil.js';
+import { challengeIn, type HilFixture, openHil, OPERATOR, T0 } from '../../../test/support/hil.js';
 import { eventually } from '../../../test/support/waiting.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
@@ -40,31 +40,19 @@ beforeAll(async () => {
     // The row goes on waiting, so that each way may try.
     sender: { decide: (decision) => (sent.push(decision), Promise.resolve({ outcome: 'voted', approvals: [] })) },
   });
-  const post = async (url: string, payload: object, { cookie = '', token = '' } = {}) => {
-    const answer = await hil.service.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        'x-test-caller': 'console',
-        'x-gate-tenant-scope': 'acme',
-        ...(cookie && { cookie }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      payload,
-    });
-    expect([url, answer.statusCode]).toEqual([url, 200]);
-    const cookies = [answer.headers['set-cookie'] ?? []].flat().map((each) => String(each).split(';')[0] ?? '');
-    const challenge = answer.json<{ publicKey?: { challenge: string } }>().publicKey?.challenge ?? '';
-    return { challenge, cookie: cookies.filter((each) => !each.endsWith('=')).join('; ') };
+  const post = async (url: string, body: object, { cookie = '', token }: { cookie?: string; token?: string } = {}) => {
+    const answer = await hil.ask(url, { method: 'POST', body, headers: { cookie }, ...(token && { token }) });
+    expect([url, answer.status]).toEqual([url, 200]);
+    return answer;
   };
   const begun = await post('/auth/register/start', {}, { token: OPERATOR });
-  const devs = softwareAuthenticator(CONSOLE).create(begun.challenge);
+  const devs = softwareAuthenticator(CONSOLE).create(challengeIn(begun));
   await post('/auth/register/finish', devs, { cookie: begun.cookie, token: OPERATOR });
   const anas = softwareAuthenticator(CONSOLE);
   const found = await post('/auth/people/register/start', { name: 'ana', token: BOOTSTRAP });
-  await post('/auth/people/register/finish', anas.create(found.challenge), { cookie: found.cookie });
+  await post('/auth/people/register/finish', anas.create(challengeIn(found)), found);
   const login = await post('/auth/people/login/start', { name: 'ana' });
-  session = (await post('/auth/login/finish', anas.get(login.challenge), { cookie: login.cookie })).cookie;
+  session = (await post('/auth/login/finish', anas.get(challengeIn(login)), login)).cookie;
   for (const name of ['dev', 'ben'])
     await hil.reviews.chatLinks.upsert('acme', { oidc_sub: name, slack_user_id: name, teams_user_id: name });
   rows = { standard: await hil.park(1), strict: await hil.park(2, { approval_tier: 'strict' }) };
