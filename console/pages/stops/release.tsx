@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { AgentRecord } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import { Csrf, Foreign, Time } from '../../ui/parts.js';
@@ -30,6 +31,36 @@ export const Why = ({ typed, optional = false }: { readonly typed: string; reado
     <input name="reason" required={!optional} maxLength={LONGEST_REASON} value={typed} />
   </label>
 );
+
+/** The form with which somebody stops something, and says why; `children` is what it says of that, and asks besides. */
+export const Stop = ({
+  at,
+  csrf,
+  typed,
+  button,
+  children,
+}: {
+  /** Where the form leads. */
+  readonly at: string;
+  readonly csrf: string;
+  readonly typed: Form | undefined;
+  readonly button: string;
+  readonly children: ComponentChildren;
+}) => (
+  <form method="post" action={at} class="sheet">
+    <Csrf token={csrf} />
+    {children}
+    <Why typed={typed?.get('reason') ?? ''} />
+    <p>
+      <button class="destroy" type="submit">
+        {button}
+      </button>
+    </p>
+  </form>
+);
+
+/** What happens where something that is stopped already is stopped again. */
+export const KEPT_STOPPED = 'What was asked for, its release, counts no more then.';
 
 /** Names what somebody looked at: a stop, and whether its end was asked for. */
 const seenOf = ({ since, release }: Pick<Stopped, 'since' | 'release'>): string =>
