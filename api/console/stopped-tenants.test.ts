@@ -86,8 +86,9 @@ describe('whether a tenant is stopped, as every page says it', () => {
     expect([asked.length, tenants.isStopped('acme')]).toEqual([2, true]);
   });
 
-  it('is asked of nobody where this Gate has no identity, or for who has all tenants', async () => {
+  it('is asked of nobody where this Gate has no identity, for who has all tenants, or who proves nothing to it', async () => {
     await opened().hear(who(null));
+    await opened().hear({ ...who('acme'), proof: { cookie: 'a-session=y' } });
     await stoppedTenants(undefined, { limits: ASK_LIMITS, clock: () => now }).hear(who('acme'));
     expect(asked).toEqual([]);
   });

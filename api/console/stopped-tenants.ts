@@ -4,7 +4,7 @@ import { roomFor } from '../../domain/room-for.js';
 import { within } from '../../domain/within.js';
 import type { AskLimits } from './ask-limits.js';
 import { stopsOver } from './identity.js';
-import { neighbourOf, type NeighbourOver } from './neighbour.js';
+import { isProvedTo, neighbourOf, type NeighbourOver } from './neighbour.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 /** How long what is known of a tenant is shown without asking again. */
@@ -42,8 +42,10 @@ export function stoppedTenants(
     isStopped,
     note,
     async hear({ person: { tenant }, proof }) {
-      const known = tenant === null ? undefined : kept.get(tenant);
-      if (identity === undefined || tenant === null || (known && clock() - known.atMs < FRESH_MS)) return;
+      // It would answer nobody who has only a session of the review service.
+      if (identity === undefined || tenant === null || !isProvedTo('identity', proof)) return;
+      const known = kept.get(tenant);
+      if (known && clock() - known.atMs < FRESH_MS) return;
       // Whoever comes meanwhile sees what was known, and asks nobody.
       const asked = { isStopped: known?.isStopped === true, atMs: clock() };
       kept.set(tenant, asked);
