@@ -1,11 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { AgentRecord } from '../../../contracts/identity.js';
+import { type AgentRecord, LONGEST_STANDING_REASON } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import { Csrf, Foreign, Time } from '../../ui/parts.js';
 import type { Form, Visit } from '../../visit.js';
-
-/** The longest reason that identity takes. */
-const LONGEST_REASON = 512;
 
 /** What two people let go together: an agent, a tool, or a tenant. */
 export interface Stopped {
@@ -28,7 +25,7 @@ export const reasonOr = (form: Form): string | null => form.get('reason').trim()
 export const Why = ({ typed, optional = false }: { readonly typed: string; readonly optional?: boolean }) => (
   <label>
     Reason, which is recorded{optional && ' (may be left out)'}
-    <input name="reason" required={!optional} maxLength={LONGEST_REASON} value={typed} />
+    <input name="reason" required={!optional} maxLength={LONGEST_STANDING_REASON} value={typed} />
   </label>
 );
 
