@@ -5,7 +5,14 @@ const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a 
 // Control characters as ranges, not as a class of Unicode: not every reader of an OpenAPI document knows those.
 // oxlint-disable-next-line no-control-regex
 const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
-const reason = z.string().trim().min(1).max(512).regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
+/** Of why something is revoked, stopped or let go, in characters. */
+export const LONGEST_STANDING_REASON = 512;
+const reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(LONGEST_STANDING_REASON)
+  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 

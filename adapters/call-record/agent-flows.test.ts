@@ -17,7 +17,7 @@ const ONE = `k1:${'0123456789abcdef'.repeat(4)}`;
 const TWO = `k2:${'fedcba9876543210'.repeat(4)}`;
 const OWNER = { tenant: 'acme', agent: 'bot' };
 /** What counts of an agent here: as many more would take longer, and show nothing else. */
-const LIMITS = { answers: 64, values: 4_096 };
+const LIMITS = { answers: 64, values: 4_096, held: 10_000 };
 const DAY_MS = 86_400_000;
 let clock = Date.parse('2026-03-02T10:00:00Z');
 
@@ -261,6 +261,29 @@ describe('what answers brought in, in a file that one process has to itself', ()
     expect(await found('eve@evil.example')).toHaveLength(1);
     await answered('write to ada@evil.example');
     expect(await found('ada@evil.example')).toHaveLength(1);
+  });
+
+  const addresses = (count: number) => Array.from({ length: count }, (_, of) => `p${of}@list.example`).join(' ');
+
+  it('is let go of where answers come and nobody asks, before they are more than a process keeps', async () => {
+    await answered('write to eve@evil.example');
+    expect(await found('eve@evil.example')).toHaveLength(1);
+    for (let values = 0; values <= LIMITS.held; values += 1_000) await answered(addresses(1_000));
+    local.connection.exec('delete from agent_flows');
+    expect(await found('eve@evil.example')).toEqual([]);
+  });
+
+  it('is not in memory of an answer that does not count', async () => {
+    await answered('write to eve@evil.example');
+    expect(await found('eve@evil.example')).toEqual([['mail', expect.any(String)]]);
+    clock += 1;
+    await answered(addresses(LIMITS.values));
+    expect(await found('eve@evil.example')).toEqual([['mail', '']]);
+    local.connection.prepare('delete from agent_flows where at_ms = ?').run(clock);
+    local.connection.exec("update agent_flows set sealed = x'00'");
+    // Set back, so that what is stored is read anew.
+    clock -= 1;
+    expect(await found('eve@evil.example')).toEqual([['mail', '']]);
   });
 
   it('is forgotten where what stored it is undone', async () => {

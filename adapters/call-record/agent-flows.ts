@@ -18,8 +18,6 @@ import { heldValues, type KeptAnswer } from '../../domain/information-flow/known
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
 import * as statements from './statements.js';
 
-/** Values of answers that a process keeps in memory, of all agents. An agent's go together. */
-const HELD_VALUES = 500_000;
 /** Rows that it asks for one by one. */
 const ONE_BY_ONE = 4;
 const CROWDED = 10_000;
@@ -33,12 +31,14 @@ interface HeldRow {
   answer: KeptAnswer | null | undefined;
 }
 interface HeldFlow {
-  /** The newest first; one more than count, where there are more. */
-  readonly rows: HeldRow[];
+  /** The newest first; one more than count, where there are more. Of those that do not count the answer is not held. */
+  readonly rows: readonly HeldRow[];
   readonly counted: number;
   /** What is older is not in `rows`. */
   readonly sinceMs: number;
   readonly known: ReturnType<typeof heldValues>;
+  /** Values of answers in `rows` that `known` does not have yet: nobody asked since they came. */
+  readonly fresh: number;
 }
 
 /** What answers brought in, beside the records of a store (docs/architecture/information-flow.md). */
@@ -59,15 +59,15 @@ export function agentFlows({
   readonly alone?: boolean;
   /** Told at most once an hour of an agent who had more answers than are kept: what it sends waits. */
   readonly onTooMany?: ((owner: FlowOwner) => void) | undefined;
-  /** What counts of an agent. */
+  /** What counts of an agent, and is held of all. */
   readonly limits?: AgentLimits | undefined;
 }) {
   const sealing = flowSealing(keys);
   const trusted = trustedForms(settings);
   const trustedTools = new Set(settings.trustedTools);
   const flows = new LRUCache<string, HeldFlow>({
-    maxSize: HELD_VALUES,
-    sizeCalculation: ({ rows, known }) => known.size + rows.length + 8,
+    maxSize: limits.held,
+    sizeCalculation: ({ rows, known, fresh }) => known.size + fresh + rows.length + 8,
   });
   /** Agents of whom there are more rows than count. */
   const crowded = new LRUCache<string, true>({ max: CROWDED });
@@ -109,7 +109,8 @@ export function agentFlows({
     } else
       for (const row of unknown)
         row.answer = answerOf(owner, row.id, (yield* get(statements.selectFlow, row.id))?.sealed);
-    return { rows, counted, sinceMs, known: held?.known ?? heldValues() };
+    const kept = rows.map((row, at) => (at < counted ? row : { ...row, answer: undefined }));
+    return { rows: kept, counted, sinceMs, known: held?.known ?? heldValues(), fresh: 0 };
   }
 
   /** What the answers that count brought into the calls. In one turn, because others of the same agent follow the same values. */
@@ -173,8 +174,8 @@ export function agentFlows({
         if (!held) return;
         const row = { id, atMs, digests, answer: answerOf(owner, id, sealed) };
         const at = held.rows.findIndex((one) => one.atMs < atMs || (one.atMs === atMs && one.id > id));
-        held.rows.splice(at < 0 ? held.rows.length : at, 0, row);
-        held.rows.length = Math.min(held.rows.length, limits.answers + 1);
+        const rows = held.rows.toSpliced(at < 0 ? held.rows.length : at, 0, row).slice(0, limits.answers + 1);
+        flows.set(keyOf(owner), { ...held, rows, fresh: held.fresh + digests });
       };
     },
     /** Of all agents, what does not count any more. */

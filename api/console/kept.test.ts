@@ -22,6 +22,14 @@ describe('an answer that costs much', () => {
     expect(await ask(['acme', 1])).toBe(2);
   });
 
+  it('is asked for anew after a clock was set back', async () => {
+    const { state, ask } = opened();
+    state.now = 3_600_000;
+    expect(await ask(['acme'])).toBe(1);
+    state.now = 0;
+    expect(await ask(['acme'])).toBe(2);
+  });
+
   it('is nobody else’s: another tenant and another question are asked by themselves', async () => {
     const { ask } = opened();
     expect(await ask(['acme', 1])).toBe(1);

@@ -16,7 +16,7 @@ export function keptAnswers(
     const name = JSON.stringify(key);
     const now = clock();
     const known = kept.get(name);
-    if (known && now - known.atMs < freshMs) return known.answer as Promise<Value>;
+    if (known && Math.abs(now - known.atMs) < freshMs) return known.answer as Promise<Value>;
     const answer = ask();
     const made = { atMs: now, answer };
     kept.set(name, made);

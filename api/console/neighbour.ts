@@ -26,6 +26,9 @@ function unproved(_proof: ReviewProof): ReviewProof {
 }
 export type NeighbourName = keyof typeof NEIGHBOURS;
 export const NEIGHBOUR_NAMES = Object.keys(NEIGHBOURS) as readonly NeighbourName[];
+/** Whether a service is shown anything of what proves the person. */
+export const isProvedTo = (service: NeighbourName, proof: ReviewProof): boolean =>
+  Object.keys(NEIGHBOURS[service].proved(proof)).length > 0;
 
 /** Where a service is. One that is nowhere is away, as where no page is about it. */
 export type NeighbourOver = Promise<Over> | undefined;

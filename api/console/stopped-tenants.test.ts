@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Person } from '../../console/visit.js';
 import type { StopRecord } from '../../contracts/identity.js';
+import { eventually } from '../../test/support/waiting.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { stoppedTenants } from './stopped-tenants.js';
@@ -86,8 +87,30 @@ describe('whether a tenant is stopped, as every page says it', () => {
     expect([asked.length, tenants.isStopped('acme')]).toEqual([2, true]);
   });
 
-  it('is asked of nobody where this Gate has no identity, or for who has all tenants', async () => {
+  it('is heard from an answer that comes after the next page asked', async () => {
+    const tenants = opened();
+    const says: ((stops: object) => void)[] = [];
+    answer = () => new Promise((resolve) => says.push(resolve));
+    await tenants.hear(who('acme'));
+    now += 5_000;
+    await tenants.hear(who('acme'));
+    expect(says).toHaveLength(2);
+    says[0]?.([stop(null)]);
+    await eventually('it is heard', () => tenants.isStopped('acme'));
+  });
+
+  it('is heard anew after a clock was set back', async () => {
+    const tenants = opened();
+    await tenants.hear(who('acme'));
+    now -= 3_600_000;
+    answer = () => Promise.resolve([]);
+    await tenants.hear(who('acme'));
+    expect(tenants.isStopped('acme')).toBe(false);
+  });
+
+  it('is asked of nobody where this Gate has no identity, for who has all tenants, or who proves nothing to it', async () => {
     await opened().hear(who(null));
+    await opened().hear({ ...who('acme'), proof: { cookie: 'a-session=y' } });
     await stoppedTenants(undefined, { limits: ASK_LIMITS, clock: () => now }).hear(who('acme'));
     expect(asked).toEqual([]);
   });

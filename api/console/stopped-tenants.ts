@@ -4,7 +4,7 @@ import { roomFor } from '../../domain/room-for.js';
 import { within } from '../../domain/within.js';
 import type { AskLimits } from './ask-limits.js';
 import { stopsOver } from './identity.js';
-import { neighbourOf, type NeighbourOver } from './neighbour.js';
+import { isProvedTo, neighbourOf, type NeighbourOver } from './neighbour.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 /** How long what is known of a tenant is shown without asking again. */
@@ -15,7 +15,8 @@ const KEPT = 1_000;
 
 interface Known {
   isStopped: boolean;
-  readonly atMs: number;
+  /** When it was asked for last. */
+  atMs: number;
 }
 
 /** Which tenants are stopped whole, as every page says it. */
@@ -42,15 +43,18 @@ export function stoppedTenants(
     isStopped,
     note,
     async hear({ person: { tenant }, proof }) {
-      const known = tenant === null ? undefined : kept.get(tenant);
-      if (identity === undefined || tenant === null || (known && clock() - known.atMs < FRESH_MS)) return;
+      // It would answer nobody who has only a session of the review service.
+      if (identity === undefined || tenant === null || !isProvedTo('identity', proof)) return;
+      const known = kept.get(tenant) ?? { isStopped: false, atMs: -Infinity };
+      // A time to come is one of a clock that was set back since.
+      if (Math.abs(clock() - known.atMs) < FRESH_MS) return;
       // Whoever comes meanwhile sees what was known, and asks nobody.
-      const asked = { isStopped: known?.isStopped === true, atMs: clock() };
-      kept.set(tenant, asked);
+      known.atMs = clock();
+      kept.set(tenant, known);
       const heard = stopsOver(neighbourOf('identity', identity, { tenant, proof, limits }), 'suspended').then(
         (stops) => {
           // What this console changed since is newer.
-          if (kept.get(tenant) === asked) asked.isStopped = stops.some(({ tool }) => tool === null);
+          if (kept.get(tenant) === known) known.isStopped = stops.some(({ tool }) => tool === null);
         },
       );
       heard.catch(() => undefined);

@@ -43,8 +43,10 @@ export interface FlowCall {
 export interface AgentLimits {
   readonly answers: number;
   readonly values: number;
+  /** How many values a process keeps in memory, of the answers of all agents. An agent's go together. */
+  readonly held: number;
 }
-export const AGENT_LIMITS: AgentLimits = { answers: 1_024, values: 131_072 };
+export const AGENT_LIMITS: AgentLimits = { answers: 1_024, values: 131_072, held: 500_000 };
 const USE = 'information-flow';
 const DIGEST_LENGTH = 11;
 /** Listed of a call, and of all calls of a batch. */

@@ -51,7 +51,9 @@ export interface PolicyAnswer {
 }
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-const BANNER = '/stops';
+/** What each page asks of stops, once in some seconds: whether its tenant is stopped. */
+const isOfEachPage = (method: string, { pathname, searchParams }: URL): boolean =>
+  method === 'GET' && pathname === '/stops' && searchParams.get('state') === 'suspended';
 
 export interface ConsoleFixture {
   readonly hil: HilFixture;
@@ -59,7 +61,7 @@ export interface ConsoleFixture {
   readonly service: Service;
   /** The metrics of the console, as they are scraped. */
   counted(): Promise<string>;
-  /** `GET /pending`, without what was asked for: each question that reached a service, but whether the tenant is stopped, which each page says. */
+  /** `GET /pending`, without what was asked for: each question that reached a service, but for `isOfEachPage`. */
   readonly reached: string[];
   /** What the ledger answers: an object as JSON with 200, or a whole answer. */
   ledger: (path: string, search: string, method: string) => unknown;
@@ -139,7 +141,7 @@ export async function openConsole(
   ) => {
     const fetch = async (text: string, init: Asked) => {
       const url = new URL(text);
-      if (url.pathname !== BANNER) fixture.reached.push(`${init.method} ${url.pathname}`);
+      if (!isOfEachPage(init.method, url)) fixture.reached.push(`${init.method} ${url.pathname}`);
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(init.signal);
       const { body, ...head } = await Promise.race([answer(url, init), silence(init.signal)]);

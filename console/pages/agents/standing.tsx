@@ -9,9 +9,11 @@ import {
   Asked,
   askedOf,
   assertSeen,
+  KEPT_STOPPED,
   reasonIn,
   reasonOr,
   Release,
+  Stop,
   type Stopped,
   StoppedTold,
   Why,
@@ -269,24 +271,21 @@ function Forms({
   const typedIn = (form: Refused['of']) => (refused?.of === form ? refused.form : undefined);
   const at = (form: string) => agentFormAddress(agent, form);
   const stopped = of && stoppedOf(of);
-  const reasonOfStop = typedIn('stop');
   const forced = typedIn('force-hil');
   return (
     <>
       {stopped && <Release of={stopped} at={at('release')} visit={visit} typed={typedIn('release')} />}
       {(!stopped || stopped.release) && (
-        <details open={reasonOfStop !== undefined}>
+        <details open={refused?.of === 'stop'}>
           <summary>{stopped ? 'Keep it stopped' : 'Stop it'}</summary>
-          <form method="post" action={at('stop')} class="sheet">
-            <Csrf token={visit.csrf} />
-            <p>{stopped ? 'What was asked for, its release, counts no more then.' : STOPPING}</p>
-            <Why typed={reasonOfStop?.get('reason') ?? ''} />
-            <p>
-              <button class="destroy" type="submit">
-                {stopped ? 'Keep it stopped' : 'Stop it'}
-              </button>
-            </p>
-          </form>
+          <Stop
+            at={at('stop')}
+            csrf={visit.csrf}
+            typed={typedIn('stop')}
+            button={stopped ? 'Keep it stopped' : 'Stop it'}
+          >
+            <p>{stopped ? KEPT_STOPPED : STOPPING}</p>
+          </Stop>
         </details>
       )}
       {!stopped && (

@@ -2,14 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../test/support/console-over-hil.js';
 import { fieldIn, linksIn, partsIn, wordsIn } from '../../../test/support/html.js';
 
+let fixture: ConsoleFixture;
+let browser: TestBrowser;
+beforeEach(async () => {
+  fixture = await openConsole();
+  browser = await fixture.browser();
+});
+afterEach(() => fixture.close());
+
 describe('a call that needs two people', () => {
-  let fixture: ConsoleFixture;
-  let browser: TestBrowser;
-  beforeEach(async () => {
-    fixture = await openConsole();
-    browser = await fixture.browser();
-  });
-  afterEach(() => fixture.close());
   const WHY =
     'It needs 2 people, so it is approved or denied as it is: one person alone would change what the others approved.';
 
@@ -34,13 +35,6 @@ describe('a call that needs two people', () => {
 });
 
 describe('a rehearsal', () => {
-  let fixture: ConsoleFixture;
-  let browser: TestBrowser;
-  beforeEach(async () => {
-    fixture = await openConsole();
-    browser = await fixture.browser();
-  });
-  afterEach(() => fixture.close());
   const TOLD = 'Rehearsal: no agent asked for it, and nothing runs, whatever is decided.';
   const tags = (text: string) => partsIn(text, 'span', { class: 'tag rehearsal' }).map(wordsIn);
 
@@ -87,12 +81,6 @@ describe('a rehearsal', () => {
 });
 
 describe('what identifies something on the page of a call', () => {
-  let fixture: ConsoleFixture;
-  beforeEach(async () => {
-    fixture = await openConsole();
-  });
-  afterEach(() => fixture.close());
-
   it('is copied by a press: no digest and no id stands there as mere text', async () => {
     const definition = '7505938ad7dc99fe';
     const { id } = await fixture.hil.park(1, {
@@ -115,13 +103,9 @@ describe('what identifies something on the page of a call', () => {
 });
 
 describe('a call that waits', () => {
-  let fixture: ConsoleFixture;
-  let browser: TestBrowser;
   beforeEach(async () => {
-    fixture = await openConsole();
     browser = await fixture.browser({ role: 'approver' });
   });
-  afterEach(() => fixture.close());
 
   it('is assigned to oneself by a press, and to somebody else by the name under which he decides', async () => {
     const row = await fixture.hil.park(1);

@@ -1,10 +1,8 @@
-import type { AgentRecord } from '../../../contracts/identity.js';
+import type { ComponentChildren } from 'preact';
+import { type AgentRecord, LONGEST_STANDING_REASON } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import { Csrf, Foreign, Time } from '../../ui/parts.js';
 import type { Form, Visit } from '../../visit.js';
-
-/** The longest reason that identity takes. */
-const LONGEST_REASON = 512;
 
 /** What two people let go together: an agent, a tool, or a tenant. */
 export interface Stopped {
@@ -27,9 +25,39 @@ export const reasonOr = (form: Form): string | null => form.get('reason').trim()
 export const Why = ({ typed, optional = false }: { readonly typed: string; readonly optional?: boolean }) => (
   <label>
     Reason, which is recorded{optional && ' (may be left out)'}
-    <input name="reason" required={!optional} maxLength={LONGEST_REASON} value={typed} />
+    <input name="reason" required={!optional} maxLength={LONGEST_STANDING_REASON} value={typed} />
   </label>
 );
+
+/** The form with which somebody stops something, and says why; `children` is what it says of that, and asks besides. */
+export const Stop = ({
+  at,
+  csrf,
+  typed,
+  button,
+  children,
+}: {
+  /** Where the form leads. */
+  readonly at: string;
+  readonly csrf: string;
+  readonly typed: Form | undefined;
+  readonly button: string;
+  readonly children: ComponentChildren;
+}) => (
+  <form method="post" action={at} class="sheet">
+    <Csrf token={csrf} />
+    {children}
+    <Why typed={typed?.get('reason') ?? ''} />
+    <p>
+      <button class="destroy" type="submit">
+        {button}
+      </button>
+    </p>
+  </form>
+);
+
+/** What happens where something that is stopped already is stopped again. */
+export const KEPT_STOPPED = 'What was asked for, its release, counts no more then.';
 
 /** Names what somebody looked at: a stop, and whether its end was asked for. */
 const seenOf = ({ since, release }: Pick<Stopped, 'since' | 'release'>): string =>

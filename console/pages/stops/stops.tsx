@@ -3,10 +3,21 @@ import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { type Settled, settled } from '../../services.js';
 import { addressOf } from '../../ui/addresses.js';
-import { Csrf, Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
 import { ofIdentity, OrUnknown } from './known.js';
-import { Asked, askedOf, assertSeen, reasonIn, reasonOr, Release, type Stopped, StoppedTold, Why } from './release.js';
+import {
+  Asked,
+  askedOf,
+  assertSeen,
+  KEPT_STOPPED,
+  reasonIn,
+  reasonOr,
+  Release,
+  Stop,
+  type Stopped,
+  StoppedTold,
+} from './release.js';
 
 /** Over how long a call makes a tool known to choose, and how many agents are looked at for that. */
 const TOLD_HOURS = 720;
@@ -27,24 +38,25 @@ interface Refused {
   readonly of: 'tool' | 'tenant' | 'release';
   readonly form: Form;
 }
-const refusedAs =
-  (of: Refused['of']): Action['refused'] =>
-  (visit, form) =>
-    stopsShown(visit, { of, form });
+/** A form of this page, which shows it again where it is refused. */
+const change = (of: Refused['of'], action: Pick<Action, 'path' | 'does' | 'written' | 'act'>): Action => ({
+  ...action,
+  of: 'stops',
+  role: 'admin',
+  refused: (visit, filled) => stopsShown(visit, { of, form: filled }),
+});
 
 /** Stops a tool for everybody of the tenant. */
-export const STOP_TOOL: Action = {
-  of: 'stops',
+export const STOP_TOOL = change('tool', {
   path: '/stops/tool',
-  role: 'admin',
   does: 'stop a tool for every agent',
   written: { tool: 'Tool', ...REASON },
-  async act({ services: { identity, ledger } }, form) {
-    const reason = reasonIn(form);
-    const tool = form.get('tool').trim();
+  async act({ services: { identity, ledger } }, filled) {
+    const reason = reasonIn(filled);
+    const tool = filled.get('tool').trim();
     if (tool === '') throw new GateError('invalid_request', 'name the tool, as agents are shown it');
     // So that a slip never looks like a stop.
-    if (form.get('unlisted') !== 'yes' && (await ledger.rows({ agent: '*', tool, limit: 1 })).length === 0)
+    if (filled.get('unlisted') !== 'yes' && (await ledger.rows({ agent: '*', tool, limit: 1 })).length === 0)
       throw new GateError(
         'invalid_request',
         'Nobody ever called a tool of this name: nothing was done. If the name is right, tick the box beside it.',
@@ -52,41 +64,34 @@ export const STOP_TOOL: Action = {
     await identity.stop(tool, reason);
     return '/stops';
   },
-  refused: refusedAs('tool'),
-};
+});
 
 /** Stops the tenant whole. */
-export const STOP_TENANT: Action = {
-  of: 'stops',
+export const STOP_TENANT = change('tenant', {
   path: '/stops/tenant',
-  role: 'admin',
   does: 'stop a tenant whole',
   written: { tenant_name: 'Tenant', ...REASON },
-  async act({ services: { identity }, person }, form) {
-    const reason = reasonIn(form);
-    if (form.get('tenant_name').trim() !== person.tenant)
+  async act({ services: { identity }, person }, filled) {
+    const reason = reasonIn(filled);
+    if (filled.get('tenant_name').trim() !== person.tenant)
       throw new GateError('invalid_request', `type the name of your tenant out: ${person.tenant}. Nothing was done.`);
     await identity.stop(null, reason);
     return '/stops';
   },
-  refused: refusedAs('tenant'),
-};
+});
 
 /** Two people let a tool, or the tenant, go. */
-export const RELEASE_STOP: Action = {
-  of: 'stops',
+export const RELEASE_STOP = change('release', {
   path: '/stops/:id/release',
-  role: 'admin',
   does: 'let a stopped tool or tenant go, with somebody else',
   written: REASON,
-  async act({ services: { identity }, params: { id = '' } }, form) {
+  async act({ services: { identity }, params: { id = '' } }, filled) {
     const stop = (await identity.stops()).find((one) => one.id === id);
     if (stop === undefined) throw new GateError('not_found', 'There is no such stop.');
-    assertSeen(form, stoppedOf(stop));
-    return addressOf('/stops', askedOf(await identity.releaseStop(id, reasonOr(form))));
+    assertSeen(filled, stoppedOf(stop));
+    return addressOf('/stops', askedOf(await identity.releaseStop(id, reasonOr(filled))));
   },
-  refused: refusedAs('release'),
-};
+});
 
 const stoppedOf = ({ state, changed_at, changed_by, reason, release }: StopRecord): Stopped | null =>
   state === 'suspended' ? { since: changed_at, by: changed_by, reason, release } : null;
@@ -252,8 +257,7 @@ const StopATool = ({
     <section aria-labelledby="stop-a-tool">
       <h2 id="stop-a-tool">Stop a tool</h2>
       <OrAway of={called}>{() => null}</OrAway>
-      <form method="post" action="/stops/tool" class="sheet">
-        <Csrf token={csrf} />
+      <Stop at="/stops/tool" csrf={csrf} typed={typed} button="Stop the tool">
         <p>
           Within two seconds no agent's call of it is let in any more, alone or in a batch, and none that waits runs,
           whoever approves it. A tool that is stopped already stays so, and what was asked for, its release, counts no
@@ -270,13 +274,7 @@ const StopATool = ({
             right, although nobody ever called it
           </label>
         </p>
-        <Why typed={typed?.get('reason') ?? ''} />
-        <p>
-          <button class="destroy" type="submit">
-            Stop the tool
-          </button>
-        </p>
-      </form>
+      </Stop>
     </section>
   );
 };
@@ -296,20 +294,13 @@ const StopTheTenant = ({
       <h2 id="stop-the-tenant">Stop everything</h2>
       <details open={typed !== undefined}>
         <summary>{isStopped ? `Keep ${person.tenant} stopped` : `Stop ${person.tenant} whole`}</summary>
-        <form method="post" action="/stops/tenant" class="sheet">
-          <Csrf token={csrf} />
-          <p>{isStopped ? 'What was asked for, its release, counts no more then.' : STOPPING}</p>
+        <Stop at="/stops/tenant" csrf={csrf} typed={typed} button={isStopped ? 'Keep it stopped' : 'Stop everything'}>
+          <p>{isStopped ? KEPT_STOPPED : STOPPING}</p>
           <label>
             The name of the tenant, typed out: {person.tenant}
             <input name="tenant_name" required autocomplete="off" value={typed?.get('tenant_name') ?? ''} />
           </label>
-          <Why typed={typed?.get('reason') ?? ''} />
-          <p>
-            <button class="destroy" type="submit">
-              {isStopped ? 'Keep it stopped' : 'Stop everything'}
-            </button>
-          </p>
-        </form>
+        </Stop>
       </details>
     </section>
   );
