@@ -191,7 +191,8 @@ export function createUpstreamActivities({
         }
       }
       if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
-      const called = batchTools(call.method, request.body) ?? [call.tool];
+      const tools = batchTools(call.method, request.body);
+      const called = tools ?? [call.tool];
       const stopped = await stoppedSoon(call, called, inTime(claimNotAfterMs));
       if (stopped) return notRunSince(correlationId, stopped);
       // A claim whose answer was lost may have been stored: the next one finds it, is not applied, and nothing is sent.
@@ -212,8 +213,6 @@ export function createUpstreamActivities({
         return notRun(correlationId, words, null, 'agent_standing_changed');
       }
       const held = await quarantine.held(call, definedToolsOf(record.evidence));
-      const batch = batchCalls(call.method, request.body);
-      const tools = batch?.map(({ name }) => name) ?? null;
       const leftMs = () => Math.max(1, call.upstream_timeout_ms - (now() - startedMs));
       if (held !== null) return notRun(correlationId, held, null, 'tool_quarantined');
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
@@ -238,7 +237,7 @@ export function createUpstreamActivities({
       const stoppedSince = stoppedNow(call, called);
       if (stoppedSince) return notRunSince(correlationId, stoppedSince);
       const heard = talks?.listenerOf(correlationId) ?? null;
-      const talk = heard && responses && !batch ? responses.listening(call, heard) : null;
+      const talk = heard && responses && !tools ? responses.listening(call, heard) : null;
       const steps = batchCalls(call.method, body);
       const reply = steps
         ? await attemptBatch(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AgentRecord } from '../contracts/identity.js';
+import type { AgentRecord, StopRecord } from '../contracts/identity.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { gateCommand, json } from './output.js';
@@ -55,5 +55,72 @@ export const unknownAgent = (tenant: string, typed: string, more = ''): CliError
     `unknown_agent: identity knows no agent ${oneLine(typed)} of ${oneLine(tenant)}; \`${gateCommand()} agents\` lists those that it knows${more}`,
     4,
   );
+
+/** All of a list of identity's, which answers with `most` at a time. */
+export async function everyOne<One>(
+  { target, tenant }: Registry,
+  path: '/agents' | '/stops',
+  { state, most, placeOf }: { readonly state?: string | undefined; readonly most: number; placeOf(one: One): string },
+): Promise<readonly One[]> {
+  const all: One[] = [];
+  for (let after: string | undefined; ; ) {
+    const query = new URLSearchParams({ tenant, ...(state && { state }), ...(after && { after }) });
+    const page = await target.ask<One[]>('identity', 'GET', `${path}?${query.toString()}`);
+    all.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < most) return all;
+    after = placeOf(last);
+  }
+}
+
+/** An agent, a tool or a tenant: how it is called, what is typed to let it go, and who changed it last. */
+interface Suspendable {
+  readonly name: string;
+  readonly typed: string;
+  readonly by: string | null;
+  readonly at: string | null;
+  readonly release: AgentRecord['release'];
+}
+
+const releaseCommand = ({ typed }: Suspendable): string => `${gateCommand()} release ${typed}`;
+
+/** What came of a stop, and who ends it. */
+export const toldStop = (
+  before: Pick<AgentRecord | StopRecord, 'state' | 'release'> | undefined,
+  now: Suspendable,
+): string =>
+  (before?.state === 'suspended'
+    ? `${now.name} was stopped before, at ${now.at} by ${oneLine(now.by ?? '')}${before.release ? `; what ${oneLine(before.release.requested_by)} asked for, its release, counts no more` : ''}\n`
+    : `stopped: ${now.name}, by ${oneLine(now.by ?? '')}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
+  `two people let it go again: ${releaseCommand(now)} --reason "…"\n`;
+
+/** What came of a release, and who does what next. */
+export function toldRelease(
+  before: Pick<Suspendable, 'release'>,
+  now: Suspendable,
+  somebodyElse: boolean | undefined,
+): string {
+  const { name, by, release } = now;
+  if (!release)
+    return `let go: ${name}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(by ?? '')} confirmed it\n`;
+  const again = before.release?.requested_at === release.requested_at;
+  return (
+    `${name} stays stopped: ${again ? 'you had asked for its release before, and one person counts once' : `${oneLine(release.requested_by)} asked for its release`}\n` +
+    (somebodyElse === false
+      ? 'nobody else is known here who could confirm it: add an operator to GATE_HIL_OPERATORS (name@tenant:token) and start Gate again\n'
+      : `somebody else confirms it, until ${release.until}: ${releaseCommand(now)} (in the development stack: --as second)\n`)
+  );
+}
+
+export const askedRelease = ({ requested_by: by, until }: NonNullable<AgentRecord['release']>): string =>
+  `${by} asked for its release; somebody else confirms until ${until}`;
+
+export const suspendableAgent = (agent: AgentRecord): Suspendable => ({
+  name: fullName(agent),
+  typed: `agent ${oneLine(agent.agent_name)}`,
+  by: agent.state_changed_by,
+  at: agent.state_changed_at,
+  release: agent.release,
+});
 
 export const fullName = ({ tenant, agent_name: agent }: AgentRecord): string => oneLine(`${tenant}/${agent}`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { agentState, AGENTS_LISTED, type AgentRecord } from '../contracts/identity.js';
 import { oneLine } from '../domain/printable.js';
-import { registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import { askedRelease, everyOne, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { print } from './output.js';
 import { table } from './table.js';
@@ -19,18 +19,16 @@ export function registerAgents(program: Command): void {
       const known = agentState.options.find((one) => one === state);
       if (state !== undefined && known === undefined)
         throw new CliError(`a state is ${agentState.options.join(', ')}, not ${oneLine(state)}`, 2);
-      const { target, tenant } = registryOf(given);
-      const agents: AgentRecord[] = [];
-      for (let after: string | undefined; ; after = agents.at(-1)?.agent_name) {
-        const query = new URLSearchParams({ tenant, ...(known && { state: known }), ...(after && { after }) });
-        const page = await target.ask<AgentRecord[]>('identity', 'GET', `/agents?${query.toString()}`);
-        agents.push(...page);
-        if (page.length < AGENTS_LISTED) break;
-      }
+      const registry = registryOf(given);
+      const agents = await everyOne<AgentRecord>(registry, '/agents', {
+        state: known,
+        most: AGENTS_LISTED,
+        placeOf: ({ agent_name: name }) => name,
+      });
       if (asJson) return print(agents);
       if (agents.length === 0)
         return void process.stdout.write(
-          `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(tenant)}; one whose certificates come from elsewhere is here once it was stopped)\n`,
+          `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(registry.tenant)}; one whose certificates come from elsewhere is here once it was stopped)\n`,
         );
       const head = ['agent', 'state', 'since', 'by', 'why'].map((name) => ({ head: name, whole: name === 'agent' }));
       process.stdout.write(`${table(head, agents.map(rowOf))}\n`);
@@ -42,9 +40,7 @@ function rowOf(agent: AgentRecord): readonly string[] {
   const words = [
     state,
     ...(flag ? [`a person decides until ${flag.expires_at}`] : []),
-    ...(release
-      ? [`${release.requested_by} asked for its release; somebody else confirms until ${release.until}`]
-      : []),
+    ...(release ? [askedRelease(release)] : []),
   ];
   const since = state === 'active' && flag ? flag.applied_at : (agent.state_changed_at ?? agent.created_at);
   const by = state === 'active' && flag ? flag.actor : (agent.state_changed_by ?? agent.created_by_sub);

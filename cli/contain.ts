@@ -10,6 +10,8 @@ import {
   type Registry,
   registryOf,
   type StandingFlags,
+  suspendableAgent,
+  toldStop,
   unknownAgent,
   withPerson,
 } from './agent-standing.js';
@@ -62,7 +64,7 @@ export function registerContain(program: Command): void {
           reason,
         });
         if (asJson) return print(stopped);
-        return void process.stdout.write(toldStop(agent, stopped));
+        return void process.stdout.write(toldStop(agent, suspendableAgent(stopped)));
       }
       const set = await registry.target.ask<Containment>('identity', 'POST', agentPath(agent, '/containment'), {
         reason,
@@ -75,12 +77,6 @@ export function registerContain(program: Command): void {
       );
     });
 }
-
-const toldStop = (before: AgentRecord, now: AgentRecord): string =>
-  (before.state === 'suspended'
-    ? `${fullName(now)} was stopped before, at ${now.state_changed_at} by ${oneLine(now.state_changed_by ?? '')}${before.release ? `; what ${oneLine(before.release.requested_by)} asked for, its release, counts no more` : ''}\n`
-    : `stopped: ${fullName(now)}, by ${oneLine(now.state_changed_by ?? '')}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
-  `two people let it go again: ${gateCommand()} release agent ${oneLine(now.agent_name)} --reason "…"\n`;
 
 /** Whether there is an agent of that name whom identity never enrolled: its certificates or tokens come from elsewhere. */
 async function hasCalled({ target, tenant }: Registry, typed: string): Promise<boolean> {

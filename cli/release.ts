@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
-import type { AgentRecord, AgentReleased, Containment } from '../contracts/identity.js';
-import { oneLine } from '../domain/printable.js';
+import type { AgentReleased, Containment } from '../contracts/identity.js';
 import {
   agentPath,
   findAgent,
   fullName,
   registryOf,
   type StandingFlags,
+  suspendableAgent,
+  toldRelease,
   unknownAgent,
   withPerson,
 } from './agent-standing.js';
 import { CliError } from './errors.js';
-import { gateCommand, print } from './output.js';
+import { print } from './output.js';
 import { registerStopReleases } from './stops.js';
 
 interface ReleaseFlags extends StandingFlags {
@@ -58,23 +59,6 @@ export function registerRelease(program: Command): void {
         );
       const after = await registry.target.ask<AgentReleased>('identity', 'POST', agentPath(before, '/unsuspend'), said);
       if (asJson) return print(after);
-      process.stdout.write(told(before, after));
+      process.stdout.write(toldRelease(before, suspendableAgent(after), after.somebody_else));
     });
-}
-
-/** What came of it, and who does what next. */
-export function told(before: AgentRecord, after: AgentReleased): string {
-  const name = fullName(after);
-  const { release } = after;
-  if (!release)
-    return `let go: ${name}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(after.state_changed_by ?? '')} confirmed it\n`;
-  const again = before.release?.requested_at === release.requested_at;
-  const next =
-    after.somebody_else === false
-      ? 'nobody else is known here who could confirm it: add an operator to GATE_HIL_OPERATORS (name@tenant:token) and start Gate again\n'
-      : `somebody else confirms it, until ${release.until}: ${gateCommand()} release agent ${oneLine(after.agent_name)} (in the development stack: --as second)\n`;
-  return (
-    `${name} stays stopped: ${again ? 'you had asked for its release before, and one person counts once' : `${oneLine(release.requested_by)} asked for its release`}\n` +
-    next
-  );
 }

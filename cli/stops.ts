@@ -3,7 +3,16 @@ import { type StopRecord, STOPS_LISTED, type StopReleased } from '../contracts/i
 import type { ToolList } from '../contracts/tools.js';
 import { nearestNames } from '../domain/nearest-names.js';
 import { oneLine } from '../domain/printable.js';
-import { type Registry, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import {
+  askedRelease,
+  everyOne,
+  type Registry,
+  registryOf,
+  type StandingFlags,
+  toldRelease,
+  toldStop,
+  withPerson,
+} from './agent-standing.js';
 import { CliError } from './errors.js';
 import { gateCommand, print } from './output.js';
 import { table } from './table.js';
@@ -52,13 +61,7 @@ async function stop(
   const before = await stopOf({ target, tenant }, body.tool ?? null);
   const stopped = await target.ask<StopRecord>('identity', 'POST', '/stops', { tenant, ...body });
   if (asJson) return print(stopped);
-  const what = named(stopped);
-  process.stdout.write(
-    (before?.state === 'suspended'
-      ? `${what} was stopped before, at ${stopped.changed_at} by ${oneLine(stopped.changed_by)}${before.release ? `; what ${oneLine(before.release.requested_by)} asked for, its release, counts no more` : ''}\n`
-      : `stopped: ${what}, by ${oneLine(stopped.changed_by)}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
-      `two people let it go again: ${releaseCommand(stopped)} --reason "…"\n`,
-  );
+  process.stdout.write(toldStop(before, suspendable(stopped)));
 }
 
 /** `gate release tool`, `gate release tenant`: two people let go what was stopped. */
@@ -79,7 +82,7 @@ export function registerStopReleases(release: Command, help: string): void {
       ...(reason !== undefined && { reason }),
     });
     if (asJson) return print(after);
-    process.stdout.write(toldRelease(before, after));
+    process.stdout.write(toldRelease(before, suspendable(after), after.somebody_else));
   };
   withPerson(release.command('tool'))
     .description('ask for the end of the stop of a tool, or confirm what somebody else asked for')
@@ -113,18 +116,8 @@ export function registerStopList(program: Command): void {
     });
 }
 
-async function stopsOf(
-  { target, tenant }: Registry,
-  state: StopRecord['state'] | undefined,
-): Promise<readonly StopRecord[]> {
-  const stops: StopRecord[] = [];
-  for (let after: string | undefined; ; after = stops.at(-1)?.id) {
-    const query = new URLSearchParams({ tenant, ...(state && { state }), ...(after && { after }) });
-    const page = await target.ask<StopRecord[]>('identity', 'GET', `/stops?${query.toString()}`);
-    stops.push(...page);
-    if (page.length < STOPS_LISTED) return stops;
-  }
-}
+const stopsOf = (registry: Registry, state: StopRecord['state'] | undefined): Promise<readonly StopRecord[]> =>
+  everyOne(registry, '/stops', { state, most: STOPS_LISTED, placeOf: ({ id }) => id });
 
 const stopOf = async (registry: Registry, tool: string | null): Promise<StopRecord | undefined> =>
   (await stopsOf(registry, 'suspended')).find((one) => one.tool === tool);
@@ -143,15 +136,16 @@ async function assertKnown({ target, tenant }: Registry, tool: string): Promise<
   );
 }
 
-const named = ({ tenant, tool }: StopRecord): string =>
-  oneLine(tool === null ? `tenant ${tenant}` : `the tool ${tool} of ${tenant}`);
-const releaseCommand = ({ tenant, tool }: StopRecord): string =>
-  `${gateCommand()} release ${tool === null ? `tenant ${oneLine(tenant)}` : `tool ${JSON.stringify(oneLine(tool))}`}`;
+const suspendable = ({ tenant, tool, changed_at: at, changed_by: by, release }: StopRecord) => ({
+  name: oneLine(tool === null ? `tenant ${tenant}` : `the tool ${tool} of ${tenant}`),
+  typed: tool === null ? `tenant ${oneLine(tenant)}` : `tool ${JSON.stringify(oneLine(tool))}`,
+  at,
+  by,
+  release,
+});
 
 function rowOf(stop: StopRecord): readonly string[] {
-  const asked = stop.release
-    ? `; ${stop.release.requested_by} asked for its release; somebody else confirms until ${stop.release.until}`
-    : '';
+  const asked = stop.release ? `; ${askedRelease(stop.release)}` : '';
   return [
     stop.tool === null ? `tenant ${stop.tenant}` : stop.tool,
     `${stop.state}${asked}`,
@@ -159,17 +153,4 @@ function rowOf(stop: StopRecord): readonly string[] {
     stop.changed_by,
     stop.reason ?? '',
   ];
-}
-
-function toldRelease(before: StopRecord, after: StopReleased): string {
-  const { release } = after;
-  if (!release)
-    return `let go: ${named(after)}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(after.changed_by)} confirmed it\n`;
-  const again = before.release?.requested_at === release.requested_at;
-  return (
-    `${named(after)} stays stopped: ${again ? 'you had asked for its release before, and one person counts once' : `${oneLine(release.requested_by)} asked for its release`}\n` +
-    (after.somebody_else === false
-      ? 'nobody else is known here who could confirm it: add an operator to GATE_HIL_OPERATORS (name@tenant:token) and start Gate again\n'
-      : `somebody else confirms it, until ${release.until}: ${releaseCommand(after)} (in the development stack: --as second)\n`)
-  );
 }

@@ -24,8 +24,9 @@ import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
-import { type NewAgent, openStandingStore } from './standing-store.js';
-import { openStopStore } from './stop-store.js';
+import { numberedRows } from './numbered-rows.js';
+import { type NewAgent, openStandingStore, toldStandingOf } from './standing-store.js';
+import { openStopStore, toldStopOf } from './stop-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
@@ -454,24 +455,35 @@ export async function openIdentityStore(
     return generation;
   }
 
+  const numbered = { db, intact, marked, latest: () => latestNow() };
+  const standingRows = numberedRows({
+    ...numbered,
+    table: 'identity_standings',
+    toldOf: toldStandingOf,
+    number: (within, standing: ToldStanding, nowMs) => numberOf(within, { standing }, nowMs),
+  });
+  const stopRows = numberedRows({
+    ...numbered,
+    table: 'identity_stops',
+    toldOf: toldStopOf,
+    number: (within, stop: ToldStop, nowMs) => numberOf(within, { stop }, nowMs),
+  });
   const standings = openStandingStore({
     db,
+    rows: standingRows,
     intact,
-    marked,
     inTransaction,
     asked,
     told,
     agentOf,
     newAgent,
     locked,
-    latest: () => latestNow(),
-    number: (within, standing, nowMs) => numberOf(within, { standing }, nowMs),
     takeBack: (within, agent, by) => takenBack(within, agent, by),
   });
   const stops = openStopStore({
     db,
+    rows: stopRows,
     intact,
-    marked,
     asked,
     inTurn: (work) =>
       inTransaction(async (within) => {
@@ -479,15 +491,6 @@ export async function openIdentityStore(
         return work(within);
       }),
     told: (within, event) => toldRow(within, stopRow(event)),
-    number: (within, stop, nowMs) => numberOf(within, { stop }, nowMs),
-    async assertListed(what, listed) {
-      const latest = await latestNow();
-      if (listed < 1 || listed > latest)
-        throw new GateError(
-          'identity_tampered',
-          `edited in the store: ${what}: it stands under number ${listed} of a list that is at ${latest}`,
-        );
-    },
   });
 
   const issuance: IssuanceStore = {
@@ -706,10 +709,13 @@ export async function openIdentityStore(
   const assertAllOnce = (nowMs: number): Promise<void> =>
     (asserting ??= asked(async () => {
       await assertAll(nowMs);
-      await standings.assertAll();
-      await stops.assertAllStops();
+      await assertAllNumbered();
     }).finally(() => (asserting = null)));
   let asserting: Promise<void> | null = null;
+  async function assertAllNumbered(): Promise<void> {
+    await standingRows.assertAll();
+    await stopRows.assertAll();
+  }
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
   async function assertAll(nowMs: number): Promise<void> {
@@ -821,13 +827,7 @@ export async function openIdentityStore(
     async revocations(nowMs, after) {
       // Whoever knows nothing yet is told of each that somebody took off the list too. Proxies ask from 0 for as long as nothing came onto it: then it
       // costs little, and nothing may say that it stands there.
-      if (after === 0)
-        await ((await assertNoneBeyond()) > 0
-          ? assertAllOnce(nowMs)
-          : asked(async () => {
-              await standings.assertAll();
-              await stops.assertAllStops();
-            }));
+      if (after === 0) await ((await assertNoneBeyond()) > 0 ? assertAllOnce(nowMs) : asked(assertAllNumbered));
       return inTransaction(async (within): Promise<Revocations> => {
         // The number first: what is revoked meanwhile is in the list at the latest with the next number.
         const state = await within
@@ -861,8 +861,8 @@ export async function openIdentityStore(
           .execute();
         for (const row of whole) intact('identity_listings', row);
         const beyondWhole = whole[mostListed];
-        const stands = await standings.toldBetween(within, after, latest, mostListed + 1);
-        const stopped = await stops.stopsBetween(within, after, latest, mostListed + 1);
+        const stands = await standingRows.between(within, after, latest, mostListed + 1);
+        const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
           // Each has a number of its own.
@@ -881,12 +881,8 @@ export async function openIdentityStore(
               agent: agent ?? '',
               revokedMs: Number(listedMs),
             })),
-          standings: stands
-            .filter(({ generation: listed }) => listed <= generation)
-            .map(({ generation: _listed, ...standing }) => standing),
-          stops: stopped
-            .filter(({ generation: listed }) => listed <= generation)
-            .map(({ generation: _listed, ...stop }) => stop),
+          standings: stands.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          stops: stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           svids: svids.map(listedOf),
         });
         const rows = await within

@@ -5,14 +5,12 @@ import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { ToldStanding } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
-import { pagesOf } from '../store/pages.js';
-import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
+import type { NumberedRows } from './numbered-rows.js';
 import { movedTo, NEVER_SUSPENDED, released, releaseOf, suspended } from './suspension.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
 type Database = Kysely<IdentityTables>;
-type StandingTable = 'identity_agents' | 'identity_standings';
 
 export interface NewAgent {
   readonly tenant: string;
@@ -24,8 +22,8 @@ export interface NewAgent {
 /** What the store of identity has for what agents may do. */
 export interface StandingParts {
   readonly db: Database;
-  intact<Found extends { readonly mac: string }>(table: StandingTable, row: Found): Found;
-  marked<Values extends object>(table: StandingTable, values: Values): Values & { readonly mac: string };
+  readonly rows: Pick<NumberedRows<Row<'identity_standings'>, ToldStanding>, 'find' | 'changed'>;
+  intact<Found extends { readonly mac: string }>(table: 'identity_agents' | 'identity_standings', row: Found): Found;
   inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: IdentityEvent): Promise<unknown>;
@@ -35,10 +33,6 @@ export interface StandingParts {
   newAgent(within: Database, agent: NewAgent): Promise<Row<'identity_agents'> | null>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
-  /** The last number of the list of revocations. */
-  latest(): Promise<number>;
-  /** The next one, under which this stands. */
-  number(within: Database, standing: ToldStanding, nowMs: number): Promise<number>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
   takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
 }
@@ -46,15 +40,6 @@ export interface StandingParts {
 export interface Standings extends StandingStore {
   /** Throws `agent_suspended` or `agent_decommissioned`. */
   assertActive(within: Database, agentId: string): Promise<void>;
-  /** Throws where one is not as Gate wrote it, or has a number that the list has not come to. */
-  assertAll(): Promise<void>;
-  /** Those whose last change has a number after the one and up to the other, in that order. */
-  toldBetween(
-    within: Database,
-    after: number,
-    latest: number,
-    most: number,
-  ): Promise<readonly (ToldStanding & { readonly generation: number })[]>;
 }
 
 /** What somebody did, for the ledger. */
@@ -62,12 +47,7 @@ type Change = Pick<IdentityEvent, 'kind' | 'standing'>;
 
 /** What agents may do (docs/architecture/identity.md#standing). */
 export function openStandingStore(parts: StandingParts): Standings {
-  const { db, intact, marked, inTransaction, asked, told, agentOf } = parts;
-
-  const standingOf = async (within: Database, agentId: string) => {
-    const row = await within.selectFrom('identity_standings').selectAll().where('id', '=', agentId).executeTakeFirst();
-    return row && intact('identity_standings', row);
-  };
+  const { db, rows: standings, intact, inTransaction, asked, told, agentOf } = parts;
 
   /** Changes what an agent may do, under the next number, and says what it is then; `null` changes nothing. */
   const changing = (
@@ -83,30 +63,20 @@ export function openStandingStore(parts: StandingParts): Standings {
     inTransaction(async (within) => {
       await agentOf(within, id, tenant);
       const agent = await parts.locked(within, id);
-      const known = await standingOf(within, id);
+      const known = await standings.find(within, id);
       const was = known ?? untouched(agent);
       const change = await how(was, within, agent);
       if (change === null) return recordOf(agent, known, by.nowMs);
-      // A clock that was set back makes no change older than the one before.
-      const changedMs = Math.max(by.nowMs, Number(was.changed_ms) + 1);
-      const next = { ...was, ...change.to, changed_ms: changedMs };
-      const generation = await parts.number(within, toldOf(next), by.nowMs);
-      const row = marked('identity_standings', { ...next, listed_generation: generation });
-      const { id: _id, ...values } = row;
-      await within
-        .insertInto('identity_standings')
-        .values(row)
-        .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
-        .execute();
+      const row = await standings.changed(within, was, change.to, by.nowMs);
       await told(within, {
         kind: change.kind,
-        subject: `${id}/${generation}`,
+        subject: `${id}/${Number(row.listed_generation)}`,
         tenant,
         agent: agent.agent_name,
         agentId: id,
         by: by.by,
         reason: by.reason,
-        standing: { state_before: was.state, state_after: next.state, ...change.standing },
+        standing: { state_before: was.state, state_after: row.state, ...change.standing },
       });
       return recordOf(agent, row, by.nowMs);
     });
@@ -126,16 +96,16 @@ export function openStandingStore(parts: StandingParts): Standings {
           .execute();
         if (rows.length === 0) return [];
         const ids = rows.map(({ id }) => id);
-        const standings = new Map(
+        const found = new Map(
           (await db.selectFrom('identity_standings').selectAll().where('id', 'in', ids).execute()).map((row) => [
             row.id,
             intact('identity_standings', row),
           ]),
         );
-        return rows.map((row) => recordOf(intact('identity_agents', row), standings.get(row.id), nowMs));
+        return rows.map((row) => recordOf(intact('identity_agents', row), found.get(row.id), nowMs));
       }),
     agent: (id, tenant, nowMs) =>
-      asked(async () => recordOf(await agentOf(db, id, tenant), await standingOf(db, id), nowMs)),
+      asked(async () => recordOf(await agentOf(db, id, tenant), await standings.find(db, id), nowMs)),
     register: ({ tenant, agent: name }, { by, nowMs }) =>
       inTransaction(async (within) => {
         const row = await parts.newAgent(within, { tenant, agent: name, by, nowMs });
@@ -146,7 +116,7 @@ export function openStandingStore(parts: StandingParts): Standings {
             .where('tenant', '=', tenant)
             .where('agent_name', '=', name)
             .executeTakeFirstOrThrow();
-          const standing = await standingOf(within, id);
+          const standing = await standings.find(within, id);
           throw new GateError(standing?.state === 'decommissioned' ? 'agent_name_retired' : 'agent_name_taken');
         }
         await told(within, {
@@ -206,46 +176,9 @@ export function openStandingStore(parts: StandingParts): Standings {
         });
       }),
     async assertActive(within, agentId) {
-      const standing = await standingOf(within, agentId);
+      const standing = await standings.find(within, agentId);
       const fault = stateFault((standing?.state ?? 'active') as AgentState);
       if (fault !== null) throw fault;
-    },
-    async assertAll() {
-      const pages = pagesOf(AT_ONCE, (last: Row<'identity_standings'> | undefined) =>
-        db
-          .selectFrom('identity_standings')
-          .selectAll()
-          .where('id', '>', last?.id ?? '')
-          .orderBy('id')
-          .limit(AT_ONCE)
-          .execute(),
-      );
-      for await (const rows of pages) {
-        // Behind the rows: each got its number in the transaction that stored it.
-        const latest = rows.length === 0 ? 0 : await parts.latest();
-        for (const row of rows) {
-          const listed = Number(intact('identity_standings', row).listed_generation);
-          if (listed < 1 || listed > latest)
-            throw new GateError(
-              'identity_tampered',
-              `edited in the store: identity_standings ${row.id}: it stands under number ${listed} of a list that is at ${latest}`,
-            );
-        }
-      }
-    },
-    async toldBetween(within, after, latest, most) {
-      const rows = await within
-        .selectFrom('identity_standings')
-        .selectAll()
-        .where('listed_generation', '>', after)
-        .where('listed_generation', '<=', latest)
-        .orderBy('listed_generation')
-        .limit(most)
-        .execute();
-      return rows.map((row) => ({
-        ...toldOf(intact('identity_standings', row)),
-        generation: Number(row.listed_generation),
-      }));
     },
   };
 }
@@ -272,7 +205,7 @@ function assertLives({ state, agent_name: agent }: Row<'identity_standings'>): v
     throw new GateError('agent_decommissioned', `${agent} was decommissioned: it stays so`);
 }
 
-const toldOf = (row: Row<'identity_standings'>): ToldStanding => ({
+export const toldStandingOf = (row: Row<'identity_standings'>): ToldStanding => ({
   tenant: row.tenant,
   agent: row.agent_name,
   state: row.state as AgentState,

@@ -11,9 +11,8 @@ import {
   type Stopping,
   type ToldStop,
 } from '../../domain/identity/stops.js';
-import { pagesOf } from '../store/pages.js';
-import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
+import type { NumberedRows } from './numbered-rows.js';
 import { NEVER_SUSPENDED, released, releaseOf, type Suspendable, suspended } from './suspension.js';
 
 type Database = Kysely<IdentityTables>;
@@ -22,37 +21,16 @@ type Row = Selectable<IdentityTables['identity_stops']>;
 /** What the store of identity has for what is stopped. */
 export interface StopParts {
   readonly db: Database;
+  readonly rows: Pick<NumberedRows<Row, ToldStop>, 'find' | 'changed'>;
   intact<Found extends { readonly mac: string }>(table: 'identity_stops', row: Found): Found;
-  marked<Values extends object>(table: 'identity_stops', values: Values): Values & { readonly mac: string };
   /** One after the other. */
   inTurn<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: StopEvent): Promise<unknown>;
-  /** The next number of the list of revocations, under which this stands. */
-  number(within: Database, stop: ToldStop, nowMs: number): Promise<number>;
-  /** Throws where a number is not one that the list has come to. */
-  assertListed(what: string, listed: number): Promise<void>;
-}
-
-export interface Stops extends StopStore {
-  /** Throws where one is not as Gate wrote it, or has a number that the list has not come to. */
-  assertAllStops(): Promise<void>;
-  /** Those whose last change has a number after the one and up to the other, in that order. */
-  stopsBetween(
-    within: Database,
-    after: number,
-    latest: number,
-    most: number,
-  ): Promise<readonly (ToldStop & { readonly generation: number })[]>;
 }
 
 /** Tools and tenants that somebody stopped (docs/architecture/identity.md#stops). */
-export function openStopStore({ db, intact, marked, inTurn, asked, told, number, assertListed }: StopParts): Stops {
-  const rowOf = async (within: Database, id: string): Promise<Row | undefined> => {
-    const row = await within.selectFrom('identity_stops').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && intact('identity_stops', row);
-  };
-
+export function openStopStore({ db, rows: known, intact, inTurn, asked, told }: StopParts): StopStore {
   async function changed(
     within: Database,
     was: Row,
@@ -60,19 +38,10 @@ export function openStopStore({ db, intact, marked, inTurn, asked, told, number,
     to: Partial<Suspendable>,
     event: Pick<StopEvent, 'kind' | 'detail'>,
   ): Promise<Stop> {
-    // A clock that was set back makes no change older than the one before.
-    const next = { ...was, ...to, changed_ms: Math.max(by.nowMs, Number(was.changed_ms) + 1) };
-    const generation = await number(within, toldOf(next), by.nowMs);
-    const row = marked('identity_stops', { ...next, listed_generation: generation });
-    const { id: _id, ...values } = row;
-    await within
-      .insertInto('identity_stops')
-      .values(row)
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
-      .execute();
+    const row = await known.changed(within, was, to, by.nowMs);
     await told(within, {
       ...event,
-      subject: `${was.id}/${generation}`,
+      subject: `${was.id}/${Number(row.listed_generation)}`,
       id: was.id,
       tenant: was.tenant,
       tool: was.tool,
@@ -99,14 +68,13 @@ export function openStopStore({ db, intact, marked, inTurn, asked, told, number,
     stop: (what, by) =>
       inTurn(async (within) => {
         const id = stopIdOf(what);
-        const known = await rowOf(within, id);
-        const was = known ?? untouched(id, what);
+        const was = (await known.find(within, id)) ?? untouched(id, what);
         const to = suspended(was, by);
         return to === null ? stopOf(was, by.nowMs) : changed(within, was, by, to, { kind: 'stop.set', detail: {} });
       }),
     releaseStop: (id, tenant, by) =>
       inTurn(async (within) => {
-        const was = await rowOf(within, id);
+        const was = await known.find(within, id);
         if (was?.tenant !== tenant) throw new GateError('not_found');
         const step = released(was, by);
         if (step === null) return stopOf(was, by.nowMs);
@@ -121,34 +89,6 @@ export function openStopStore({ db, intact, marked, inTurn, asked, told, number,
             : { kind: 'stop.released', detail: { requested_by: askedBy, confirmed_by: by.by } },
         );
       }),
-    async assertAllStops() {
-      const pages = pagesOf(AT_ONCE, (last: Row | undefined) =>
-        db
-          .selectFrom('identity_stops')
-          .selectAll()
-          .where('id', '>', last?.id ?? '')
-          .orderBy('id')
-          .limit(AT_ONCE)
-          .execute(),
-      );
-      for await (const rows of pages)
-        for (const row of rows)
-          await assertListed(`identity_stops ${row.id}`, Number(intact('identity_stops', row).listed_generation));
-    },
-    async stopsBetween(within, after, latest, most) {
-      const rows = await within
-        .selectFrom('identity_stops')
-        .selectAll()
-        .where('listed_generation', '>', after)
-        .where('listed_generation', '<=', latest)
-        .orderBy('listed_generation')
-        .limit(most)
-        .execute();
-      return rows.map((row) => ({
-        ...toldOf(intact('identity_stops', row)),
-        generation: Number(row.listed_generation),
-      }));
-    },
   };
 }
 
@@ -162,7 +102,7 @@ const untouched = (id: string, { tenant, tool }: Stopping): Row => ({
   mac: '',
 });
 
-const toldOf = (row: Row): ToldStop => ({
+export const toldStopOf = (row: Row): ToldStop => ({
   tenant: row.tenant,
   tool: row.tool,
   state: row.state as StopState,

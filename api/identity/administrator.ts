@@ -32,11 +32,11 @@ export function administrators(
   };
 }
 
-/** The token is judged before the body is read. */
-export const administratorFirst =
-  (administratorOf: AdministratorOf) =>
+/** Who asks is judged before the body is read. */
+export const askerFirst =
+  (askerOf: (request: FastifyRequest) => unknown) =>
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    administratorOf(request);
+    askerOf(request);
     done();
   };
 

@@ -5,7 +5,7 @@ import { GateError } from '../../domain/errors.js';
 import { assertWordHolds, isSubjectOf, VOUCHED_METHODS } from '../../domain/review/vouching.js';
 import { assertAdministrator, principalOf, scopeReader, subjectOf } from '../hil/scope.js';
 import { bearerOf } from '../plugins/bearer.js';
-import type { Administrator, AdministratorOf } from './administrator.js';
+import { type Administrator, type AdministratorOf, assertTenant } from './administrator.js';
 
 /** Somebody who may stop agents. */
 export interface Person extends Administrator {
@@ -16,8 +16,12 @@ export interface Person extends Administrator {
 export interface People {
   /** Throws `invalid_token`, `unauthenticated`, or `role_too_low` for whoever is no administrator. */
   administratorOf(request: FastifyRequest): Person;
+  /** The same for whoever acts for this tenant; throws `tenant_mismatch` for another's administrator. */
+  administratorIn(tenant: string, request: FastifyRequest): Person;
   /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
   readerOf(request: FastifyRequest): string | null;
+  /** Throws `tenant_mismatch` where a reader may not see this tenant. */
+  assertReads(tenant: string, request: FastifyRequest): void;
   /** Whether somebody besides this person is known who could confirm: another operator, or whoever signs in where the console vouches for people. */
   hasOther(person: Person): boolean;
 }
@@ -64,17 +68,29 @@ export function peopleOf({
     return scope;
   }
 
+  function administrator(request: FastifyRequest): Person {
+    const known = byToken(request);
+    if (known !== null) return known;
+    const scope = scoped(request);
+    assertAdministrator(scope);
+    return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
+  }
+  function readerOf(request: FastifyRequest): string | null {
+    if (request.caller?.callerId === CALLER_IDS.proxy) return null;
+    return byToken(request)?.tenant ?? scoped(request).tenant;
+  }
+
   return {
-    administratorOf(request) {
-      const known = byToken(request);
-      if (known !== null) return known;
-      const scope = scoped(request);
-      assertAdministrator(scope);
-      return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
+    administratorOf: administrator,
+    administratorIn(tenant, request) {
+      const person = administrator(request);
+      assertTenant(person, tenant);
+      return person;
     },
-    readerOf(request) {
-      if (request.caller?.callerId === CALLER_IDS.proxy) return null;
-      return byToken(request)?.tenant ?? scoped(request).tenant;
+    readerOf,
+    assertReads(tenant, request) {
+      const own = readerOf(request);
+      if (own !== null && own !== tenant) throw new GateError('tenant_mismatch');
     },
     hasOther: ({ tenant, sub }) =>
       operators.some((operator) => operator.tenant === tenant && subjectOf(operator) !== sub) ||

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
 import type { Signer } from '../../domain/identity/signer.js';
-import { batchTools } from '../../domain/mcp/batch.js';
+import { toolsOf } from '../../domain/mcp/batch.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { definitionFault } from '../../domain/tool-definitions/batch-guard.js';
@@ -127,7 +127,7 @@ export function createAuthorizer({
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') await assertApproval(record, staged.body);
-    const stopped = toolFault?.(call.tenant, batchTools(call.method, staged.body) ?? [call.tool]) ?? null;
+    const stopped = toolFault?.(call.tenant, toolsOf(call.method, call.tool, staged.body)) ?? null;
     if (stopped !== null) throw stopped;
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));

@@ -18,7 +18,7 @@ import { isFinal, TAMPERED } from '../../domain/call-record/transitions.js';
 import { agentIdentity } from '../../domain/mcp/session.js';
 import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
-import { batchTools, batchTooLarge, callCount } from '../../domain/mcp/batch.js';
+import { batchTooLarge, toolsOf } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import type { Caller } from '../plugins/app.js';
@@ -261,9 +261,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     }
 
     const { limit, windowMs } = options.velocity;
-    const size = callCount(mcp.method, mcp.body);
-    if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
-    const tools = batchTools(mcp.method, mcp.body) ?? [mcp.tool];
+    const tools = toolsOf(mcp.method, mcp.tool, mcp.body);
+    if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
     const stopped = options.toolFault?.(caller.tenant, tools) ?? null;
     if (stopped !== null) {
       const { code, message: reason } = stopped;

@@ -65,17 +65,37 @@ const WORDS: Readonly<Record<IdentityEventKind, string>> = {
   'agent.containment_cleared': 'a person decides no more about every call',
 };
 
-/** The row of an event. Its id is made of what happened, so that it is appended once, however often it is sent. */
-export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id: string } {
-  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration, standing } = event;
-  const payload = reason === null ? null : canonicalJson({ reason });
-  return fittingRow({
+type IdentityRow = NewLedgerRow & { readonly id: string };
+const OF_IDENTITY = {
+  agent_id: IDENTITY_AGENT,
+  intent_category: 'Privileged Action',
+  authorized: true,
+  state_namespace: 'operator',
+  source: 'identity',
+} as const satisfies Partial<NewLedgerRow>;
+/** A row of identity. Its id is made of what happened, so that it is appended once, however often it is sent. */
+const rowOf = (
+  kind: (typeof KINDS)[number],
+  subject: string,
+  row: Omit<NewLedgerRow, keyof typeof OF_IDENTITY | 'id' | 'method' | 'event_kind'>,
+): IdentityRow =>
+  fittingRow({
     id: uuidFromDigest('gate.identity-event', kind, subject),
-    agent_id: IDENTITY_AGENT,
     method: kind,
     event_kind: kind,
-    intent_category: 'Privileged Action',
-    authorized: true,
+    ...OF_IDENTITY,
+    ...row,
+  });
+const reasonOf = (reason: string | null): Pick<NewLedgerRow, 'payload_sha256' | 'payload_canonical_json'> => {
+  if (reason === null) return {};
+  const payload = canonicalJson({ reason });
+  return { payload_sha256: sha256Hex(payload), payload_canonical_json: payload };
+};
+
+/** The row of an agent's event. */
+export function identityRow(event: IdentityEvent): IdentityRow {
+  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration, standing } = event;
+  return rowOf(kind, subject, {
     reasoning: `${WORDS[kind]} of ${tenant}/${agent}`,
     policy_decision: {
       agent,
@@ -89,13 +109,11 @@ export function identityRow(event: IdentityEvent): NewLedgerRow & { readonly id:
       ...(recoveryGeneration !== undefined && { recovery_generation: recoveryGeneration }),
       ...standing,
     },
-    state_namespace: 'operator',
     correlation_id: uuidFromDigest('gate.identity-agent', agentId),
-    source: 'identity',
     tenant,
     actor_sub: by,
     ...(svid && { agent_spiffe: svid.spiffe, credential_fingerprint: svid.fingerprint }),
-    ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+    ...reasonOf(reason),
   });
 }
 
@@ -117,35 +135,22 @@ export type WorkloadEvent = { readonly workload: string; readonly by: string } &
     }
 );
 
-/** The row of a workload's event, of no tenant. Its id is made of what happened, as that of an agent's. */
-export function workloadRow(event: WorkloadEvent): NewLedgerRow & { readonly id: string } {
+/** The row of a workload's event, of no tenant. */
+export function workloadRow(event: WorkloadEvent): IdentityRow {
   const { kind, workload, by } = event;
-  const common = {
-    agent_id: IDENTITY_AGENT,
-    method: kind,
-    event_kind: kind,
-    intent_category: 'Privileged Action',
-    authorized: true,
-    state_namespace: 'operator' as const,
-    correlation_id: uuidFromDigest('gate.identity-workload', workload),
-    source: 'identity',
-    actor_sub: by,
-  };
+  const common = { correlation_id: uuidFromDigest('gate.identity-workload', workload), actor_sub: by };
   if (kind === 'workload.svid_recovery_opened') {
     const { recoveryGeneration, revokedSvidId, reason } = event;
-    const payload = reason === null ? null : canonicalJson({ reason });
-    return fittingRow({
+    return rowOf(kind, `${workload}/${recoveryGeneration}`, {
       ...common,
-      id: uuidFromDigest('gate.identity-event', kind, `${workload}/${recoveryGeneration}`),
       reasoning: `a recovery of the service ${workload} was opened`,
       policy_decision: { workload, recovery_generation: recoveryGeneration, revoked_svid_id: revokedSvidId },
-      ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+      ...reasonOf(reason),
     });
   }
   const { svid, callerKind, generation, ttlSeconds, issuedMs } = event;
-  return fittingRow({
+  return rowOf(kind, svid.id, {
     ...common,
-    id: uuidFromDigest('gate.identity-event', kind, svid.id),
     reasoning: `the next certificate of the service ${workload}`,
     policy_decision: {
       workload,
@@ -181,26 +186,15 @@ const STOP_WORDS: Readonly<Record<StopEvent['kind'], string>> = {
   'stop.released': 'two people let go',
 };
 
-/** The row of a stop. Its id is made of what happened, as that of an agent's. */
-export function stopRow({ kind, subject, id, tenant, tool, by, reason, detail }: StopEvent): NewLedgerRow & {
-  readonly id: string;
-} {
-  const payload = reason === null ? null : canonicalJson({ reason });
-  return fittingRow({
-    id: uuidFromDigest('gate.identity-event', kind, subject),
-    agent_id: IDENTITY_AGENT,
-    method: kind,
-    event_kind: kind,
-    intent_category: 'Privileged Action',
-    authorized: true,
+/** The row of a stop. */
+export function stopRow({ kind, subject, id, tenant, tool, by, reason, detail }: StopEvent): IdentityRow {
+  return rowOf(kind, subject, {
     reasoning: `${STOP_WORDS[kind]}: ${tool === null ? `tenant ${tenant}` : `the tool ${tool}`}`,
     policy_decision: { stop_id: id, tool, ...detail },
-    state_namespace: 'operator',
     correlation_id: id,
-    source: 'identity',
     tenant,
     actor_sub: by,
-    ...(payload !== null && { payload_sha256: sha256Hex(payload), payload_canonical_json: payload }),
+    ...reasonOf(reason),
   });
 }
 

@@ -276,6 +276,18 @@ describe('what is known of stops', () => {
     expect([fault(), fault('another')]).toEqual(['tool_suspended', 'control_state_unavailable']);
   });
 
+  it('is of the tool alone, or of the tenant alone, that it names', () => {
+    mirror.take(list({ generation: 1, stops: [stop({ tool: 'files/read' }), stop({ tenant: 'other', tool: null })] }));
+    expect([fault('files/read'), fault('read'), fault('other'), fault('files/read', 'other')]).toEqual([
+      'tool_suspended',
+      null,
+      null,
+      null,
+    ]);
+    const agentFault = (tenant: string, agent: string) => mirror.agentFault({ tenant, agent })?.code ?? null;
+    expect([agentFault('acme', 'files/read'), agentFault('other', 'bot')]).toEqual([null, 'tenant_suspended']);
+  });
+
   it('stops every agent of a tenant that is stopped, and its connections end once', () => {
     const ended: (readonly string[])[] = [];
     mirror.onRevoked(({ tenants }) => void ended.push(tenants));

@@ -1,7 +1,7 @@
 import type { RevocationContent } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import { stateFault } from './standing.js';
-import { stopFault, stopIdOf, type Stopping } from './stops.js';
+import { stopFault, type Stopping } from './stops.js';
 
 /** Whether a certificate that the CA signed and that has not ended counts here. */
 export interface CertificateStanding {
@@ -170,17 +170,18 @@ export function createRevocationMirror({
 
   /** As with agents. Says whether it is stopped by it. */
   function noteStop(one: NonNullable<RevocationContent['stops']>[number]): boolean {
-    const id = stopIdOf(one);
-    const known = stops.get(id);
+    const name = nameOfStop(one);
+    const known = stops.get(name);
     const [isStopped, changedMs] = [one.state === 'suspended', Date.parse(one.changed_at)];
     const isNewer = known === undefined || changedMs > known.changedMs;
     const next = isNewer
       ? { isStopped, changedMs }
       : { isStopped: known.isStopped || isStopped, changedMs: known.changedMs };
-    stops.set(id, next);
+    stops.set(name, next);
     return next.isStopped && !known?.isStopped;
   }
-  const stopped = (what: Stopping): GateError | null => (stops.get(stopIdOf(what))?.isStopped ? stopFault(what) : null);
+  const stopped = (what: Stopping): GateError | null =>
+    stops.get(nameOfStop(what))?.isStopped ? stopFault(what) : null;
 
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
@@ -242,3 +243,5 @@ export function createRevocationMirror({
 }
 
 const nameOf = ({ tenant, agent }: NamedAgent): string => `${tenant}/${agent}`;
+/** A tenant has no slash in its name. */
+const nameOfStop = ({ tenant, tool }: Stopping): string => (tool === null ? tenant : `${tenant}/${tool}`);

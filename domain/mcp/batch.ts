@@ -127,6 +127,10 @@ export const batchCalls = (method: string, body: JsonObject): readonly BatchCall
 export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
   batchCalls(method, body)?.map(({ name }) => name) ?? null;
 
+/** The tools of a request: those of a batch, or the one. */
+export const toolsOf = (method: string, tool: string, body: JsonObject): readonly string[] =>
+  batchTools(method, body) ?? [tool];
+
 /** The number of tool calls in a request; each call of a batch counts towards the limits. */
 export const callCount = (method: string, body: JsonObject): number => batchTools(method, body)?.length ?? 1;
 

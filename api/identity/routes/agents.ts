@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
   agentRecord,
@@ -12,11 +11,12 @@ import {
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
-import { type RegisteredAgent, RELEASE_LIFE_MS, type StandingStore } from '../../../domain/identity/standing.js';
+import type { RegisteredAgent, StandingStore } from '../../../domain/identity/standing.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { assertTenant } from '../administrator.js';
+import { askerFirst } from '../administrator.js';
 import type { People, Person } from '../people.js';
+import { changeBy, instant, ofTenant, releaseRecord } from './changes.js';
 
 export interface AgentParts {
   readonly store: StandingStore;
@@ -28,48 +28,36 @@ export interface AgentParts {
   readonly onChanged: () => void;
 }
 
-const params = z.strictObject({ id: z.uuid() });
-const querystring = z.strictObject({ tenant: z.string() });
-const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOr = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 /** The registry of agents: what each may do, and who stopped it (docs/architecture/identity.md#standing). */
 export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs, onChanged }: AgentParts): void {
-  const personFirst = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    people.administratorOf(request);
-    done();
-  };
-  const readerFirst = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    people.readerOf(request);
-    done();
-  };
-  const assertReads = (request: FastifyRequest, tenant: string): void => {
-    const own = people.readerOf(request);
-    if (own !== null && own !== tenant) throw new GateError('tenant_mismatch');
-  };
+  const personFirst = askerFirst(people.administratorOf);
+  const readerFirst = askerFirst(people.readerOf);
+  const by = (person: Person, reason: string | undefined) => changeBy(person, reason, clock());
 
   app.get(
     '/agents',
     { schema: { querystring: agentsQuery, response: { 200: z.array(agentRecord) } }, onRequest: readerFirst },
     async (request) => {
       const { tenant, state, agent_name: agent, after } = request.query;
-      assertReads(request, tenant);
+      people.assertReads(tenant, request);
       return (await store.agents({ tenant, state, agent, after }, clock())).map(recordOf);
     },
   );
   app.get(
     '/agents/:id',
-    { schema: { params, querystring, response: { 200: agentRecord } }, onRequest: readerFirst },
+    { schema: { ...ofTenant, response: { 200: agentRecord } }, onRequest: readerFirst },
     async (request) => {
-      assertReads(request, request.query.tenant);
+      people.assertReads(request.query.tenant, request);
       return recordOf(await store.agent(request.params.id, request.query.tenant, clock()));
     },
   );
   app.get(
     '/agents/:id/containment',
-    { schema: { params, querystring, response: { 200: containment } }, onRequest: readerFirst },
+    { schema: { ...ofTenant, response: { 200: containment } }, onRequest: readerFirst },
     async (request) => {
-      assertReads(request, request.query.tenant);
+      people.assertReads(request.query.tenant, request);
       return { force_hil: recordOf(await store.agent(request.params.id, request.query.tenant, clock())).force_hil };
     },
   );
@@ -78,9 +66,8 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
     '/agents',
     { schema: { body: agentRegistration, response: { 201: agentRecord } }, onRequest: personFirst },
     async (request, reply) => {
-      const person = people.administratorOf(request);
       const { tenant, agent_name: agent } = request.body;
-      assertTenant(person, tenant);
+      const person = people.administratorIn(tenant, request);
       if (isReservedPrincipal(agent)) throw new GateError('agent_name_reserved', `Gate itself is called ${agent}`);
       const registered = await store.register({ tenant, agent }, { by: person.sub, nowMs: clock() });
       onChanged();
@@ -95,9 +82,9 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   ) =>
     app.post(
       `/agents/:id${path}`,
-      { schema: { params, querystring, body: standingChange, response: { 200: agentRecord } }, onRequest: personFirst },
+      { schema: { ...ofTenant, body: standingChange, response: { 200: agentRecord } }, onRequest: personFirst },
       async (request) => {
-        const person = assertOwn(request, request.query.tenant);
+        const person = people.administratorIn(request.query.tenant, request);
         const agent = await work(request.params.id, person.tenant, by(person, request.body.reason));
         onChanged();
         return recordOf(agent);
@@ -110,8 +97,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
     '/agents/:id/unsuspend',
     {
       schema: {
-        params,
-        querystring,
+        ...ofTenant,
         body: standingChange,
         // 202: asked for; somebody else confirms it.
         response: { 200: agentRecord, 202: agentRelease },
@@ -119,7 +105,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
       onRequest: personFirst,
     },
     async (request, reply) => {
-      const person = assertOwn(request, request.query.tenant);
+      const person = people.administratorIn(request.query.tenant, request);
       if (!person.isNamed) throw new GateError('person_required');
       const agent = await store.unsuspend(request.params.id, person.tenant, by(person, request.body.reason));
       onChanged();
@@ -131,11 +117,11 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   app.post(
     '/agents/:id/containment',
     {
-      schema: { params, querystring, body: containmentRequest, response: { 200: containment } },
+      schema: { ...ofTenant, body: containmentRequest, response: { 200: containment } },
       onRequest: personFirst,
     },
     async (request) => {
-      const person = assertOwn(request, request.query.tenant);
+      const person = people.administratorIn(request.query.tenant, request);
       const { reason, ttl_seconds: seconds } = request.body;
       const nowMs = clock();
       const untilMs = nowMs + (seconds === undefined ? forceHilMs : seconds * 1_000);
@@ -147,26 +133,15 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   );
   app.post(
     '/agents/:id/containment/clear',
-    { schema: { params, querystring, body: standingChange, response: { 200: containment } }, onRequest: personFirst },
+    { schema: { ...ofTenant, body: standingChange, response: { 200: containment } }, onRequest: personFirst },
     async (request) => {
-      const person = assertOwn(request, request.query.tenant);
+      const person = people.administratorIn(request.query.tenant, request);
       const who = by(person, request.body.reason);
       const agent = await store.clearForceHil(request.params.id, person.tenant, who);
       onChanged();
       return { force_hil: recordOf(agent).force_hil };
     },
   );
-
-  function assertOwn(request: FastifyRequest, tenant: string): Person {
-    const person = people.administratorOf(request);
-    assertTenant(person, tenant);
-    return person;
-  }
-  const by = ({ sub }: Person, reason: string | undefined): RevokedBy => ({
-    by: sub,
-    reason: reason ?? null,
-    nowMs: clock(),
-  });
 }
 
 const recordOf = (agent: RegisteredAgent): AgentRecord => ({
@@ -185,10 +160,5 @@ const recordOf = (agent: RegisteredAgent): AgentRecord => ({
     applied_at: instant(agent.forceHil.appliedMs),
     actor: agent.forceHil.by,
   },
-  release: agent.release && {
-    requested_by: agent.release.by,
-    requested_at: instant(agent.release.atMs),
-    reason: agent.release.reason,
-    until: instant(agent.release.atMs + RELEASE_LIFE_MS),
-  },
+  release: releaseRecord(agent.release),
 });

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   revocationList,
   revocationQuery,
@@ -10,9 +9,9 @@ import {
 import type { RevocationSigner } from '../../../adapters/identity/revocation-signature.js';
 import { GateError } from '../../../domain/errors.js';
 import type { RevocationStore } from '../../../domain/identity/revocation.js';
-import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { type Administrator, administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
+import { type Administrator, type AdministratorOf, askerFirst, assertTenant } from '../administrator.js';
+import { changeBy, instant, ofTenant } from './changes.js';
 
 export interface RevocationParts {
   readonly store: RevocationStore;
@@ -29,12 +28,8 @@ export interface RevocationParts {
 /** Takes certificates back, and says which were (docs/architecture/identity.md#revocation). */
 export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void {
   const { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked } = parts;
-  const onRequest = administratorFirst(administratorOf);
-  const by = ({ sub }: Administrator, reason: string | undefined): RevokedBy => ({
-    by: sub,
-    reason: reason ?? null,
-    nowMs: clock(),
-  });
+  const onRequest = askerFirst(administratorOf);
+  const by = (person: Administrator, reason: string | undefined) => changeBy(person, reason, clock());
 
   app.post('/revoke', { schema: { body: revokeRequest, response: { 200: revoked } }, onRequest }, async (request) => {
     const administrator = administratorOf(request);
@@ -43,7 +38,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     if (asked.kind === 'svid') {
       const { id, revokedMs } = await store.revokeSvid(asked.svid_id, administrator.tenant, who);
       onRevoked();
-      return { kind: 'svid' as const, id, revoked_at: revokedMs === null ? null : new Date(revokedMs).toISOString() };
+      return { kind: 'svid' as const, id, revoked_at: revokedMs === null ? null : instant(revokedMs) };
     }
     // No grant was ever issued.
     if (asked.kind === 'grant') throw new GateError('not_found');
@@ -52,7 +47,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     return {
       kind: 'agent' as const,
       id: asked.agent_id,
-      revoked_at: new Date(who.nowMs).toISOString(),
+      revoked_at: instant(who.nowMs),
       revoked_svids: count,
     };
   });
@@ -61,8 +56,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     '/agents/:id/svid-recovery',
     {
       schema: {
-        params: z.strictObject({ id: z.uuid() }),
-        querystring: z.strictObject({ tenant: z.string() }),
+        ...ofTenant,
         body: svidRecoveryRequest,
         response: { 200: svidRecovery },
       },
@@ -86,7 +80,6 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     },
   );
 
-  const instant = (ms: number): string => new Date(ms).toISOString();
   app.get(
     '/revocation/list',
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },

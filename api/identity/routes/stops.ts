@@ -8,11 +8,11 @@ import {
   stopsQuery,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
-import { RELEASE_LIFE_MS } from '../../../domain/identity/standing.js';
 import type { Stop, StopStore } from '../../../domain/identity/stops.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { assertTenant } from '../administrator.js';
+import { askerFirst } from '../administrator.js';
 import type { People } from '../people.js';
+import { changeBy, instant, ofTenant, releaseRecord } from './changes.js';
 
 export interface StopParts {
   readonly store: StopStore;
@@ -24,19 +24,17 @@ export interface StopParts {
 
 /** Stops a tool for everybody of a tenant, or a tenant whole; two people let it go (docs/architecture/identity.md#stops). */
 export function stopRoutes(app: ServiceApp, { store, people, clock, onChanged }: StopParts): void {
+  const personFirst = askerFirst(people.administratorOf);
+
   app.get(
     '/stops',
     {
       schema: { querystring: stopsQuery, response: { 200: z.array(stopRecord) } },
-      onRequest: (request, _reply, done) => {
-        people.readerOf(request);
-        done();
-      },
+      onRequest: askerFirst(people.readerOf),
     },
     async (request) => {
       const { tenant, state, after } = request.query;
-      const own = people.readerOf(request);
-      if (own !== null && own !== tenant) throw new GateError('tenant_mismatch');
+      people.assertReads(tenant, request);
       return (await store.stops({ tenant, state, after }, clock())).map(recordOf);
     },
   );
@@ -45,16 +43,12 @@ export function stopRoutes(app: ServiceApp, { store, people, clock, onChanged }:
     '/stops',
     {
       schema: { body: stopRequest, response: { 200: stopRecord } },
-      onRequest: (request, _reply, done) => {
-        people.administratorOf(request);
-        done();
-      },
+      onRequest: personFirst,
     },
     async (request) => {
-      const person = people.administratorOf(request);
       const { tenant, tool = null, reason } = request.body;
-      assertTenant(person, tenant);
-      const stopped = await store.stop({ tenant, tool }, { by: person.sub, reason, nowMs: clock() });
+      const person = people.administratorIn(tenant, request);
+      const stopped = await store.stop({ tenant, tool }, changeBy(person, reason, clock()));
       onChanged();
       return recordOf(stopped);
     },
@@ -64,22 +58,17 @@ export function stopRoutes(app: ServiceApp, { store, people, clock, onChanged }:
     '/stops/:id/release',
     {
       schema: {
-        params: z.strictObject({ id: z.uuid() }),
-        querystring: z.strictObject({ tenant: z.string() }),
+        ...ofTenant,
         body: standingChange,
         // 202: asked for; somebody else confirms it.
         response: { 200: stopRecord, 202: stopRelease },
       },
-      onRequest: (request, _reply, done) => {
-        people.administratorOf(request);
-        done();
-      },
+      onRequest: personFirst,
     },
     async (request, reply) => {
-      const person = people.administratorOf(request);
-      assertTenant(person, request.query.tenant);
+      const person = people.administratorIn(request.query.tenant, request);
       if (!person.isNamed) throw new GateError('person_required');
-      const by = { by: person.sub, reason: request.body.reason ?? null, nowMs: clock() };
+      const by = changeBy(person, request.body.reason, clock());
       const stop = await store.releaseStop(request.params.id, person.tenant, by);
       onChanged();
       if (stop.state === 'active') return recordOf(stop);
@@ -88,7 +77,6 @@ export function stopRoutes(app: ServiceApp, { store, people, clock, onChanged }:
   );
 }
 
-const instant = (ms: number): string => new Date(ms).toISOString();
 const recordOf = ({ id, tenant, tool, state, changedMs, changedBy, reason, release }: Stop): StopRecord => ({
   id,
   tenant,
@@ -97,10 +85,5 @@ const recordOf = ({ id, tenant, tool, state, changedMs, changedBy, reason, relea
   changed_at: instant(changedMs),
   changed_by: changedBy,
   reason,
-  release: release && {
-    requested_by: release.by,
-    requested_at: instant(release.atMs),
-    reason: release.reason,
-    until: instant(release.atMs + RELEASE_LIFE_MS),
-  },
+  release: releaseRecord(release),
 });

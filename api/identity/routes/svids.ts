@@ -15,7 +15,7 @@ import type { CertificateRequest } from '../../../domain/identity/signed-once.js
 import { parseSpiffe } from '../../../domain/identity/spiffe.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
 import { bearerOf } from '../../plugins/bearer.js';
-import { administratorFirst, type AdministratorOf, assertTenant } from '../administrator.js';
+import { askerFirst, type AdministratorOf, assertTenant } from '../administrator.js';
 import type { IdentityMetrics } from '../metrics.js';
 import { countingRefusals, svidAnswer } from './issued.js';
 
@@ -50,7 +50,7 @@ export function svidRoutes(app: ServiceApp, parts: SvidParts): void {
     '/enrollments',
     {
       schema: { body: enrollmentRequest, response: { 201: enrollment } },
-      onRequest: administratorFirst(administratorOf),
+      onRequest: askerFirst(administratorOf),
     },
     async (request, reply) => {
       const { tenant, agent_name: agent, ttl_seconds: ttlSeconds } = request.body;

@@ -11,7 +11,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { CertificateRequest } from '../../../domain/identity/signed-once.js';
 import type { WorkloadCaller, WorkloadIssuing } from '../../../domain/identity/workload-issuing.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { administratorFirst, type AdministratorOf } from '../administrator.js';
+import { askerFirst, type AdministratorOf } from '../administrator.js';
 import type { IdentityMetrics } from '../metrics.js';
 import { countingRefusals, svidAnswer } from './issued.js';
 
@@ -54,7 +54,7 @@ export function workloadRoutes(app: ServiceApp, parts: WorkloadParts): void {
         body: svidRecoveryRequest,
         response: { 200: workloadRecovery },
       },
-      onRequest: administratorFirst(administratorOf),
+      onRequest: askerFirst(administratorOf),
     },
     async (request) => {
       const { service } = request.params;
