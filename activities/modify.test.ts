@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff } from '../contracts/review.js';
+import type { ChangedCall } from '../domain/call-record/record.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/review/modification.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
@@ -13,6 +14,16 @@ const LESS: ModificationDiff = {
   contract: 'gate.hil.modification-diff/v1',
   replacements: [{ path: ['amount'], value: 5 }],
 };
+
+/** What a changed call is recorded to have come to. */
+const changedTo = (params_sha256: string): ChangedCall => ({
+  params_sha256,
+  tier: 'green',
+  reasons: [],
+  review_reasons: [],
+  approval_tier: 'standard',
+  policy_bundle: { schema_version: 1, version: '1', hash_sha256: 'sha256:x', policy_count: 1 },
+});
 
 describe('a call whose approver changes it', () => {
   let gate: PipelineFixture;
@@ -132,16 +143,10 @@ describe('a call whose approver changes it', () => {
         approvable_effects: ['safe', 'risky'],
       });
       const params = modified(body, sql(DROPS))['params'] as JsonObject;
-      const changed = {
-        params_sha256: canonicalDigest(params).replace('sha256:', ''),
-        tier: 'green',
-        reasons: [],
-        review_reasons: [],
-        approval_tier: 'standard',
-        policy_bundle: { schema_version: 1, version: '1', hash_sha256: 'sha256:x', policy_count: 1 },
-      } as const;
       await gate.calls.move(call.correlation_id, 'approve', {
-        decision: approvalRecorded(signed, { changed: { ...changed, effect: 'destructive' } }),
+        decision: approvalRecorded(signed, {
+          changed: { ...changedTo(canonicalDigest(params).replace('sha256:', '')), effect: 'destructive' },
+        }),
       });
       expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('tampered');
       expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(/another effect/);
@@ -376,14 +381,6 @@ describe('a change in a record whose MAC holds, that HIL did not sign', () => {
     gate = await openPipeline({ script: { tier: 'yellow' } });
   });
   afterEach(() => gate.close());
-  const changed = {
-    params_sha256: '0'.repeat(64),
-    tier: 'green',
-    reasons: [],
-    review_reasons: [],
-    approval_tier: 'standard',
-    policy_bundle: { schema_version: 1, version: '1', hash_sha256: 'sha256:x', policy_count: 1 },
-  } as const;
 
   it.each([
     ['beside an approval', 'approve', undefined, /another change/],
@@ -397,7 +394,9 @@ describe('a change in a record whose MAC holds, that HIL did not sign', () => {
   ] as const)('is closed at the claim, and nothing is sent: %s', async (_what, decision, modification, why) => {
     const call = await parked(gate, 'gate.server-execution/v1');
     const signed = await gate.decision(call, 'approve', { decision, ...(modification && { modification }) });
-    await gate.calls.move(call.correlation_id, 'approve', { decision: approvalRecorded(signed, { changed }) });
+    await gate.calls.move(call.correlation_id, 'approve', {
+      decision: approvalRecorded(signed, { changed: changedTo('0'.repeat(64)) }),
+    });
     expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('tampered');
     expect(gate.executed).toEqual([]);
     expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(why);

@@ -1,157 +1,55 @@
 import 'reflect-metadata';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
-import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
-import { certificatesOf } from '../../adapters/identity/svid-signer.js';
-import { agentRecord, issuedSvid, revocationList } from '../../contracts/identity.js';
-import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { describe, expect, it } from '@jest/globals';
+import { X509Certificate } from 'node:crypto';
+import { agentRecord, issuedSvid } from '../../contracts/identity.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import { createSigner } from '../../domain/identity/signer.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import { vouchingText } from '../../domain/review/vouching.js';
-import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import {
-  type Asked,
-  identityOver,
-  serviceAsker,
-  serviceCaller,
-  TRUST_DOMAIN,
-} from '../../test/support/identity-service.js';
-import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
-import { takingLedger } from '../../test/support/taking-ledger.js';
-import { eventually } from '../../test/support/waiting.js';
-import type { Caller } from '../plugins/app.js';
-import type { Service } from '../plugins/service.js';
-import { administrators } from './administrator.js';
-
-const START_MS = Math.floor(Date.now() / 1_000) * 1_000;
-const HOUR_MS = 3_600_000;
-const token = (letter: string) => `${letter}0123456789abcdefghijklmnopqrstuvw`;
-const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].map(token) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-];
-const TABLES = ['state', 'outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings'];
-
-let ca: Credential;
-beforeAll(async () => {
-  ca = await createAuthority(TRUST_DOMAIN, {
-    notBefore: new Date(START_MS - 24 * HOUR_MS),
-    notAfter: new Date(START_MS + 720 * HOUR_MS),
-  });
-});
+  ADMIN,
+  DEV,
+  HOUR_MS,
+  identityWithPeople,
+  OTHERS,
+  SECOND,
+  VOUCHES,
+} from '../../test/support/identity-people.js';
+import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
+import { STORES } from '../../test/support/ledger.js';
 
 describe.each(STORES)('what an agent may do, on %s', (kind) => {
-  let place: TestLedgerPlace;
-  let store: IdentityStore;
-  let service: Service;
-  let caller: Caller | null;
-  let now: number;
-  let told: NewLedgerRow[];
-
-  const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
-    const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
-    service = identityOver(ca, {
-      store,
-      ledger: takingLedger((rows) => told.push(...rows)),
-      bundle: {
-        keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
-        spiffe_sequence: 7,
-        spiffe_refresh_hint: 300,
-      },
-      tokenKeys: [tokenSigner.publicJwk],
-      administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
-      people: {
-        operators: [
-          { name: 'dev', tenant: 'acme', token: DEV },
-          { name: 'second', tenant: 'acme', token: SECOND },
-          { name: 'dev', tenant: 'other', token: OTHERS },
-        ].filter((_one, at) => at >= 2 || at < operators),
-        decideToken: VOUCHES,
-        signIn,
-        adminTenant,
-      },
-      resolveCaller: () => caller,
-      clock: () => now,
-    });
-  };
-  beforeAll(async () => {
-    place = await ledgerPlace(kind, { migrated: identityMigrations });
-    store = await openIdentityStore(place.target, place.keys, { mostListed: 3 });
-  });
-  afterAll(async () => {
-    await store.close();
-    await place.remove();
-  });
-  beforeEach(async () => {
-    now = START_MS;
-    told = [];
-    caller = serviceCaller('console');
-    for (const table of TABLES.slice(1)) await place.sql(`delete from identity_${table}`);
-    await place.sql(
-      "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
-    );
-    await store.bundleSequence('first');
-    serve();
-  });
-  afterEach(() => service.close());
-
-  const asks = serviceAsker(() => service);
-  const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
-    asks(method, url, { as, ...more });
-  const isRefused = (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
-    expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]);
+  const { at, told, sql, ask, servesAnew, isRefused, kinds, listAfter } = identityWithPeople(kind);
   const registered = async (agent = 'bot') => {
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     const reply = await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: agent } });
     expect(reply.statusCode).toBe(201);
     return agentRecord.parse(reply.json()).id;
   };
   const change = (id: string, what: string, as = DEV, body: object = { reason: 'odd calls' }) => {
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     return ask('POST', `/agents/${id}/${what}?tenant=acme`, { as, body });
   };
   const takenBack = (id: string) => {
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     return ask('POST', '/revoke', { as: ADMIN, body: { kind: 'agent', agent_id: id, reason: 'odd calls' } });
   };
   const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
-  const kinds = async () => {
-    await eventually(
-      'the ledger has every row',
-      async () => (await place.sql('select id from identity_outbox')).length === 0,
-    );
-    return told.map(({ event_kind }) => event_kind);
-  };
-  const verify = () => revocationVerifier(ca.cert);
-  const listAfter = async (after: number) => {
-    caller = serviceCaller('proxy');
-    const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
-    expect(reply.statusCode).toBe(200);
-    return verify()(revocationList.parse(reply.json()));
-  };
   const certified = async (agent: string) => {
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     const { token: once, agent_id: id } = (
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } })
     ).json<{ token: string; agent_id: string }>();
-    caller = null;
+    at.caller = null;
     const { pem } = await certificateRequest();
     const reply = await ask('POST', '/enrollments/svid', { as: once, body: { csr_pem: pem } });
     return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
   };
   const renewing = async (pem: string, agent: string) => {
     const certificate = new X509Certificate(pem);
-    caller = {
+    at.caller = {
       kind: 'agent',
       spiffe: spiffeOfCertificate(certificate) ?? '',
       callerId: 'agent-workload',
@@ -173,7 +71,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       agent_name: 'bot',
       state: 'active',
       created_by_sub: 'operator:dev',
-      created_at: new Date(now).toISOString(),
+      created_at: new Date(at.now).toISOString(),
       state_changed_at: null,
       state_changed_by: null,
       reason: null,
@@ -181,7 +79,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       release: null,
     });
     await certified('enrolled');
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     const names = (await ask('GET', '/agents?tenant=acme')).json<{ agent_name: string }[]>();
     expect(names.map(({ agent_name: name }) => name)).toEqual(['bot', 'enrolled']);
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_taken');
@@ -206,7 +104,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         agent_name: 'bot',
         state: 'suspended',
         force_hil_until: null,
-        changed_at: new Date(now).toISOString(),
+        changed_at: new Date(at.now).toISOString(),
       },
     ]);
     isRefused(await renewing(pem, 'bot'), 403, 'agent_suspended');
@@ -214,14 +112,14 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     expect((await change(id, 'suspend')).statusCode).toBe(200);
     expect((await listAfter(list.generation)).generation).toBe(list.generation);
     expect(await kinds()).toEqual(['identity.svid_issued', 'agent.suspended']);
-    expect(told[1]).toMatchObject({
+    expect(told()[1]).toMatchObject({
       actor_sub: 'operator:dev',
       tenant: 'acme',
       policy_decision: { agent: 'bot', state_before: 'active', state_after: 'suspended' },
       payload_canonical_json: '{"reason":"odd calls"}',
     });
-    expect(told.every(isOfIdentity)).toBe(true);
-    for (const one of told) expect(() => prepareRow(one)).not.toThrow();
+    expect(told().every(isOfIdentity)).toBe(true);
+    for (const one of told()) expect(() => prepareRow(one)).not.toThrow();
   });
 
   it('is given back by two people: one asks, another one confirms', async () => {
@@ -238,7 +136,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     ]);
     // The same person again is one person.
     expect((await change(id, 'unsuspend', SECOND)).statusCode).toBe(202);
-    now += 1_000;
+    at.now += 1_000;
     const given = await change(id, 'unsuspend', DEV);
     expect([given.statusCode, given.json()]).toEqual([
       200,
@@ -251,7 +149,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       'agent.unsuspend_requested',
       'agent.unsuspended',
     ]);
-    expect(told[3]).toMatchObject({
+    expect(told()[3]).toMatchObject({
       actor_sub: 'operator:dev',
       policy_decision: { requested_by: 'operator:second', confirmed_by: 'operator:dev' },
     });
@@ -262,14 +160,13 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     await change(id, 'suspend');
     isRefused(await change(id, 'unsuspend', ADMIN), 403, 'person_required');
     await change(id, 'unsuspend', SECOND);
-    now += 24 * HOUR_MS;
+    at.now += 24 * HOUR_MS;
     expect((await change(id, 'unsuspend', DEV)).statusCode).toBe(202);
     // Who stops it again says no.
     await change(id, 'suspend', SECOND);
     expect((await change(id, 'unsuspend', SECOND)).statusCode).toBe(202);
     expect((await recordOf(id)).state).toBe('suspended');
-    await service.close();
-    serve(1);
+    await servesAnew(1);
     expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ state: 'active' });
     await change(id, 'suspend');
     expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: false });
@@ -284,8 +181,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   ])(
     'is given back with %s, beside one operator, where people sign in %s',
     async (_who, _how, signIn, isThere, adminTenant = 'acme') => {
-      await service.close();
-      serve(1, signIn, adminTenant);
+      await servesAnew(1, signIn, adminTenant);
       const id = await registered();
       await change(id, 'suspend');
       expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({ somebody_else: isThere });
@@ -293,21 +189,19 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   );
 
   it('is given back by the one administrator of a password and an operator, and not by the one alone', async () => {
-    await service.close();
-    serve(1, 'basic-admin');
+    await servesAnew(1, 'basic-admin');
     const ids = [await registered(), await registered('another')];
     for (const id of ids) await change(id, 'suspend');
     const body = { reason: 'looked at' };
     const asRoot = (id: string) => {
       const tenant = 'acme';
       const root = { subject: 'basic:root', tenant, method: 'basic-admin', role: 'admin' } as const;
-      const said = vouchingText({ ...root, since_ms: now, until_ms: null });
+      const said = vouchingText({ ...root, since_ms: at.now, until_ms: null });
       const headers = { 'x-gate-tenant-scope': tenant, 'x-gate-decision-principal': said };
       return ask('POST', `/agents/${id}/unsuspend?tenant=${tenant}`, { as: VOUCHES, headers, body });
     };
     expect((await asRoot(ids[0] as string)).json()).toMatchObject({ somebody_else: true });
-    await service.close();
-    serve(0, 'basic-admin');
+    await servesAnew(0, 'basic-admin');
     expect((await asRoot(ids[1] as string)).json()).toMatchObject({ somebody_else: false });
   });
 
@@ -324,7 +218,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       isRefused(await change(id, what), 403, 'agent_decommissioned');
     expect((await change(id, 'decommission')).statusCode).toBe(200);
     isRefused(await renewing(pem, 'bot'), 403, 'agent_decommissioned');
-    caller = serviceCaller('console');
+    at.caller = serviceCaller('console');
     isRefused(await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: 'bot' } }), 409, 'agent_name_retired');
     isRefused(
       await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: 'bot' } }),
@@ -338,18 +232,18 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     const id = await registered();
     isRefused(await change(id, 'containment', DEV, {}), 400, 'invalid_request');
     const flag = {
-      expires_at: new Date(now + 1_800_000).toISOString(),
+      expires_at: new Date(at.now + 1_800_000).toISOString(),
       reason: 'odd calls',
-      applied_at: new Date(now).toISOString(),
+      applied_at: new Date(at.now).toISOString(),
       actor: 'operator:dev',
     };
     expect((await change(id, 'containment')).json()).toEqual({ force_hil: flag });
-    caller = serviceCaller('proxy');
+    at.caller = serviceCaller('proxy');
     expect((await ask('GET', `/agents/${id}/containment?tenant=acme`, { as: null })).json()).toEqual({
       force_hil: flag,
     });
     expect((await listAfter(0)).standings).toMatchObject([{ state: 'active', force_hil_until: flag.expires_at }]);
-    now += 1_800_000;
+    at.now += 1_800_000;
     expect((await recordOf(id)).force_hil).toBeNull();
     await change(id, 'containment', DEV, { reason: 'again', ttl_seconds: 60 });
     expect((await change(id, 'containment/clear', SECOND)).json()).toEqual({ force_hil: null });
@@ -361,7 +255,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       'agent.containment_set',
       'agent.containment_cleared',
     ]);
-    expect(told[3]).toMatchObject({
+    expect(told()[3]).toMatchObject({
       actor_sub: 'operator:second',
       policy_decision: { cleared_flag: { actor: 'operator:dev' } },
     });
@@ -384,29 +278,29 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
         tenant: 'acme',
         method: 'oidc',
         role,
-        since_ms: now,
+        since_ms: at.now,
         until_ms: untilMs,
       }),
     });
     isRefused(await suspend(VOUCHES, vouchedAs('approver')), 403, 'role_too_low');
     // A word that is over is nobody's, as at HIL.
-    for (const over of [now - 1, now])
+    for (const over of [at.now - 1, at.now])
       isRefused(await suspend(VOUCHES, vouchedAs('admin', over)), 401, 'unauthenticated');
     isRefused(
-      await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer', now) }),
+      await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer', at.now) }),
       401,
       'unauthenticated',
     );
     expect((await recordOf(id)).state).toBe('active');
-    expect((await suspend(VOUCHES, vouchedAs('admin', now + 1))).json()).toMatchObject({
+    expect((await suspend(VOUCHES, vouchedAs('admin', at.now + 1))).json()).toMatchObject({
       state_changed_by: 'oidc:ada',
     });
     expect((await ask('GET', '/agents?tenant=acme', { as: VOUCHES, headers: vouchedAs('viewer') })).statusCode).toBe(
       200,
     );
-    caller = serviceCaller('proxy');
+    at.caller = serviceCaller('proxy');
     isRefused(await suspend(DEV), 403, 'capability_denied');
-    caller = serviceCaller('hil');
+    at.caller = serviceCaller('hil');
     isRefused(await ask('GET', '/agents?tenant=acme'), 403, 'capability_denied');
   });
 
@@ -425,7 +319,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   });
 
   it('is told to proxies in answers that are whole, however many agents were stopped', async () => {
-    const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => now });
+    const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => at.now });
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) ids.push(await registered(name));
     for (const id of ids) await change(id, 'suspend');
@@ -447,11 +341,11 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   ])('is what Gate wrote: whoever %s in the store is found out', async (_what, edit) => {
     const id = await registered();
     await change(id, 'suspend');
-    await place.sql(edit);
+    await sql(edit);
     isRefused(await ask('GET', `/agents/${id}?tenant=acme`), 409, 'identity_tampered');
     isRefused(await change(id, 'unsuspend'), 409, 'identity_tampered');
     // A proxy that is started anew hears of it, or of nothing.
-    caller = serviceCaller('proxy');
+    at.caller = serviceCaller('proxy');
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 
@@ -464,11 +358,11 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     'stands on the list: its number %s, put back as it was before somebody %s an agent, is found out',
     async (number, _does, stopping) => {
       if (number === 1) await change(await registered('first'), 'suspend');
-      const [state] = await place.sql('select revocation_generation, mac from identity_state');
+      const [state] = await sql('select revocation_generation, mac from identity_state');
       expect(Number(state?.['revocation_generation'])).toBe(number);
       expect((await stopping()).statusCode).toBe(200);
-      await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
-      caller = serviceCaller('proxy');
+      await sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+      at.caller = serviceCaller('proxy');
       isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
     },
   );
@@ -476,12 +370,12 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
   it.each(['identity_listings', 'identity_svids'])(
     'stands on the list also where the row of its number is removed beside: %s',
     async (kept) => {
-      const [state] = await place.sql('select revocation_generation, mac from identity_state');
+      const [state] = await sql('select revocation_generation, mac from identity_state');
       expect((await takenBack((await certified('bot')).id)).statusCode).toBe(200);
-      await place.sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
+      await sql('update identity_state set revocation_generation = ?, mac = ?', Object.values(state ?? {}));
       for (const table of ['identity_listings', 'identity_svids'])
-        if (table !== kept) await place.sql(`delete from ${table}`);
-      caller = serviceCaller('proxy');
+        if (table !== kept) await sql(`delete from ${table}`);
+      at.caller = serviceCaller('proxy');
       isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
     },
   );

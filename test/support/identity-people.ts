@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+import { generateKeyPairSync } from 'node:crypto';
+import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
+import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { certificatesOf } from '../../adapters/identity/svid-signer.js';
+import { administrators } from '../../api/identity/administrator.js';
+import type { Caller } from '../../api/plugins/app.js';
+import type { Service } from '../../api/plugins/service.js';
+import { type RevocationContent, revocationList } from '../../contracts/identity.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { createSigner } from '../../domain/identity/signer.js';
+import { bundleKeys } from '../../domain/identity/trust-bundle.js';
+import { identityMigrations } from '../../migrations/identity.js';
+import { type Asked, identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from './identity-service.js';
+import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
+import { takingLedger } from './taking-ledger.js';
+import { eventually } from './waiting.js';
+
+export const HOUR_MS = 3_600_000;
+const token = (letter: string) => `${letter}0123456789abcdefghijklmnopqrstuvw`;
+/** Bearer tokens: of the administrator and two operators of `acme`, of an operator of `other`, and of the console that vouches for people. */
+export const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].map(token) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const TABLES = ['outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings', 'stops'];
+
+/** Identity over an empty store of this kind before each test, with people who stop and let go. */
+export function identityWithPeople(kind: (typeof STORES)[number]) {
+  const startMs = Math.floor(Date.now() / 1_000) * 1_000;
+  let ca: Credential;
+  let place: TestLedgerPlace;
+  let store: IdentityStore;
+  let service: Service;
+  let told: NewLedgerRow[];
+  const at = {
+    now: startMs,
+    /** The service that asks. */
+    caller: null as Caller | null,
+  };
+
+  const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
+    const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
+    service = identityOver(ca, {
+      store,
+      ledger: takingLedger((rows) => told.push(...rows)),
+      bundle: {
+        keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
+        spiffe_sequence: 7,
+        spiffe_refresh_hint: 300,
+      },
+      tokenKeys: [tokenSigner.publicJwk],
+      administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
+      people: {
+        operators: [
+          { name: 'dev', tenant: 'acme', token: DEV },
+          { name: 'second', tenant: 'acme', token: SECOND },
+          { name: 'dev', tenant: 'other', token: OTHERS },
+        ].filter((_one, index) => index >= 2 || index < operators),
+        decideToken: VOUCHES,
+        signIn,
+        adminTenant,
+      },
+      resolveCaller: () => at.caller,
+      clock: () => at.now,
+    });
+  };
+  beforeAll(async () => {
+    ca = await createAuthority(TRUST_DOMAIN, {
+      notBefore: new Date(startMs - 24 * HOUR_MS),
+      notAfter: new Date(startMs + 720 * HOUR_MS),
+    });
+    place = await ledgerPlace(kind, { migrated: identityMigrations });
+    store = await openIdentityStore(place.target, place.keys, { mostListed: 3 });
+  });
+  afterAll(async () => {
+    await store.close();
+    await place.remove();
+  });
+  beforeEach(async () => {
+    at.now = startMs;
+    told = [];
+    at.caller = serviceCaller('console');
+    for (const table of TABLES) await place.sql(`delete from identity_${table}`);
+    await place.sql(
+      "update identity_state set revocation_generation = 0, bundle_sequence = 0, bundle_sha256 = '', mac = ''",
+    );
+    await store.bundleSequence('first');
+    serve();
+  });
+  afterEach(() => service.close());
+
+  const asks = serviceAsker(() => service);
+  const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
+    asks(method, url, { as, ...more });
+
+  return {
+    at,
+    /** The rows that the ledger was given. */
+    told: (): readonly NewLedgerRow[] => told,
+    sql: (...query: Parameters<TestLedgerPlace['sql']>) => place.sql(...query),
+    /** As an operator of `acme`, where nothing else is said. */
+    ask,
+    /** The same identity, with so many operators of `acme`. */
+    async servesAnew(...people: Parameters<typeof serve>): Promise<void> {
+      await service.close();
+      serve(...people);
+    },
+    isRefused: (reply: Awaited<ReturnType<typeof ask>>, status: number, code: string) =>
+      expect([reply.statusCode, reply.json<{ error: string }>().error]).toEqual([status, code]),
+    /** What the ledger has, once it has all. */
+    async kinds() {
+      await eventually(
+        'the ledger has every row',
+        async () => (await place.sql('select id from identity_outbox')).length === 0,
+      );
+      return told.map(({ event_kind }) => event_kind);
+    },
+    /** The list of revocations, as a proxy is given it. */
+    async listAfter(after: number): Promise<RevocationContent> {
+      const before = at.caller;
+      at.caller = serviceCaller('proxy');
+      const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
+      at.caller = before;
+      expect(reply.statusCode).toBe(200);
+      return revocationVerifier(ca.cert)(revocationList.parse(reply.json()));
+    },
+  };
+}
