@@ -125,7 +125,12 @@ export async function measureFelt({
   await loadEveryRow(tab, pending);
   await tab.evaluate(`document.querySelector('.list').scrollTop = document.querySelector('.list').scrollHeight / 2`);
   // Rows far from what was seen come back into the page.
-  await tab.waitForFunction(`document.elementFromPoint(200, innerHeight / 2)?.closest('[data-row]') !== null`);
+  await tab.evaluate(
+    `new Promise((done) => {
+      const look = () => (document.elementFromPoint(200, innerHeight / 2)?.closest('[data-row]') ? done() : requestAnimationFrame(look));
+      look();
+    })`,
+  );
   await clicked(tab, 3, 'a');
   await all([...BESIDE_A_CALL, ...AMONG_ROWS]);
   const nothing = () => Promise.resolve();

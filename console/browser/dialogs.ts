@@ -7,7 +7,7 @@ export const openDialog = (): HTMLDialogElement | null => {
   return null;
 };
 
-/** A dialog that gives the focus back when it closes. */
+/** A dialog that gives the focus back when it closes, unless a key led elsewhere before the browser tells that it closed. */
 export function dialogOf(title: string): HTMLDialogElement {
   const before = document.activeElement;
   const dialog = document.createElement('dialog');
@@ -16,8 +16,10 @@ export function dialogOf(title: string): HTMLDialogElement {
   dialog.append(heading);
   dialog.setAttribute('aria-label', title);
   dialog.addEventListener('close', () => {
+    const { activeElement } = document;
+    const isNowhere = activeElement === null || activeElement === document.body || dialog.contains(activeElement);
     dialog.remove();
-    if (before instanceof HTMLElement) before.focus();
+    if (isNowhere && before instanceof HTMLElement) before.focus();
   });
   document.body.append(dialog);
   dialog.showModal();

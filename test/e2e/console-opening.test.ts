@@ -700,6 +700,26 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     });
   }, 60_000);
 
+  it('a key that follows the one which closes a question at once keeps what it led to', async () => {
+    await parked('closes-and-denies', 1);
+    const page = await opened('closes-and-denies');
+    await page.locator('[data-row] > a').focus();
+    await press(page, 'a');
+    await page.getByRole('dialog', { name: /^Approve\?/ }).waitFor();
+    // In one task, as from somebody who types faster than the browser tells of what it closed.
+    const focused = await page.evaluate(
+      `new Promise((done) => {
+        const dialog = document.querySelector('dialog[open]');
+        dialog.addEventListener('close', () => setTimeout(() => done(document.activeElement.name)));
+        dialog.close();
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'd', bubbles: true, cancelable: true }));
+      })`,
+    );
+    expect(focused).toBe('reason');
+    await press(page, 'Escape', 'a');
+    await page.getByRole('dialog', { name: /^Approve\?/ }).waitFor();
+  }, 60_000);
+
   it('on a telephone the pages are easy to hit in a low header, and a decision leads to the next call', async () => {
     const rows = await parked('telephone', 2);
     const page = await opened('telephone', { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true });
