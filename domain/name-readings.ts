@@ -1,4 +1,4 @@
-import { digitsAsLetters, skeletonsOf } from './inspection/skeleton.js';
+import { digitsAsLetters, skeletonsOf } from './skeleton.js';
 import type { PolicyData } from './policy/policy-data.js';
 
 /** Longer names are read as they stand. */

@@ -1,4 +1,4 @@
-import { skeletonWords } from './inspection/skeleton.js';
+import { skeletonWords } from './skeleton.js';
 
 /** A name without invisible characters, and with compatibility forms (full-width, mathematical) replaced by plain letters. */
 export const plainName = (name: string): string =>

@@ -10,8 +10,16 @@ import type { Stopped } from '../identity/standing.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
-import type { RecordedLookalike } from '../tool-definitions/name-watch.js';
 import type { RecordedVote } from '../review/quorum.js';
+
+/** A called name that no list has, and the listed one that it is taken for. */
+export interface RecordedLookalike {
+  readonly called: string;
+  readonly nearest: string;
+  readonly distance: number | null;
+  readonly confidence: number;
+  readonly signals: readonly string[];
+}
 
 /** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
 export interface VerdictEvidence {

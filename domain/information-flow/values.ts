@@ -3,7 +3,7 @@ import type { ValueKind } from '../../contracts/policy.js';
 import { latinDigit } from '../digits.js';
 import { hasCheckDigits, IBAN_LENGTHS, SHORTEST_IBAN } from '../iban.js';
 import { decodeEscapes } from '../inspection/escapes.js';
-import { skeletonsOf } from '../inspection/skeleton.js';
+import { skeletonsOf } from '../skeleton.js';
 
 /** What money or data can be sent to. */
 export const ADDRESS_KINDS: ReadonlySet<ValueKind> = new Set<ValueKind>(['mail', 'url', 'host', 'account', 'phone']);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { skeletonWords } from './skeleton.js';
+import { skeletonWords } from '../skeleton.js';
 import { argumentsOf } from './intent.js';
 import type { EmbeddingProvider } from './lanes.js';
 import { toolShape, toolTokens } from './tool-shape.js';

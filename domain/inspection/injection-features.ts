@@ -1,4 +1,4 @@
-import { skeletonsOf } from './skeleton.js';
+import { skeletonsOf } from '../skeleton.js';
 
 /** Weights of the trained classifier: one for each bucket that a feature can fall into. */
 export const BUCKETS = 1 << 18;

@@ -1,4 +1,4 @@
-import { digitsAsLetters, skeletonWords, skeletonsOf } from './skeleton.js';
+import { digitsAsLetters, skeletonWords, skeletonsOf } from '../skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import { createScorer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
 import type { InjectionModel } from './injection-model.js';

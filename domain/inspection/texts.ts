@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { errorText } from '../errors.js';
 import { type DecodingBounds, deciphered } from './ciphers.js';
 import { decodeEscapes, reversed } from './escapes.js';
-import { type Skeletons, skeletonsOf, type Span } from './skeleton.js';
+import { type Skeletons, skeletonsOf, type Span } from '../skeleton.js';
 
 /** `strict` decodes base64, hex and ROT13 twice and sixteen times as much of them. */
 export type HeuristicLevel = 'standard' | 'strict';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { skeletonWords } from './skeleton.js';
+import { skeletonWords } from '../skeleton.js';
 import { words } from '../text.js';
 
 /** What a tool does, judged by its name. `unknown` when no word of it is known. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { holdsName, holdsValue } from '../argument-names.js';
-import { digitsAsLetters } from '../inspection/skeleton.js';
+import { digitsAsLetters } from '../skeleton.js';
 import { plainReading } from '../name-readings.js';
 import { words } from '../text.js';
 

@@ -1,4 +1,4 @@
-import { digitsAsLetters, skeletonsOf } from '../inspection/skeleton.js';
+import { digitsAsLetters, skeletonsOf } from '../skeleton.js';
 import { SCHEME } from './secret-names.js';
 
 /**

@@ -1,7 +1,7 @@
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { CONTROL_METHODS } from './control-methods.js';
-import { skeletonWords } from '../inspection/skeleton.js';
+import { skeletonWords } from '../skeleton.js';
 import { plainName } from '../own-names.js';
 import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';

@@ -1,10 +1,26 @@
 import type { ArgumentName } from '../argument-values.js';
 import { nameOf } from '../argument-values.js';
-import type { PolicyData } from '../policy/policy-data.js';
 import { words } from '../text.js';
 import { isCurrency } from './money-values.js';
 
-export type MoneyNames = PolicyData['gate']['money_arguments'];
+/** The words by which names of arguments say money, as operators list them (`policies/data.json`, docs/architecture/sandbox.md). */
+export type MoneyNames = Readonly<
+  Record<
+    | 'amounts'
+    | 'amount_parts'
+    | 'amount_words'
+    | 'prices'
+    | 'counts'
+    | 'currencies'
+    | 'payees'
+    | 'payee_parts'
+    | 'payee_words'
+    | 'directions'
+    | 'direction_parts'
+    | 'parties',
+    readonly string[]
+  >
+>;
 
 /** What the name of an argument says about money. */
 export interface NameSays {

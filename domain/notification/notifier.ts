@@ -8,7 +8,7 @@ import type {
 } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
-import { countCommits } from '../evidence/reports/follow.js';
+import { countCommits } from '../commits.js';
 import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import {

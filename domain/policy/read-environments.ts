@@ -1,7 +1,7 @@
 import { holdsName, holdsValue, plain } from '../argument-names.js';
 import { withoutAccents } from '../argument-values.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
-import { skeletonsOf } from '../inspection/skeleton.js';
+import { skeletonsOf } from '../skeleton.js';
 import { unpacked } from '../packed-text.js';
 
 /** More say nothing that these do not: a null is among them. */

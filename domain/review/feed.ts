@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PendingRequest, ReviewChangeType } from '../../contracts/review.js';
-import { countCommits } from '../evidence/reports/follow.js';
+import { countCommits } from '../commits.js';
 import type { ReviewHead } from './sealed-review.js';
 import { summaryOf } from './summary.js';
 import { isSettled } from './transitions.js';

@@ -1,17 +1,9 @@
 import { MAX_NAME, MAX_SCANNED } from '../../contracts/definition-scan.js';
 import type { ToolClassFact } from '../../contracts/policy.js';
+import type { RecordedLookalike } from '../call-record/record.js';
 import { errorText } from '../errors.js';
 import type { Log } from '../log.js';
 import type { DefinitionScanner, PinOwner, ToolPinStore } from './ports.js';
-
-/** A called name that no list has, and the listed one that it is taken for. */
-export interface RecordedLookalike {
-  readonly called: string;
-  readonly nearest: string;
-  readonly distance: number | null;
-  readonly confidence: number;
-  readonly signals: readonly string[];
-}
 
 /** Says which called names are taken for others. Never throws, and decides nothing: it is a fact for the call's row. */
 export type NameWatch = (

@@ -1,5 +1,5 @@
 import type { ToolNameScanRequest, ToolNameScanResult } from '../../contracts/definition-scan.js';
-import { skeletonsOf } from '../inspection/skeleton.js';
+import { skeletonsOf } from '../skeleton.js';
 import { mixedWord } from '../printable.js';
 
 /** A name that a model or a person takes for another one of the same list. */

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { countCommits, follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
+import { countCommits } from '../../../domain/commits.js';
+import { follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
 import { createStreamPlaces } from '../../../domain/limits/stream-places.js';
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';

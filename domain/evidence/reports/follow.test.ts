@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
-import { type Commits, countCommits, follow, type FollowOptions, pageTurns } from './follow.js';
+import { type Commits, countCommits } from '../../commits.js';
+import { follow, type FollowOptions, pageTurns } from './follow.js';
 import { eventually } from '../../../test/support/waiting.js';
 
 describe.each(STORES)('following the chain on %s', (kind) => {

@@ -1,4 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { Commits } from '../../commits.js';
 import type { RowFilter } from '../../ledger/row-filter.js';
 import type { LedgerReader } from '../../ledger/ports.js';
 
@@ -83,37 +84,4 @@ export function pageTurns(): () => Promise<void> {
     new Promise((resolve) => {
       if (waiting.push(resolve) === 1) setImmediate(goOn);
     });
-}
-
-/** Counts the commits of this process. */
-export interface Commits {
-  readonly note: () => void;
-  readonly count: () => number;
-  /** Resolves when the count exceeds `seen`, after `limitMs`, or when the signal fires. */
-  readonly after: (seen: number, limitMs: number, signal: AbortSignal) => Promise<void>;
-}
-
-export function countCommits(): Commits {
-  const sleepers = new Set<() => void>();
-  let noted = 0;
-  return {
-    note() {
-      noted += 1;
-      for (const up of sleepers) up();
-    },
-    count: () => noted,
-    after: (seen, limitMs, signal) =>
-      new Promise((resolve) => {
-        if (noted > seen || signal.aborted) return resolve();
-        const up = () => {
-          clearTimeout(timer);
-          sleepers.delete(up);
-          signal.removeEventListener('abort', up);
-          resolve();
-        };
-        const timer = setTimeout(up, limitMs);
-        sleepers.add(up);
-        signal.addEventListener('abort', up);
-      }),
-  };
 }

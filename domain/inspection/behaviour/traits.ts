@@ -7,7 +7,7 @@ import { inUnits } from '../../money/minor-units.js';
 import { magnitudeOf } from '../../money/money-values.js';
 import type { Amount, MoneyReader } from '../../money/read-money.js';
 import { clipped, words } from '../../text.js';
-import { digitsAsLetters, skeletonWords } from '../skeleton.js';
+import { digitsAsLetters, skeletonWords } from '../../skeleton.js';
 
 /** Somebody or some place that a call reaches, as hashes: `key` of its name, `look` of how the name looks. */
 export interface Destination {
