@@ -102,7 +102,7 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
 
 function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObject {
   const code = typeof given['error'] === 'string' ? given['error'] : null;
-  const advice = adviceOf(code);
+  const advice = adviceOf(code, Array.isArray(given['reasons']) ? given['reasons'] : []);
   const body = advice ? { ...given, advice } : given;
   if (tool && admitted && !OF_THE_REQUEST.has(code ?? ''))
     return {
