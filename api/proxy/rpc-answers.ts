@@ -21,7 +21,7 @@ export interface RpcForm {
   readonly tool: boolean;
   /** Whether the agent and its session are known. Before, the HTTP status says what is wrong; afterwards the message does. */
   readonly admitted: boolean;
-  /** The revision without sessions says by HTTP too that a method is unknown, or a capability missing. */
+  /** The revision without sessions says by HTTP too that a method is unknown, a capability missing, or a header another than the body. */
   readonly stateless?: boolean;
   /** What the revision wants in each result. */
   readonly finish?: (text: string) => string;
@@ -58,6 +58,8 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   session_not_found: -32_001,
   task_not_found: -32_602,
   task_not_cancellable: -32_602,
+  request_state_invalid: -32_602,
+  request_state_mismatch: -32_602,
   mcp_envelope_invalid: -32_602,
   mcp_header_mismatch: -32_020,
   client_capability_missing: -32_021,
@@ -68,15 +70,23 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
 const SERVER_ERROR = -32_000;
 const INVALID_PARAMS = -32_602;
 /** Where a refused tool call has Gate's whole envelope (`_meta` of the Model Context Protocol). */
-const VERDICT_META = 'gate/verdict';
+export const VERDICT_META = 'gate/verdict';
 
 const SAID_BY_HTTP: ReadonlyMap<unknown, number> = new Map([
   ['unsupported_method', 404],
   ['client_capability_missing', 400],
+  ['mcp_header_mismatch', 400],
 ]);
 
 /** These are faults of the request itself, so no model could do anything about them. */
-const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported_method', 'unjudged_field']);
+const OF_THE_REQUEST: ReadonlySet<string> = new Set([
+  'invalid_mcp',
+  'unsupported_method',
+  'unjudged_field',
+  'mcp_header_mismatch',
+  'request_state_invalid',
+  'request_state_mismatch',
+]);
 
 /**
  * An answer of Gate as one message of JSON-RPC (docs/architecture/mcp-sessions.md#answers): what the upstream said as it said it, a refused
@@ -84,7 +94,8 @@ const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported
  * to whatever was admitted, because a client that gets another status does not read on.
  */
 export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly body: Buffer | null } {
-  const { status, headers, body } = answer;
+  const { status, headers, body, whole } = answer;
+  if (whole && Buffer.isBuffer(body)) return { status, headers, body };
   if (body === null) return { status: 202, headers, body };
   if (Buffer.isBuffer(body)) {
     // Only Gate says what Gate's verdict was.
