@@ -18,7 +18,7 @@ describe('the advice of a refusal', () => {
     expect(adviceOf('review_expired')).toMatchObject({ person_can_help: true });
   });
 
-  const denied = (...reasons: string[]) => String(adviceOf('policy_denied', reasons)?.['allowed']);
+  const denied = (...reasons: string[]) => adviceOf('policy_denied', reasons)?.['allowed'] as string;
 
   it('says for each rule what would be allowed instead, and of several what each says', () => {
     const shell = denied('Violation: shell execution is not allowed.');

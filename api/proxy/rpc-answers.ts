@@ -1,6 +1,7 @@
 import { type ErrorCodeName, ERROR_CODES } from '../../contracts/error-codes.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { withoutMembers } from '../../domain/mcp/reply.js';
+import { statusFor } from '../../domain/mcp/stateless.js';
 import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
 import type { ControlReply } from './control-replies.js';
@@ -94,18 +95,19 @@ const OF_THE_REQUEST: ReadonlySet<string> = new Set([
  * to whatever was admitted, because a client that gets another status does not read on.
  */
 export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly body: Buffer | null } {
-  const { status, headers, body, whole } = answer;
-  if (whole && Buffer.isBuffer(body)) return { status, headers, body };
+  const { headers, body, whole } = answer;
+  if (whole && Buffer.isBuffer(body)) return { status: answer.status, headers, body };
   if (body === null) return { status: 202, headers, body };
   if (Buffer.isBuffer(body)) {
     // Only Gate says what Gate's verdict was.
     const text = withoutMembers(body.toString('utf8'), VERDICT_META);
-    return { status: 200, headers, body: Buffer.from(form.finish?.(text) ?? text) };
+    const status = form.stateless ? statusFor(text) : 200;
+    return { status, headers, body: Buffer.from(form.finish?.(text) ?? text) };
   }
   const said = messageOf(form, body);
   const text = JSON.stringify(said);
   return {
-    status: form.admitted ? ((form.stateless ? SAID_BY_HTTP.get(body['error']) : undefined) ?? 200) : status,
+    status: form.admitted ? ((form.stateless ? SAID_BY_HTTP.get(body['error']) : undefined) ?? 200) : answer.status,
     headers: { ...headers, 'Content-Type': 'application/json' },
     body: Buffer.from('result' in said && form.finish ? form.finish(text) : text),
   };

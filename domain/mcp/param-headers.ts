@@ -75,7 +75,7 @@ export function paramHeaderFault(
 
 /** Values that are no plain ASCII, or would be read as coded, come as `=?base64?…?=`. `null` where that is not base64. */
 export function decoded(value: string): string | null {
-  if (!isCoded(value)) return PLAIN.test(value) ? value : null;
+  if (!isCoded(value)) return isPlain(value) ? value : null;
   const text = value.slice(BEGIN.length, -END.length);
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) return null;
@@ -87,10 +87,12 @@ const BEGIN = '=?base64?';
 const END = '?=';
 const isCoded = (value: string): boolean =>
   value.startsWith(BEGIN) && value.endsWith(END) && value.length >= BEGIN.length + END.length;
-const PLAIN = /^[\t\x20-\x7e]*$/;
+/** What a header holds as it is: visible ASCII, blanks and tabs (RFC 9110, section 5.5). */
+const isPlain = (text: string): boolean =>
+  Array.prototype.every.call(text, (character: string) => character === '\t' || (character >= ' ' && character <= '~'));
 
 export const coded = (text: string): string =>
-  PLAIN.test(text) && text.trim() === text && !(text.startsWith(BEGIN) && text.endsWith(END))
+  isPlain(text) && text.trim() === text && !(text.startsWith(BEGIN) && text.endsWith(END))
     ? text
     : `${BEGIN}${Buffer.from(text, 'utf8').toString('base64')}${END}`;
 

@@ -30,7 +30,14 @@ export const NAMED: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 } satisfies Readonly<Record<'tools/call' | ReadCall, string>> & Readonly<Record<string, string>>;
 /** Methods of revisions with sessions that this one does not have. */
-export const ENDED_METHODS: ReadonlySet<string> = new Set(['initialize', 'ping', 'logging/setLevel', 'call_tool']);
+export const ENDED_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'call_tool',
+]);
 
 const isObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -65,6 +72,17 @@ export function leastLevelOf(body: JsonObject): LeastLevel {
 export const claimsRevision = (version: string | undefined, text: string): boolean =>
   version === STATELESS_VERSION || text.includes(VERSION_KEY);
 
+/** The statuses of errors that say by HTTP too what is wrong. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ['-32021', 400],
+  ['-32601', 404],
+]);
+/** The status of an answer in this revision. */
+export function statusFor(text: string): number {
+  const error = text.includes('"error"') ? membersOf(text)?.get('error') : undefined;
+  return STATUSES.get(membersOf(error ?? '')?.get('code') ?? '') ?? 200;
+}
+
 const mismatch = (what: string) => new GateError('mcp_header_mismatch', `the headers and the body disagree: ${what}`);
 const invalid = (what: string) =>
   new GateError('mcp_envelope_invalid', `a request of MCP ${STATELESS_VERSION} says so in its body: ${what}`);
@@ -89,7 +107,8 @@ export function checkStateless(body: JsonObject, headers: StatelessHeaders): boo
   if (claimed !== undefined && SESSION_VERSIONS.includes(claimed)) return false;
   if (claimed !== undefined && claimed !== STATELESS_VERSION)
     throw new GateError('protocol_version_unsupported', `Gate does not speak MCP ${shown(claimed)}`, {
-      fields: { supported: [STATELESS_VERSION, ...SESSION_VERSIONS], requested: shown(claimed) },
+      // As `server/discover` says it. Who speaks one with sessions begins with `initialize`.
+      fields: { supported: [STATELESS_VERSION], requested: shown(claimed) },
     });
   const method = body['method'] as string;
   if (headers.method !== undefined && headers.method !== method)

@@ -76,10 +76,10 @@ const CLASSED = [
 async function run(
   url: string,
   program = PROGRAM,
-  more: readonly string[] = [],
+  more: readonly string[] = ['--suite', 'active'],
 ): Promise<ReadonlyMap<string, boolean>> {
   const folder = mkdtempSync(join(tmpdir(), 'gate-conformance-'));
-  const child = spawn(NODE_24, [program, 'server', '--url', url, '--suite', 'active', ...more], { cwd: folder });
+  const child = spawn(NODE_24, [program, 'server', '--url', url, ...more], { cwd: folder });
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (out += chunk.toString()));
   await new Promise((ended) => child.on('exit', ended));
@@ -189,12 +189,18 @@ const STATELESS_CLASSED = [
   'test_input_required_result_multi_round',
   'test_input_required_result_capabilities',
   'test_missing_capability',
+  'test_streaming_elicitation',
+  'test_logging_tool',
   'test_mirrored_region',
 ];
 
 const statelessSuite = HAS_CONFORMANCE ? describe : describe.skip;
 statelessSuite(`the conformance suite of MCP 2026-07-28${needs('mcp-conformance', HAS_CONFORMANCE)}`, () => {
-  const runs = (url: string) => run(url, CONFORMANCE, ['--spec-version', '2026-07-28']);
+  /** Without those of the extension for tasks: they want tools of an upstream that makes tasks itself, and Gate makes its own. */
+  const runs = async (url: string) => {
+    const all = await run(url, CONFORMANCE, ['--requirements', '2026-07-28']);
+    return new Map([...all].filter(([scenario]) => !scenario.startsWith('tasks-')));
+  };
   let upstream: ConformanceUpstream;
   let directly: ReadonlyMap<string, boolean>;
   let door: Door | undefined;

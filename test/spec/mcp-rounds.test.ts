@@ -96,7 +96,9 @@ describe('a call of MCP 2026-07-28 that waits for a person, for a client that kn
   const decided = async (correlationId: unknown, decision: string) => {
     const headers = { authorization: `Bearer ${OPERATOR}` };
     const row = (await waiting()).find((one) => one['correlation_id'] === correlationId);
-    return (await gate.send('POST', `/decide/${String(row?.['id'])}`, { body: { decision }, headers })).status;
+    return (
+      await gate.send('POST', `/decide/${(row?.['id'] as string | undefined) ?? ''}`, { body: { decision }, headers })
+    ).status;
   };
   const ran = () => tools.state().counts['wire_transfer'] ?? 0;
 

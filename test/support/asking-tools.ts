@@ -3,7 +3,6 @@ import {
   fromJsonSchema,
   inputRequired,
   type McpServer,
-  MissingRequiredClientCapabilityError,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -93,10 +92,12 @@ export function addAskingTools(server: McpServer): void {
     };
     return Object.keys(inputRequests).length > 0 ? inputRequired({ inputRequests }) : text('nobody to ask');
   });
-  tool('test_missing_capability', (context) => {
-    if (can(context)['sampling'] === undefined)
-      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
-    return text('the client samples');
+  // A server may ask only what its client declared.
+  tool('test_missing_capability', () => inputRequired({ inputRequests: { sampled: sample('Say something', 10) } }));
+  tool('test_streaming_elicitation', () => inputRequired({ inputRequests: { told: form('Say something', 'words') } }));
+  tool('test_logging_tool', async ({ mcpReq }) => {
+    await mcpReq.log('info', 'said only to who asks for it');
+    return text('logged');
   });
   server.registerTool(
     'test_mirrored_region',
