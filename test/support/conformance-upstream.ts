@@ -280,11 +280,12 @@ export async function startConformanceUpstream(): Promise<ConformanceUpstream> {
   };
 }
 
-/** The same in MCP 2026-07-28, which has no sessions; older revisions are served without sessions too. `heard` is told of each request. */
+/** The same in MCP 2026-07-28, which has no sessions; older revisions are served without sessions too, unless it speaks `alone`. `heard` is told of each request. */
 export async function startStatelessUpstream(
   heard: (request: IncomingMessage) => void = () => undefined,
+  alone = false,
 ): Promise<ConformanceUpstream> {
-  const handler = createMcpHandler(conformingServer);
+  const handler = createMcpHandler(conformingServer, alone ? { legacy: 'reject' } : {});
   const handle = toNodeHandler(handler);
   const allowed = hostHeaderValidation(['localhost', '127.0.0.1', '[::1]']);
   const http = createServer((request, response) => {
