@@ -33,7 +33,7 @@ export interface Round {
   questions(): readonly Question[];
   /** Resolves once there is a question. */
   asked(): Promise<void>;
-  /** Gives the answer to the question of that id; one that is none is not given, and the question stays. */
+  /** Gives the answer to the question of that id; something else is not given, and the question stays. */
   answer(id: string, text: string): void;
   /** Answers that came with the call itself: to what the upstream asks under these keys. */
   bring(answers: ReadonlyMap<string, string>): void;
@@ -154,7 +154,6 @@ export function createRounds(
     over: (correlationId: string): void => void rounds.delete(correlationId),
   };
 }
-export type Rounds = ReturnType<typeof createRounds>;
 
 /** A key is used once in the life of a call. */
 function keyFor(used: Set<string>, id: string, wanted = id): string {

@@ -167,7 +167,7 @@ describe('a call of MCP 2026-07-28 that waits for a person, for a client that kn
       -32_602,
     ],
     ['a state that is no string', () => [transfer(14), { brings: { requestState: 1 } }], 'invalid_mcp', -32_602],
-    ['answers that are none', () => [transfer(14), { brings: { inputResponses: 'yes' } }], 'invalid_mcp', -32_602],
+    ['a text in place of answers', () => [transfer(14), { brings: { inputResponses: 'yes' } }], 'invalid_mcp', -32_602],
   ])('is refused with %s, and nothing runs or waits because of it', async (_, made, error, code) => {
     const first = await wants(14);
     const [before, effects] = [await waitingNow(), tools.state().effects.length];
