@@ -10,16 +10,21 @@ import type { PastCall } from '../domain/inspection/persona-draft.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
+import type { ShownTools } from '../contracts/tool-pins.js';
+import type { ListedTool } from '../domain/inspection/persona-draft.js';
+import type { LiteFlags } from './lite-target.js';
+import { askProxy } from './operators-command.js';
 import { json, print, writeOut } from './output.js';
-import { ledgerFile, ledgerTarget } from './target.js';
+import { decideToken, endpoint, ledgerFile, ledgerTarget } from './target.js';
 
 interface Window {
   readonly since: string;
   readonly tenant?: string;
   readonly ledger?: string;
 }
-interface AskedDraft extends Window {
+interface AskedDraft extends Window, Omit<LiteFlags, 'tenant'> {
   readonly tools?: string;
+  readonly pins?: boolean;
   readonly out?: string;
 }
 interface AskedCheck extends Window {
@@ -41,10 +46,16 @@ export function registerPersona(program: Command): void {
     .option('--since <time>', 'calls from here on: RFC 3339, or 30m, 24h, 30d', '30d')
     .option('--tenant <name>', 'calls of this tenant')
     .option('--tools <file>', 'the answer of tools/list, as JSON: tools that were never called are listed too')
+    .option('--pins', 'the same from the running Gate: the tools as this agent was last shown them')
     .option('--out <file>', 'write it there')
     .addOption(ledgerFile())
-    .action(async (agent: string, { tools, out, ...window }: AskedDraft) => {
-      const listed = tools === undefined ? [] : toolsIn(tools);
+    .addOption(endpoint())
+    .addOption(decideToken())
+    .action(async (agent: string, { tools, pins, out, ...window }: AskedDraft) => {
+      const listed = [
+        ...(tools === undefined ? [] : toolsIn(tools)),
+        ...(pins ? await toolsShownTo(agent, window as LiteFlags) : []),
+      ];
       const { draftPersona } = await import('../domain/inspection/persona-draft.js');
       const { calls, left } = await pastCalls(agent, window);
       const text = drafted(() => draftPersona(agent, calls, listed));
@@ -100,13 +111,23 @@ function drafted(draft: () => string): string {
 const list = z.object({ tools: z.array(z.looseObject({ name: z.string() })) });
 /** The result of `tools/list`, or the whole answer with it. */
 const listing = z.union([list, z.looseObject({ result: list }).transform(({ result }) => result)]);
-function toolsIn(file: string): readonly string[] {
+function toolsIn(file: string): readonly ListedTool[] {
   try {
-    return listing.parse(JSON.parse(textOf('--tools', file))).tools.map(({ name }) => name);
+    return listing.parse(JSON.parse(textOf('--tools', file))).tools as readonly ListedTool[];
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError(`${file} is no answer of tools/list: {"tools":[{"name":"…"}]}`, 2);
   }
+}
+
+/** The tools as the agent was last shown them, from whoever keeps its pins. */
+async function toolsShownTo(agent: string, given: LiteFlags): Promise<readonly ListedTool[]> {
+  const { tools } = await askProxy<ShownTools>(given, 'GET', `/pins/${encodeURIComponent(agent)}/tools`);
+  if (tools.length === 0) throw new CliError(`${oneLine(agent)} was shown no tools yet: let it list them once`, 4);
+  return tools.map(({ tool, definition }) => {
+    const { inputSchema } = (definition === null ? {} : JSON.parse(definition)) as JsonObject;
+    return { name: tool, inputSchema };
+  });
 }
 
 interface Recorded {

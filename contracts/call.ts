@@ -13,8 +13,10 @@ export const REVIEW_CONTRACT = 'gate.review/v1';
 export type CallContract = typeof DECISION_CONTRACT | typeof SERVER_EXECUTION_CONTRACT | typeof REVIEW_CONTRACT;
 
 /** What an upstream may ask of an agent's client, by the names of the client's capabilities. */
-export const CLIENT_CAPABILITIES = ['elicitation', 'sampling'] as const;
+export const CLIENT_CAPABILITIES = ['elicitation', 'sampling', 'roots'] as const;
 export type ClientCapability = (typeof CLIENT_CAPABILITIES)[number];
+/** Those of them that an upstream is told of when a session with it opens: the roots of a client change what some servers let everybody reach. */
+export const SESSION_CAPABILITIES: readonly ClientCapability[] = ['elicitation', 'sampling'];
 
 export const mode = z.enum(['observe', 'enforce']);
 export type Mode = z.infer<typeof mode>;

@@ -195,6 +195,18 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A header that repeats what the body of an MCP request says is missing, or says something else.',
   },
+  request_state_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The `requestState` is not one that this agent was given, or is too old. What came of its call is at `GET /pending/{correlation_id}`.',
+  },
+  request_state_mismatch: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The `requestState` belongs to a request with another method, name or arguments: send that one again, with nothing in it changed.',
+  },
   mcp_envelope_invalid: {
     status: 400,
     retry: 'no',

@@ -391,6 +391,7 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // The tool definitions pinned for agents, which operators accept or forget.
   row('proxy', 'GET', '/pins', 'proxy.tool-pin.read', console),
   row('proxy', 'GET', '/pins/{agent}', 'proxy.tool-pin.read', console),
+  row('proxy', 'GET', '/pins/{agent}/tools', 'proxy.tool-pin.read', console),
   row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),
   row('proxy', 'POST', '/pins/forget', 'proxy.tool-pin.manage', console),
   // The calls of unknown outcome, which operators settle by what they find out.

@@ -36,6 +36,19 @@ export const pinDiff = z.object({
 });
 export type PinDiff = z.infer<typeof pinDiff>;
 
+/** What an agent was last shown of its tools. */
+export const shownTools = z.object({
+  agent: z.string(),
+  tools: z.array(
+    z.object({
+      tool: z.string(),
+      /** Its definition as canonical JSON; `null` where the text is not kept any more. */
+      definition: z.string().nullable(),
+    }),
+  ),
+});
+export type ShownTools = z.infer<typeof shownTools>;
+
 /** Each tool with the digest that the operator saw, or `null` for a missing tool. If it has changed since, nothing is accepted. */
 export const acceptPins = z.strictObject({
   agent,

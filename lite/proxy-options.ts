@@ -4,6 +4,7 @@ import { callCount } from '../domain/mcp/batch.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { GateError } from '../domain/errors.js';
+import { toolParams } from '../domain/tool-definitions/tool-params.js';
 import type { WithdrawCall } from '../domain/review/ports.js';
 import { createSigner } from '../domain/identity/signer.js';
 import type { CallRecord } from '../domain/call-record/record.js';
@@ -18,7 +19,7 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks' | 'subscriptions'>;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'pins' | 'sessions' | 'states' | 'tasks' | 'subscriptions'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<
     ActivityPorts,
@@ -40,12 +41,14 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger, sessions, tasks, subscriptions } = stores;
+  const { calls, ledger, pins, sessions, states, tasks, subscriptions } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
     sessions,
+    states,
+    toolParams: toolParams(pins),
     tasks,
     subscriptions,
     // The console has no listener of its own.

@@ -18,6 +18,7 @@ import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
+import { type RequestStates, requestStates } from '../domain/mcp/request-state.js';
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../domain/mcp/tasks.js';
@@ -65,6 +66,7 @@ export async function openProxyStore(
   readonly classes: ToolClassStore;
   readonly sessionsWith: (url: string) => UpstreamSessions;
   readonly mcpSessions: McpSessions;
+  readonly mcpStates: RequestStates;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
 }> {
@@ -102,6 +104,7 @@ export async function openProxyStore(
       keys,
       store: sessionStoreOver(store as unknown as Store<McpSessionTables>),
     }),
+    mcpStates: requestStates({ keys }),
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     mcpSubscriptions: heldSubscriptionsOver(store as unknown as Store<SubscriptionTables>, { keys }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),

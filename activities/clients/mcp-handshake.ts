@@ -1,7 +1,7 @@
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import { InitializeResultSchema } from '@modelcontextprotocol/core';
 import type { JsonObject } from '../../contracts/json.js';
-import type { ClientCapability } from '../../contracts/call.js';
+import { type ClientCapability, SESSION_CAPABILITIES } from '../../contracts/call.js';
 import { servedCapabilities } from '../../domain/mcp/control-methods.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 
@@ -13,7 +13,7 @@ export interface Introduction {
   readonly instructions?: string;
 }
 
-const CLIENT = { name: 'gate', version: '1' };
+export const CLIENT = { name: 'gate', version: '1' };
 
 export const introductionText = (
   id: string,
@@ -26,7 +26,9 @@ export const introductionText = (
     method: 'initialize',
     params: {
       protocolVersion,
-      capabilities: Object.fromEntries(can.map((name) => [name, {}])),
+      capabilities: Object.fromEntries(
+        can.filter((name) => SESSION_CAPABILITIES.includes(name)).map((name) => [name, {}]),
+      ),
       clientInfo: CLIENT,
     },
   });

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
-import type { Json } from '../../contracts/json.js';
-import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
+import { SESSION_CAPABILITIES } from '../../contracts/call.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { callText, controlText, type OutgoingCall, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
+import { paramHeaders } from '../../domain/mcp/param-headers.js';
 import { errorText } from '../../domain/errors.js';
 import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
+import { STATELESS_VERSION } from '../../domain/mcp/stateless.js';
 import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { within } from '../../domain/within.js';
@@ -13,6 +16,7 @@ import {
   cancelledText,
   everyLogText,
   INITIALIZED_TEXT,
+  type Introduction,
   introductionFor,
   introductionIn,
   introductionText,
@@ -21,6 +25,14 @@ import { type Credentials, CredentialsMissing } from './credentials.js';
 import { keptSubscriptions } from './kept-subscriptions.js';
 import { type Posted, post } from './one-post.js';
 import { methodOf, type ServerMessage, serverMessagesIn } from './server-messages.js';
+import {
+  discovered,
+  inputRequiredIn,
+  listedParams,
+  type NextRound,
+  nextRound,
+  statelessMessage,
+} from './stateless-server.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
@@ -47,6 +59,8 @@ interface Limits {
 interface Message {
   readonly id: string;
   readonly text: string;
+  /** What it repeats in headers. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const OPENING_LIMIT_MS = 10_000;
@@ -54,6 +68,12 @@ const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
 /** How long a session's first request waits until its log messages are asked for. */
 const LOGS_LIMIT_MS = 1_000;
+/** How long a server may take to say whether it speaks the revision without sessions. */
+const DISCOVER_LIMIT_MS = 2_000;
+/** How often a server may ask its client something in one call. */
+const MAX_ROUNDS = 16;
+/** How long a list of tools may take that is asked for because a call lacked what it says. */
+const LISTED_LIMIT_MS = 5_000;
 /** How long a client may take to answer what it is asked outside of a call. */
 const ASKED_LIMIT_MS = 60_000;
 /** A server should not send requests to a client that declares no capability. If it does, it gets this many answers per request. */
@@ -112,12 +132,12 @@ export function createMcpUpstream({
   /** Sends one message over a session and answers what the server asks meanwhile. */
   const say = async (
     session: UpstreamSession | null,
-    { id, text }: Message,
+    { id, text, headers: repeated }: Message,
     { listener, ...limits }: Limits,
   ): Promise<Posted> => {
     let answered = 0;
     const untilMs = Date.now() + limits.timeoutMs;
-    const headers = await headersOf(session, limits.timeoutMs);
+    const headers = { ...(await headersOf(session, limits.timeoutMs)), ...repeated };
     const answer = await post({
       ...limits,
       timeoutMs: untilMs - Date.now(),
@@ -150,16 +170,41 @@ export function createMcpUpstream({
     const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
     const answer = await say(null, { id, text: introductionText(id, undefined, can) }, limits());
+    if (answer.kind === 'refused' && answer.message !== null) {
+      // One that speaks the revision without sessions alone.
+      const stateless = await discover(limits());
+      if (stateless) return { ...stateless, id: null, stateless: true };
+    }
     if (answer.kind === 'refused') throw new SessionRefused('initialize', answer.status);
     const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
     if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
     const given = answer.headers['mcp-session-id'];
-    const session = { ...introductionIn(reply.text), id: typeof given === 'string' ? given : null };
+    const stateless = typeof given !== 'string' && (await discover(limits())) !== null;
+    const session: UpstreamSession = {
+      ...introductionIn(reply.text),
+      id: typeof given === 'string' ? given : null,
+      ...(stateless && { stateless }),
+    };
     const told = await say(session, { id: randomUUID(), text: INITIALIZED_TEXT }, limits());
     if (told.kind === 'refused') throw new SessionRefused('notifications/initialized', told.status);
     await askForLogs(session);
     unproved.add(session);
     return session;
+  }
+
+  /**
+   * What a server says in the revision without sessions; `null` where it does not speak it. Asked where it opens no session: only then could it ask
+   * a client nothing in a revision with them.
+   */
+  async function discover({ timeoutMs }: { readonly timeoutMs: number }): Promise<Introduction | null> {
+    const message = statelessMessage(randomUUID(), { method: 'server/discover', params: {} });
+    try {
+      const answer = await say(null, message, { timeoutMs: Math.min(timeoutMs, DISCOVER_LIMIT_MS) });
+      return answer.kind === 'message' ? discovered(answer.message) : null;
+    } catch (error) {
+      if (error instanceof CredentialsMissing) throw error;
+      return null;
+    }
   }
 
   /** Once in a session. A server that refuses, or does not answer, sends the log messages that it likes. */
@@ -210,7 +255,7 @@ export function createMcpUpstream({
   async function send(
     caller: UpstreamCaller,
     callersId: Json | undefined,
-    message: Message,
+    of: Message | ((session: UpstreamSession) => Message),
     { timeoutMs, signal, listener, onDone }: Limits,
   ): Promise<UpstreamOutcome> {
     const untilMs = Date.now() + timeoutMs;
@@ -221,6 +266,7 @@ export function createMcpUpstream({
       } catch (error) {
         return noSession(error, 'no session with the upstream: ');
       }
+      const message = typeof of === 'function' ? of(session) : of;
       let answer: Posted;
       try {
         answer = await say(session, message, {
@@ -247,6 +293,9 @@ export function createMcpUpstream({
       }
       // Many servers answer 400 where the protocol says 404. Such a call is not sent again, but the next one gets a new session.
       const ofTheRequest = answer.message?.get('id') === JSON.stringify(message.id);
+      // In the revision without sessions some errors have a status of their own.
+      const said = session.stateless && answer.message ? replyIn(answer.message, message.id, callersId) : null;
+      if (said) return { kind: 'reply', statusCode: 200, ...said };
       if (session.id !== null && (answer.status === 404 || answer.status === 400)) {
         const standing = await standingOf(session);
         if (standing === 'gone' || standing === 'lost') await giveUp(caller, session);
@@ -372,27 +421,100 @@ export function createMcpUpstream({
     }
   }
 
+  const params = listedParams();
+
+  /** A call over this session, in the revision that it stands for. */
+  function callOver(
+    session: UpstreamSession,
+    caller: UpstreamCaller,
+    call: OutgoingCall,
+    { listener, round }: { readonly listener?: Listener | null | undefined; readonly round: NextRound },
+  ): Message {
+    const id = randomUUID();
+    const mirrored = call.method === 'tools/call' ? params.of(caller, call.params['name']) : [];
+    const progress = listener?.progress ?? false;
+    if (session.stateless)
+      return statelessMessage(id, call, { can: caller.client_can ?? [], progress, round, mirrored });
+    const given = (call.params['arguments'] ?? {}) as JsonObject;
+    return { id, text: callText(id, call, progress), headers: paramHeaders(mirrored, given) };
+  }
+
+  /** Lists the tools for what a call of this agent must repeat in headers. */
+  async function learnParams(caller: UpstreamCaller, timeoutMs: number): Promise<void> {
+    const untilMs = Date.now() + Math.min(timeoutMs, LISTED_LIMIT_MS);
+    let cursor: string | null = null;
+    for (let pages = 0; pages < MAX_LIST_PAGES; pages += 1) {
+      const request = { method: 'tools/list', params: cursor === null ? {} : { cursor } };
+      const reply = await controlled(caller, request, { timeoutMs: Math.max(1, untilMs - Date.now()) });
+      const result = reply.kind === 'reply' ? membersOf(membersOf(reply.text)?.get('result') ?? '') : null;
+      const next: unknown = JSON.parse(result?.get('nextCursor') ?? 'null');
+      if (typeof next !== 'string') return;
+      cursor = next;
+    }
+  }
+
+  /** A control method that is a request, in the revision of the session. */
+  async function controlled(
+    caller: UpstreamCaller,
+    request: JsonObject,
+    limits: Pick<Limits, 'timeoutMs' | 'onDone'>,
+  ): Promise<UpstreamOutcome> {
+    const id = randomUUID();
+    const control = outgoingControl(request);
+    const message = ({ stateless, protocolVersion }: UpstreamSession): Message =>
+      stateless && protocolVersion === STATELESS_VERSION
+        ? statelessMessage(id, control)
+        : { id, text: controlText(id, control) };
+    const reply = await send(caller, request['id'], message, limits);
+    if (control.method === 'tools/list' && reply.kind === 'reply' && !reply.failed) params.heard(caller, reply.text);
+    return reply;
+  }
+
   return {
-    callTool(caller, request, limits) {
-      const id = randomUUID();
-      const text = callText(id, outgoingCall(request), limits.listener?.progress);
-      return send(caller, request['id'], { id, text }, limits);
+    async callTool(caller, request, limits) {
+      const untilMs = Date.now() + limits.timeoutMs;
+      const call = outgoingCall(request);
+      let round: NextRound = {};
+      let learned = false;
+      let statelessly = false;
+      for (let rounds = 0; ; rounds += 1) {
+        const outcome = await send(
+          caller,
+          request['id'],
+          (session) => {
+            statelessly = session.stateless === true;
+            return callOver(session, caller, call, { listener: limits.listener, round });
+          },
+          { ...limits, timeoutMs: Math.max(1, untilMs - Date.now()) },
+        );
+        // What was asked for before may have done something.
+        if (outcome.kind === 'not_sent' && rounds > 0) return unknownOutcome(`the call broke off: ${outcome.reason}`);
+        if (outcome.kind !== 'reply' || !statelessly) return outcome;
+        if (!learned && saysHeadersDiffer(outcome.text)) {
+          // By the protocol nothing was done: the tool wants headers that the last list did not say.
+          learned = true;
+          await learnParams(caller, untilMs - Date.now()).catch(() => undefined);
+          continue;
+        }
+        const asked = inputRequiredIn(outcome.text);
+        if (!asked) return outcome;
+        const next =
+          rounds < MAX_ROUNDS
+            ? await nextRound(asked, caller, limits.listener, untilMs - Date.now())
+            : { fault: `the tool asked more than ${MAX_ROUNDS} times` };
+        if ('fault' in next) return unasked(request['id'], next.fault);
+        round = next;
+      }
     },
 
     async control(caller, request, limits) {
       if (request['method'] !== 'initialize') {
-        const id = randomUUID();
-        const { method, params } = outgoingControl(request);
-        const { uri } = params;
+        const { method, params: sentParams } = outgoingControl(request);
+        const { uri } = sentParams;
         const of = typeof uri === 'string' ? uri : null;
         if (method === 'resources/unsubscribe' && of !== null) unsubscribed(caller, of);
         const sent = (onDone?: (session: UpstreamSession) => void) =>
-          send(
-            caller,
-            request['id'],
-            { id, text: controlText(id, { method, params }) },
-            { ...limits, ...(onDone && { onDone }) },
-          );
+          controlled(caller, request, { ...limits, ...(onDone && { onDone }) });
         return method === 'resources/subscribe' && of !== null ? subscribed(caller, of, sent) : sent();
       }
       try {
@@ -431,6 +553,25 @@ export function createMcpUpstream({
     },
   };
 }
+
+/** More pages of a list are not asked for. */
+const MAX_LIST_PAGES = 100;
+/** MCP 2026-07-28: the headers of a request do not say what its body does. */
+const HEADERS_DIFFER = '-32020';
+const saysHeadersDiffer = (reply: string): boolean =>
+  membersOf(membersOf(reply)?.get('error') ?? '')?.get('code') === HEADERS_DIFFER;
+
+/** The tool wanted to be told something, was not, and said so: it goes no further with this call. */
+const unasked = (id: Json | undefined, fault: string): UpstreamOutcome => ({
+  kind: 'reply',
+  statusCode: 200,
+  text: JSON.stringify({
+    jsonrpc: '2.0',
+    id: id ?? null,
+    error: { code: -32_603, message: `Gate: the tool asked its client something and was not answered: ${fault}` },
+  }),
+  failed: true,
+});
 
 const aboutResource = (method: string, uri: string): Message => {
   const id = randomUUID();
@@ -502,8 +643,12 @@ function announced(message: ServerMessage, listener: Listener): boolean {
   return true;
 }
 
-const mayAsk = (message: ServerMessage): boolean =>
-  message.has('id') && message.has('params') && ASKED_OF_CLIENTS.has(methodOf(message));
+function mayAsk(message: ServerMessage): boolean {
+  const capability = ASKED_OF_CLIENTS.get(methodOf(message));
+  return (
+    message.has('id') && message.has('params') && capability !== undefined && SESSION_CAPABILITIES.includes(capability)
+  );
+}
 
 /** The client's answer to a request of the upstream, under the upstream's id; a client that does not answer is an error of its own. */
 async function askedOfClient(message: ServerMessage, listener: Listener, timeoutMs: number): Promise<string> {

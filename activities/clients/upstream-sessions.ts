@@ -5,6 +5,8 @@ import type { Introduction } from './mcp-handshake.js';
 /** A session with an MCP server. A server without sessions gives no id. */
 export interface UpstreamSession extends Introduction {
   readonly id: string | null;
+  /** Calls are sent in the revision without sessions (MCP 2026-07-28), where the server can ask the client something. */
+  readonly stateless?: true;
 }
 
 /** Holds the sessions with an upstream, one per agent. */

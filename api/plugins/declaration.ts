@@ -14,6 +14,7 @@ import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { RequestStates } from '../../domain/mcp/request-state.js';
 import type { McpSessions } from '../../domain/mcp/session.js';
 import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../../domain/mcp/tasks.js';
@@ -141,6 +142,7 @@ export interface CallStores {
   readonly pins: ToolPinStore;
   readonly classes: BoundClasses;
   readonly mcpSessions: McpSessions;
+  readonly mcpStates: RequestStates;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
 }

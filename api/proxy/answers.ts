@@ -14,6 +14,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject | Buffer | null;
+  /** The body is a message of Gate's own in the form in which its client reads it. */
+  readonly whole?: true;
 }
 
 /** How long the approver has, as stated in the 202; the same at every replay. */

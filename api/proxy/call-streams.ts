@@ -40,6 +40,10 @@ export interface ClientCall {
   readonly progressToken?: string | number | undefined;
   /** Its client can be asked to open where it is decided about the call. */
   readonly opens?: DecisionPage;
+  /** What the request is answered with, where that is not the call's own first answer. It never waits for a person. */
+  readonly first?: () => Promise<Answer>;
+  /** Where what the upstream says is heard for longer than one request lasts; `null` where nothing is heard. What comes back ends it for this one. */
+  readonly listens?: ((conversation: Conversation) => () => void) | null;
 }
 
 /** How long an answer is waited for before it becomes a stream. */
@@ -57,6 +61,7 @@ export function createCallStreams(options: CallStreamsOptions) {
     progressToken,
     leastLevel,
     signal,
+    listens,
   }: {
     readonly caller: AgentCaller;
     readonly correlationId: string;
@@ -64,8 +69,9 @@ export function createCallStreams(options: CallStreamsOptions) {
     readonly progressToken: string | number | undefined;
     readonly leastLevel: () => Promise<LeastLevel>;
     readonly signal: AbortSignal;
+    readonly listens?: ClientCall['listens'];
   }) {
-    if (!options.talks) return null;
+    if (!options.talks || listens === null) return null;
     const talk = createConversation({
       session,
       progressToken,
@@ -74,7 +80,7 @@ export function createCallStreams(options: CallStreamsOptions) {
       leastLevel,
       signal,
     });
-    return { talk, stop: options.talks.listen(correlationId, talk) };
+    return { talk, stop: listens ? listens(talk) : options.talks.listen(correlationId, talk) };
   }
 
   /** The answer itself where it comes soon; otherwise a stream, so that no client times out without knowing its call. */
@@ -82,7 +88,8 @@ export function createCallStreams(options: CallStreamsOptions) {
     const { call, form, place, session, leastLevel, progressToken, opens } = asked;
     const { caller } = call;
     const { correlationId } = request;
-    if (!takesStream(request)) return rpcAnswer(form, await handler.handle(call, correlationId));
+    const begin = asked.first ?? (() => handler.handle(call, correlationId));
+    if (!takesStream(request)) return rpcAnswer(form, await begin());
     const gone = new AbortController();
     const heard = talkOf({
       caller,
@@ -91,13 +98,14 @@ export function createCallStreams(options: CallStreamsOptions) {
       progressToken,
       leastLevel,
       signal: gone.signal,
+      listens: asked.listens,
     });
     const talk = heard?.talk;
     const ended = () => {
       heard?.stop();
       gone.abort();
     };
-    const first = handler.handle(call, correlationId);
+    const first = begin();
     // If the client is gone by then, the record has the answer.
     first.catch(nothing);
     let held: ReturnType<EventStreams['begin']>;

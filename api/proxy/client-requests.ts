@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { CLIENT_CAPABILITIES } from '../../contracts/call.js';
+import { type ClientCapability, SESSION_CAPABILITIES } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import { type McpRequest, parseMcpRequest } from '../../domain/mcp/envelope.js';
@@ -18,10 +18,10 @@ export const isMarked = (request: FastifyRequest): boolean => header(request, 'm
 export const ended = (method: string): GateError =>
   new GateError('unsupported_method', `MCP ${STATELESS_VERSION} has no method ${JSON.stringify(method)}`);
 
-/** The request, or what Gate does not take of it. Throws for a body that is no request. */
-export function readRequest(body: string): McpRequest | GateError {
+/** The request, or what Gate does not take of it. Throws for a body that is no request. `inRounds` in the revision without sessions. */
+export function readRequest(body: string, inRounds = false): McpRequest | GateError {
   try {
-    return parseMcpRequest(body, { ofClient: true });
+    return parseMcpRequest(body, { ofClient: true, inRounds });
   } catch (error) {
     if (error instanceof GateError && (error.code === 'unsupported_method' || error.code === 'unjudged_field'))
       return error;
@@ -56,16 +56,19 @@ export function checkVersion(request: FastifyRequest): void {
   );
 }
 
-/** What a client says in `initialize` that it can be asked. */
-export function capabilitiesIn(params: Json | undefined): Pick<McpSession, 'can' | 'opensUrls'> {
-  const given = (params as { capabilities?: JsonObject } | undefined)?.capabilities;
+/** What a client says that it can be asked, of these. */
+export function capabilitiesIn(
+  given: Json | undefined,
+  of: readonly ClientCapability[] = SESSION_CAPABILITIES,
+): Pick<McpSession, 'can' | 'opensUrls'> {
+  const said = (given ?? {}) as JsonObject;
   const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object';
-  const elicits = given?.['elicitation'];
+  const elicits = said['elicitation'];
   const opensUrls = isObject(elicits) && isObject(elicits['url']);
   // Without a mode a client means forms, and forms are what an upstream is told of.
   const onlyUrls = opensUrls && !isObject(elicits['form']);
   return {
-    can: CLIENT_CAPABILITIES.filter((name) => isObject(given?.[name]) && !(name === 'elicitation' && onlyUrls)),
+    can: of.filter((name) => isObject(said[name]) && !(name === 'elicitation' && onlyUrls)),
     opensUrls,
   };
 }

@@ -29,16 +29,19 @@ export async function askToOpen({ urlOf, about }: DecisionPage, correlationId: s
     jsonrpc: '2.0',
     id: `gate-${randomUUID()}`,
     method: 'elicitation/create',
-    params: {
-      mode: 'url',
-      elicitationId: correlationId,
-      url,
-      message:
-        'This call waits for a person. The page shows it to whoever may see it; it is decided there by an approver who did not ask for it.',
-      ...(about && { _meta: about }),
-    },
+    params: { ...openParams(url), elicitationId: correlationId, ...(about && { _meta: about }) },
   });
 }
+
+const openParams = (url: string): JsonObject => ({
+  mode: 'url',
+  url,
+  message:
+    'This call waits for a person. The page shows it to whoever may see it; it is decided there by an approver who did not ask for it.',
+});
+
+/** The same as one of the questions that end a request (MCP 2026-07-28). */
+export const openRequest = (url: string): JsonObject => ({ method: 'elicitation/create', params: openParams(url) });
 
 /** Tells the client that the page has nothing to decide any more. */
 export const openedText = (correlationId: string): string =>

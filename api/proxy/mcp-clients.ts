@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
-import { type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
+import { CLIENT_CAPABILITIES, type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -9,8 +9,12 @@ import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envel
 import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
 import type { LogLevel } from '../../domain/mcp/log-levels.js';
+import type { RequestStates } from '../../domain/mcp/request-state.js';
+import { broughtBack } from '../../domain/mcp/rounds.js';
 import { type McpSession, type McpSessions, untilMs } from '../../domain/mcp/session.js';
 import {
+  capabilitiesOf,
+  checkParams,
   checkStateless,
   claimsRevision,
   declaresTasks,
@@ -33,6 +37,7 @@ import {
 } from '../../domain/mcp/tasks.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { WithdrawCall } from '../../domain/review/ports.js';
+import type { ToolParams } from '../../domain/tool-definitions/tool-params.js';
 import type { Answer } from './answers.js';
 import { placeIn, placeOf } from './call-events.js';
 import { createCancellations } from './cancellations.js';
@@ -49,6 +54,7 @@ import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } fro
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createSubscriptions } from './subscriptions.js';
 import { createTaskRequests } from './task-requests.js';
+import { createStatelessCalls } from './stateless-calls.js';
 import { createStatelessTasks } from './stateless-tasks.js';
 import { createTaskNews } from './task-news.js';
 import { createTasks } from './tasks.js';
@@ -57,6 +63,10 @@ export interface McpClientsOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded' | 'changed'>;
   readonly controls: Controls;
   readonly sessions: McpSessions;
+  /** Seals what a client without a session brings back with its next request. */
+  readonly states: RequestStates;
+  /** Which parameters of the tools are repeated in headers. */
+  readonly toolParams: ToolParams;
   readonly streams: EventStreams;
   /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
   readonly talks?: CallTalks | undefined;
@@ -102,7 +112,16 @@ export function createMcpClients(options: McpClientsOptions) {
     asGateError: options.asGateError,
   });
   const news = createTaskNews({ tasks, handler, now });
-  const statelessTasks = createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now });
+  const calls = createStatelessCalls({
+    handler,
+    controls,
+    states: options.states,
+    talks: options.talks,
+    answered,
+    unknownAfterMs,
+    now,
+  });
+  const statelessTasks = createStatelessTasks({ tasks, handler, controls, calls, unknownAfterMs, now });
   const subscribed = createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news, now });
   const askOfTask = createTaskRequests({
     tasks,
@@ -194,7 +213,7 @@ export function createMcpClients(options: McpClientsOptions) {
     correlationId: string,
   ): Promise<Answer> {
     await controls.admit(caller, method, correlationId);
-    const { can, opensUrls } = capabilitiesIn(body['params']);
+    const { can, opensUrls } = capabilitiesIn((body['params'] as JsonObject | undefined)?.['capabilities']);
     const reply = await controls.forward(asking(caller, can), { method, body }, correlationId);
     if (!reply || reply.failed) return answerTo(reply);
     const { result } = JSON.parse(reply.text) as { result?: { protocolVersion?: unknown } };
@@ -291,7 +310,8 @@ export function createMcpClients(options: McpClientsOptions) {
       return null;
     }
     const method = typeof body['method'] === 'string' ? body['method'] : '';
-    const mcp = method === 'server/discover' ? null : ENDED_METHODS.has(method) ? ended(method) : readRequest(text);
+    const mcp =
+      method === 'server/discover' ? null : ENDED_METHODS.has(method) ? ended(method) : readRequest(text, true);
     const offered = demoPrefixOf(request);
     const caller = options.callerOf(request);
     const form = { id, tool: false, admitted: true, stateless: true, finish: finishedFor(method) };
@@ -306,25 +326,31 @@ export function createMcpClients(options: McpClientsOptions) {
     if (method === LISTEN_METHOD && (typeof id === 'string' || typeof id === 'number'))
       return subscribed(request, { asker, id, body, form });
     if (!(mcp instanceof GateError) && STATELESS_TASK_METHODS.has(mcp.method))
-      return statelessTasks.asked(request, asker, mcp as ControlRequest, form);
+      return statelessTasks.asked(request, asker, mcp as ControlRequest, form, broughtBack(text)?.answers ?? new Map());
     const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });
     if (!('call' in called)) return called;
-    // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
     const { mcp: known, form: admitted } = called.call;
+    if (known.method === 'tools/call') checkParams(known.body, await options.toolParams.of(caller, known.tool), of);
+    // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
     const keyed = keyedRequest(known.body);
     const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
-    const call = callOf(request, caller, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
-    const finish = keyed ? (answer: string) => form.finish(underId(id)(answer)) : form.finish;
-    const finished = { ...admitted, finish };
-    if (admitted.tool && declaresTasks(known.body))
-      return statelessTasks.answered(asker, call, request.correlationId, finished);
-    const least = leastLevelOf(known.body);
-    return answered(request, {
+    const askable = capabilitiesIn(capabilitiesOf(known.body), CLIENT_CAPABILITIES);
+    const agent = asking(caller, askable.can);
+    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    // The answer may have been given under another id.
+    const asked = {
       call,
-      form: finished,
+      askedFor: known.body,
+      form: { ...admitted, finish: (answer: string) => form.finish(underId(id)(answer)) },
+      askable,
+      consoleUrl: asker.consoleUrl,
       progressToken: progressTokenOf(known.body),
-      leastLevel: async () => least,
-    });
+      leastLevel: leastLevelOf(known.body),
+    };
+    const brought = broughtBack(text);
+    if (brought !== null && brought.state !== null) return calls.resumed(request, asked, brought);
+    if (admitted.tool && declaresTasks(known.body)) return statelessTasks.answered(asker, asked, request.correlationId);
+    return calls.begun(request, asked, brought?.answers);
   }
 
   /** What is no call is answered here. */
@@ -357,6 +383,7 @@ export function createMcpClients(options: McpClientsOptions) {
       session && (mcp.method === SUBSCRIBE || mcp.method === UNSUBSCRIBE)
         ? await controls.watch(caller, holderOf(session), mcp, request.correlationId)
         : await controls.forward(caller, mcp, request.correlationId);
+    if (mcp.method === 'tools/list') options.toolParams.listed(caller);
     const told =
       reply && tasksServed && mcp.method === 'tools/list' ? { ...reply, text: withTaskSupport(reply.text) } : reply;
     return rpcAnswer(form, answerTo(told));

@@ -15,6 +15,7 @@ import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
+import { toolParams } from '../../domain/tool-definitions/tool-params.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
 import { createCallRunner } from '../../workers/call-runner.js';
@@ -94,6 +95,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       renewSvid: async (request) => (await identity()).renew(request),
       calls,
       sessions: stores.mcpSessions,
+      states: stores.mcpStates,
+      toolParams: toolParams(pins),
       tasks: stores.mcpTasks,
       subscriptions: stores.mcpSubscriptions,
       withdrawCall: reviews.withdrawCall,

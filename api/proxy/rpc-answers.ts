@@ -1,6 +1,7 @@
 import { type ErrorCodeName, ERROR_CODES } from '../../contracts/error-codes.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { withoutMembers } from '../../domain/mcp/reply.js';
+import { statusFor } from '../../domain/mcp/stateless.js';
 import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
 import type { ControlReply } from './control-replies.js';
@@ -21,7 +22,7 @@ export interface RpcForm {
   readonly tool: boolean;
   /** Whether the agent and its session are known. Before, the HTTP status says what is wrong; afterwards the message does. */
   readonly admitted: boolean;
-  /** The revision without sessions says by HTTP too that a method is unknown, or a capability missing. */
+  /** The revision without sessions says by HTTP too that a method is unknown, a capability missing, or a header another than the body. */
   readonly stateless?: boolean;
   /** What the revision wants in each result. */
   readonly finish?: (text: string) => string;
@@ -58,6 +59,8 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   session_not_found: -32_001,
   task_not_found: -32_602,
   task_not_cancellable: -32_602,
+  request_state_invalid: -32_602,
+  request_state_mismatch: -32_602,
   mcp_envelope_invalid: -32_602,
   mcp_header_mismatch: -32_020,
   client_capability_missing: -32_021,
@@ -68,15 +71,23 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
 const SERVER_ERROR = -32_000;
 const INVALID_PARAMS = -32_602;
 /** Where a refused tool call has Gate's whole envelope (`_meta` of the Model Context Protocol). */
-const VERDICT_META = 'gate/verdict';
+export const VERDICT_META = 'gate/verdict';
 
 const SAID_BY_HTTP: ReadonlyMap<unknown, number> = new Map([
   ['unsupported_method', 404],
   ['client_capability_missing', 400],
+  ['mcp_header_mismatch', 400],
 ]);
 
 /** These are faults of the request itself, so no model could do anything about them. */
-const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported_method', 'unjudged_field']);
+const OF_THE_REQUEST: ReadonlySet<string> = new Set([
+  'invalid_mcp',
+  'unsupported_method',
+  'unjudged_field',
+  'mcp_header_mismatch',
+  'request_state_invalid',
+  'request_state_mismatch',
+]);
 
 /**
  * An answer of Gate as one message of JSON-RPC (docs/architecture/mcp-sessions.md#answers): what the upstream said as it said it, a refused
@@ -84,17 +95,19 @@ const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported
  * to whatever was admitted, because a client that gets another status does not read on.
  */
 export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly body: Buffer | null } {
-  const { status, headers, body } = answer;
+  const { headers, body, whole } = answer;
+  if (whole && Buffer.isBuffer(body)) return { status: answer.status, headers, body };
   if (body === null) return { status: 202, headers, body };
   if (Buffer.isBuffer(body)) {
     // Only Gate says what Gate's verdict was.
     const text = withoutMembers(body.toString('utf8'), VERDICT_META);
-    return { status: 200, headers, body: Buffer.from(form.finish?.(text) ?? text) };
+    const status = form.stateless ? statusFor(text) : 200;
+    return { status, headers, body: Buffer.from(form.finish?.(text) ?? text) };
   }
   const said = messageOf(form, body);
   const text = JSON.stringify(said);
   return {
-    status: form.admitted ? ((form.stateless ? SAID_BY_HTTP.get(body['error']) : undefined) ?? 200) : status,
+    status: form.admitted ? ((form.stateless ? SAID_BY_HTTP.get(body['error']) : undefined) ?? 200) : answer.status,
     headers: { ...headers, 'Content-Type': 'application/json' },
     body: Buffer.from('result' in said && form.finish ? form.finish(text) : text),
   };
@@ -102,7 +115,7 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
 
 function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObject {
   const code = typeof given['error'] === 'string' ? given['error'] : null;
-  const advice = adviceOf(code);
+  const advice = adviceOf(code, Array.isArray(given['reasons']) ? given['reasons'] : []);
   const body = advice ? { ...given, advice } : given;
   if (tool && admitted && !OF_THE_REQUEST.has(code ?? ''))
     return {

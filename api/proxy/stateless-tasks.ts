@@ -5,16 +5,19 @@ import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { declaresTasks, TASKS_EXTENSION } from '../../domain/mcp/stateless.js';
 import { isOver } from '../../domain/probes/due.js';
 import type { Answer } from './answers.js';
-import type { CallHandler, ToolCallRequest } from './calls.js';
+import type { CallHandler } from './calls.js';
 import type { ControlRequest, Controls } from './controls.js';
 import { within } from './event-streams.js';
 import { type RpcForm, answerTo, resultTo, rpcAnswer } from './rpc-answers.js';
+import { type StatelessCall, type StatelessCalls, textOf as questionText } from './stateless-calls.js';
 import type { Known, TaskAsker, Tasks } from './tasks.js';
 
 export interface StatelessTasksOptions {
   readonly tasks: Tasks;
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'recorded'>;
   readonly controls: Pick<Controls, 'admit'>;
+  /** What is asked of the clients of calls. */
+  readonly calls: Pick<StatelessCalls, 'asked' | 'questions' | 'answer' | 'over'>;
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
@@ -28,7 +31,7 @@ const COMPLETE = { resultType: 'complete' };
  * The extension `io.modelcontextprotocol/tasks` of revision 2026-07-28. The client says in each request that it knows tasks; Gate decides which
  * calls become one: those that wait for a person, and those that take long. What is told of a task comes from the record of its call.
  */
-export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now }: StatelessTasksOptions) {
+export function createStatelessTasks({ tasks, handler, controls, calls, unknownAfterMs, now }: StatelessTasksOptions) {
   /** The task as the extension has it, after `head`, with its end where there is one. */
   async function detailed({ caller, consoleUrl }: TaskAsker, known: Known, head: JsonObject): Promise<string> {
     const { kept, record } = known;
@@ -38,6 +41,13 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
     const told = tasks.told(known, consoleUrl);
     const { ttl, pollInterval, status, ...task } = told;
     const rest = { ...task, ttlMs: ttl ?? null, ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }) };
+    if (settled) calls.over(kept.correlationId);
+    const questions = settled ? [] : calls.questions(kept.correlationId);
+    if (questions.length > 0)
+      return textOf(
+        { ...head, ...rest, status: 'input_required', statusMessage: 'the tool asks its client something' },
+        ['inputRequests', objectText(questions.map(questionText))],
+      );
     if (!settled || status === 'cancelled')
       return textOf({ ...head, ...rest, status: settled ? 'cancelled' : 'working' });
     const form: RpcForm = { id: null, tool: record !== null, admitted: true, stateless: true };
@@ -58,13 +68,18 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
       detailed(asker, await tasks.known(asker.caller, taskId), head),
 
     /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
-    async answered(asker: TaskAsker, call: ToolCallRequest, correlationId: string, form: RpcForm): Promise<Answer> {
+    async answered(asker: TaskAsker, asked: StatelessCall, correlationId: string): Promise<Answer> {
+      const { call, form } = asked;
       const askedMs = now();
+      const question = calls.asked(asked, correlationId);
       const first = handler.handle(call, correlationId);
       // If the call is recorded by then, the record has the answer.
       first.catch(() => undefined);
-      const soon = await within(first, SOON_MS);
-      if (soon && soon.value.status !== 202) return rpcAnswer(form, soon.value);
+      const soon = await within(question ? Promise.race([first, question]) : first, SOON_MS);
+      if (soon && soon.value.status !== 202) {
+        if (!soon.value.whole) calls.over(correlationId);
+        return rpcAnswer(form, soon.value);
+      }
       if (!soon) await Promise.race([first, handler.recorded(correlationId, askedMs + unknownAfterMs)]);
       const known = await tasks.keep(asker.caller, correlationId, askedMs);
       if (known.record === null) return rpcAnswer(form, await first);
@@ -85,6 +100,7 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
       asker: TaskAsker,
       { method, body }: ControlRequest,
       form: RpcForm,
+      answers: ReadonlyMap<string, string>,
     ): Promise<Answer> {
       assertDeclared(body);
       await controls.admit(asker.caller, method, request.correlationId);
@@ -92,7 +108,8 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
       const known = await tasks.known(asker.caller, taskId);
       if (method === 'tasks/get')
         return answerTo({ status: 200, text: resultText(form, await detailed(asker, known, COMPLETE)), failed: false });
-      // Gate asks nothing of a client through a task, so no answer is expected, and one is ignored, as the extension has it.
+      // An answer to nothing that is asked now is ignored, as the extension has it.
+      if (method === 'tasks/update') calls.answer(taskId, answers);
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },

@@ -27,7 +27,7 @@ describe('a drafted persona', () => {
       call('list_files', { path: 'lib' }),
       call('delete_file', { path: 'a.txt' }, false),
     ];
-    const drafted = draftPersona('files-bot', calls, ['list_files', 'drop_table']);
+    const drafted = draftPersona('files-bot', calls, [{ name: 'list_files' }, { name: 'drop_table' }]);
     expect(exampleCalls(drafted)).toEqual([
       { tool: 'list_files', arguments: { path: 'src' } },
       { tool: 'list_files', arguments: {} },
@@ -44,7 +44,7 @@ describe('a drafted persona', () => {
       mail: 'ann@acme.example',
       '```': '```\n# I',
     };
-    const drafted = draftPersona('files-bot\n```', [call('send', hostile)], ['a\n## b']);
+    const drafted = draftPersona('files-bot\n```', [call('send', hostile)], [{ name: 'a\n## b' }]);
     expect(drafted).not.toMatch(/hunter2|ann@acme|x{100}/);
     expect(exampleCalls(drafted)).toHaveLength(1);
     expect(drafted).not.toMatch(/^## b/m);
@@ -56,7 +56,57 @@ describe('a drafted persona', () => {
     ).toEqual([{ tool: 'send', arguments: {} }]);
   });
 
-  it('is none where nothing ran', () => {
+  it('is made from the list of tools where nothing ran, and lets calls like that pass', async () => {
+    const inputSchema = {
+      type: 'object',
+      properties: {
+        title: { type: 'string' },
+        priority: { type: 'string', enum: ['low', 'high'] },
+        count: { type: 'integer' },
+        labels: { type: 'array', items: { type: 'string' } },
+        where: { type: 'object', properties: { repo: { type: 'string', default: 'main' } } },
+        open: { type: ['boolean', 'null'] },
+      },
+    };
+    const drafted = draftPersona(
+      'dev-agent',
+      [call('list_issues', {}, false)],
+      [{ name: 'create_issue', inputSchema }, { name: 'list_issues' }],
+    );
+    expect(exampleCalls(drafted)).toEqual([
+      {
+        tool: 'create_issue',
+        arguments: {
+          title: 'example',
+          priority: 'low',
+          count: 1,
+          labels: ['example'],
+          where: { repo: 'main' },
+          open: true,
+        },
+      },
+      { tool: 'list_issues', arguments: {} },
+    ]);
+    expect(drafted).toContain('Made from the list of its tools');
+    const stored = await embedPersona(drafted, offlineEmbedding, new Date(TEN));
+    const calls = [
+      call('create_issue', {
+        title: 'The build fails',
+        priority: 'high',
+        count: 3,
+        labels: ['ci'],
+        where: { repo: 'x' },
+        open: false,
+      }),
+      call('list_issues', {}),
+    ];
+    expect(await checkPersona(stored, calls, { embedding: offlineEmbedding, readTraits, tenant: '' })).toEqual([]);
+    const other = [call('drop_production_database', { force: true, everything: 'yes' })];
+    const drifted = await checkPersona(stored, other, { embedding: offlineEmbedding, readTraits, tenant: '' });
+    expect(drifted).toHaveLength(1);
+  });
+
+  it('is none where nothing ran, and nothing is listed', () => {
     expect(() => draftPersona('files-bot', [call('read_file', {}, false)], [])).toThrow('no call of files-bot ran');
   });
 });

@@ -32,12 +32,20 @@ const MOST_EXAMPLES = 64;
 const LONGEST_TEXT = 80;
 const LARGEST_EXAMPLE = 1_024;
 
+/** A tool as it is listed. */
+export interface ListedTool {
+  readonly name: string;
+  /** What its calls look like, where that is known. */
+  readonly inputSchema?: Json | undefined;
+}
+
 /**
  * A persona to start from: the calls of an agent that ran, one of each tool and set of arguments, the frequent ones first; then the tools that are
- * listed and were never called, for somebody to decide about. Secrets and personal data are masked and long texts shortened. What the agent is for
- * is left to its owner's words. Throws when no call ran.
+ * listed and were never called, for somebody to decide about. Of an agent none of whose calls ran, one example of each listed tool, made from what
+ * its definition says of its arguments. Secrets and personal data are masked and long texts shortened. What the agent is for is left to its owner's
+ * words. Throws when no call ran and no tool is listed.
  */
-export function draftPersona(agent: string, calls: readonly PastCall[], listed: readonly string[]): string {
+export function draftPersona(agent: string, calls: readonly PastCall[], listed: readonly ListedTool[]): string {
   const kinds = new Map<string, { readonly tool: string; readonly line: string; count: number }>();
   for (const { tool, arguments: given, ran } of calls) {
     if (!ran) continue;
@@ -46,7 +54,11 @@ export function draftPersona(agent: string, calls: readonly PastCall[], listed: 
     if (known) known.count += 1;
     else kinds.set(key, { tool, line: exampleLine(tool, given), count: 1 });
   }
-  if (kinds.size === 0) throw new Error(`no call of ${agent} ran in this window`);
+  const made = kinds.size === 0;
+  if (made)
+    for (const { name, inputSchema } of listed)
+      kinds.set(name, { tool: name, line: exampleLine(name, argumentsFor(inputSchema)), count: 1 });
+  if (kinds.size === 0) throw new Error(`no call of ${agent} ran in this window, and no tool is listed for it`);
   const byTool = new Map<string, number>();
   const examples = [...kinds.values()]
     .toSorted((one, other) => other.count - one.count || (one.line < other.line ? -1 : 1))
@@ -56,7 +68,12 @@ export function draftPersona(agent: string, calls: readonly PastCall[], listed: 
       return count <= EXAMPLES_PER_TOOL;
     })
     .slice(0, MOST_EXAMPLES);
-  const never = listed.filter((tool) => !calls.some((call) => call.tool === tool && call.ran)).toSorted();
+  const never = made
+    ? []
+    : listed
+        .map(({ name }) => name)
+        .filter((tool) => !calls.some((call) => call.tool === tool && call.ran))
+        .toSorted();
   return [
     `# ${oneWord(agent)}`,
     '',
@@ -64,6 +81,7 @@ export function draftPersona(agent: string, calls: readonly PastCall[], listed: 
     '',
     '## Example calls',
     '',
+    ...(made ? ['Made from the list of its tools, not from calls: take out what it has no business with.', ''] : []),
     '```jsonl example-calls',
     ...examples.map(({ line }) => line),
     '```',
@@ -73,6 +91,44 @@ export function draftPersona(agent: string, calls: readonly PastCall[], listed: 
     '',
   ].join('\n');
 }
+
+/** More of a schema is not gone into. */
+const MOST_LEVELS = 4;
+const MOST_ARGUMENTS = 16;
+
+/** Arguments as a call of such a tool has them; none where its definition says nothing of them. */
+function argumentsFor(schema: Json | undefined): JsonObject {
+  const made = valueFor(schema, 0);
+  return isObject(made) ? made : {};
+}
+
+function valueFor(schema: Json | undefined, level: number): Json {
+  if (!isObject(schema) || level > MOST_LEVELS) return {};
+  const { default: usual, examples, const: only, enum: all, type, properties, items } = schema;
+  const given = [only, usual, ...listOf(examples), ...listOf(all)].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  switch (Array.isArray(type) ? type[0] : type) {
+    case 'integer':
+    case 'number':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return isObject(items) ? [valueFor(items, level + 1)] : [];
+    case 'string':
+      return 'example';
+    default:
+      return Object.fromEntries(
+        Object.entries(isObject(properties) ? properties : {})
+          .slice(0, MOST_ARGUMENTS)
+          .map(([name, of]) => [name, valueFor(of, level + 1)]),
+      );
+  }
+}
+
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const oneWord = (name: string): string => clipped(name, 128).replaceAll(/[\p{Cc}`]/gu, ' ');
 

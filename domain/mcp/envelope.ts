@@ -10,6 +10,7 @@ import { idempotencyKeyFault } from './idempotency-key.js';
 import { logLevelFault } from './log-levels.js';
 import { unjudgedField, withoutForeignMeta } from './outgoing.js';
 import { READ_METHODS, readFault } from './read-methods.js';
+import { roundFault, withoutRound } from './rounds.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 import { TASK_METHODS, taskFault } from './tasks.js';
 
@@ -54,15 +55,22 @@ const unsupported = (method: string) =>
  * Parses the body of `POST /mcp`. A control method comes back under its present name, in the body too, so that later code sees one
  * spelling. A tool call keeps its spelling, because the digest binds it. `ofClient` reads also what only ordinary MCP clients may ask: tasks,
  * a key under which the call may be sent again, and notifications that Gate does not know. `bound` is false where no contract covers the
- * request to its last member: then what a client adds in `_meta` for others is left out. Throws GateError `invalid_mcp`,
- * `unjudged_field` or `unsupported_method` with what is wrong.
+ * request to its last member: then what a client adds in `_meta` for others is left out. `inRounds` leaves out what a call brings of an earlier
+ * round, which says nothing of what is asked for. Throws GateError `invalid_mcp`, `unjudged_field` or `unsupported_method` with what is wrong.
  */
 export function parseMcpRequest(
   text: string,
-  { ofClient = false, bound = !ofClient }: { readonly ofClient?: boolean; readonly bound?: boolean } = {},
+  {
+    ofClient = false,
+    bound = !ofClient,
+    inRounds = false,
+  }: { readonly ofClient?: boolean; readonly bound?: boolean; readonly inRounds?: boolean } = {},
 ): McpRequest {
   const read = readObject(text);
-  const body = bound ? read : withoutForeignMeta(read);
+  const round = inRounds ? roundFault(read) : null;
+  if (round) throw invalid(round.fault, round.field);
+  const known = bound ? read : withoutForeignMeta(read);
+  const body = inRounds ? withoutRound(known) : known;
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
   if (given.length > MAX_METHOD) throw invalid(`\`method\` has more than ${MAX_METHOD} characters`);

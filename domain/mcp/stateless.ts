@@ -3,13 +3,14 @@ import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { isLogLevel, type LeastLevel } from './log-levels.js';
+import { decoded, type MirroredParam, paramHeaderFault } from './param-headers.js';
 import { SESSION_VERSIONS } from './protocol-versions.js';
 import { membersOf, objectText } from './reply.js';
 
 /** The revision of MCP without sessions: each request says in itself who speaks which revision. */
 export const STATELESS_VERSION = '2026-07-28';
-const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 
 /** The headers that repeat what the body says, so that what stands between can route by them. */
@@ -20,7 +21,7 @@ export interface StatelessHeaders {
 }
 
 /** The member of `params` that `Mcp-Name` repeats: of every call that names one thing, and of what is asked about a task. */
-const NAMED: Readonly<Record<string, string>> = {
+export const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
@@ -29,7 +30,14 @@ const NAMED: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 } satisfies Readonly<Record<'tools/call' | ReadCall, string>> & Readonly<Record<string, string>>;
 /** Methods of revisions with sessions that this one does not have. */
-export const ENDED_METHODS: ReadonlySet<string> = new Set(['initialize', 'ping', 'logging/setLevel', 'call_tool']);
+export const ENDED_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'call_tool',
+]);
 
 const isObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -44,9 +52,14 @@ export const STATELESS_TASK_METHODS: ReadonlySet<string> = new Set(['tasks/get',
 
 /** Whether the client of this request knows tasks; what it said in another request does not count. */
 export function declaresTasks(body: JsonObject): boolean {
-  const can = metaOf(body)[CAPABILITIES_KEY];
-  const extensions = isObject(can) ? can['extensions'] : undefined;
+  const { extensions } = capabilitiesOf(body);
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** What the client of this request says that it can be asked, by the names of its capabilities. */
+export function capabilitiesOf(body: JsonObject): JsonObject {
+  const can = metaOf(body)[CAPABILITIES_KEY];
+  return isObject(can) ? can : {};
 }
 
 /** From which level on the client of this request hears log messages about it: none where it does not say. */
@@ -58,6 +71,17 @@ export function leastLevelOf(body: JsonObject): LeastLevel {
 /** Whether a request is to be read as one of the revision without sessions: its body claims a revision, or its header names this one. */
 export const claimsRevision = (version: string | undefined, text: string): boolean =>
   version === STATELESS_VERSION || text.includes(VERSION_KEY);
+
+/** The statuses of errors that say by HTTP too what is wrong. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ['-32021', 400],
+  ['-32601', 404],
+]);
+/** The status of an answer in this revision. */
+export function statusFor(text: string): number {
+  const error = text.includes('"error"') ? membersOf(text)?.get('error') : undefined;
+  return STATUSES.get(membersOf(error ?? '')?.get('code') ?? '') ?? 200;
+}
 
 const mismatch = (what: string) => new GateError('mcp_header_mismatch', `the headers and the body disagree: ${what}`);
 const invalid = (what: string) =>
@@ -83,7 +107,8 @@ export function checkStateless(body: JsonObject, headers: StatelessHeaders): boo
   if (claimed !== undefined && SESSION_VERSIONS.includes(claimed)) return false;
   if (claimed !== undefined && claimed !== STATELESS_VERSION)
     throw new GateError('protocol_version_unsupported', `Gate does not speak MCP ${shown(claimed)}`, {
-      fields: { supported: [STATELESS_VERSION, ...SESSION_VERSIONS], requested: shown(claimed) },
+      // As `server/discover` says it. Who speaks one with sessions begins with `initialize`.
+      fields: { supported: [STATELESS_VERSION], requested: shown(claimed) },
     });
   const method = body['method'] as string;
   if (headers.method !== undefined && headers.method !== method)
@@ -106,12 +131,15 @@ function checkName({ method, params }: JsonObject, header: string | undefined): 
     throw mismatch(`Mcp-Name is ${shown(header)}, params.${member} is ${shown(said)}`);
 }
 
-/** Values that are no plain ASCII come as `=?base64?…?=`. `null` where that is not base64. */
-function decoded(value: string): string | null {
-  if (!value.startsWith('=?base64?') || !value.endsWith('?=') || value.length < 11) return value;
-  const text = value.slice(9, -2);
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.toString('base64') === text ? bytes.toString('utf8') : null;
+/** Throws `mcp_header_mismatch` where the headers that repeat parameters of a tool do not say what its arguments do. */
+export function checkParams(
+  { params }: JsonObject,
+  mirrored: readonly MirroredParam[],
+  headerOf: (name: string) => string | undefined,
+): void {
+  const given = isObject(params) ? params['arguments'] : undefined;
+  const fault = paramHeaderFault(mirrored, isObject(given) ? given : {}, headerOf);
+  if (fault !== null) throw mismatch(fault);
 }
 
 const shown = (text: string): string => foreignText(text, 64);

@@ -4,6 +4,7 @@ import type { ClientCapability } from '../../contracts/call.js';
 export const ASKED_OF_CLIENTS: ReadonlyMap<string, ClientCapability> = new Map([
   ['elicitation/create', 'elicitation'],
   ['sampling/createMessage', 'sampling'],
+  ['roots/list', 'roots'],
 ]);
 
 /** A member of a JSON-RPC answer, in the client's own text. */
@@ -14,8 +15,8 @@ export interface Listener {
   /** The agent asked to be told of progress. */
   readonly progress: boolean;
   told(method: string, params: string): void;
-  /** Rejects where the client is gone, or does not answer in time. */
-  asked(method: string, params: string, timeoutMs: number): Promise<ClientAnswer>;
+  /** Rejects where the client is gone, or does not answer in time. `key` is the upstream's own name for the question, where it has one. */
+  asked(method: string, params: string, timeoutMs: number, key?: string): Promise<ClientAnswer>;
   /** The resources that its agent is subscribed to, where somebody knows them better than the upstream's client. */
   readonly resources?: HeardResources;
 }

@@ -59,10 +59,10 @@ export function judgedTalk(
       told(method, params) {
         if (passes(params)) listener.told(method, params);
       },
-      async asked(method, params, timeoutMs) {
+      async asked(method, params, timeoutMs, key) {
         if (!passes(params))
           throw new Error('egress_blocked: what was to be asked holds instructions to a model or a secret');
-        return listener.asked(method, params, timeoutMs);
+        return listener.asked(method, params, timeoutMs, key);
       },
     },
     heard: () =>

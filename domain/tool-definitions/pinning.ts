@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
-import type { AcceptPins, ForgetPins, PinDiff, PinnedAgents } from '../../contracts/tool-pins.js';
+import type { AcceptPins, ForgetPins, PinDiff, PinnedAgents, ShownTools } from '../../contracts/tool-pins.js';
 import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Operator } from '../operator.js';
@@ -62,6 +62,16 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     },
 
     diff,
+
+    /** The tools as the agent was last shown them, by name. */
+    async shown(tenant: string, agent: string): Promise<ShownTools> {
+      const seen = [...(await pins.seen({ tenant, agent }))].toSorted(([one], [other]) => (one < other ? -1 : 1));
+      const texts = await pins.texts(
+        tenant,
+        seen.map(([, sha256]) => sha256),
+      );
+      return { agent, tools: seen.map(([tool, sha256]) => ({ tool, definition: texts.get(sha256) ?? null })) };
+    },
 
     /** Pins what the operator was shown, if the list still says it. Returns the tools whose pin changed. */
     async accept(by: Operator, { agent, seen, reason }: AcceptPins): Promise<{ accepted: string[] }> {

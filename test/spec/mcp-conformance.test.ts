@@ -6,10 +6,14 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { commandLine } from '../support/command.js';
-import { type ConformanceUpstream, startConformanceUpstream } from '../support/conformance-upstream.js';
+import {
+  type ConformanceUpstream,
+  startConformanceUpstream,
+  startStatelessUpstream,
+} from '../support/conformance-upstream.js';
 import { openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
-import { HAS_NODE_24, NODE_24 } from '../support/node24.js';
+import { CONFORMANCE, HAS_CONFORMANCE, HAS_NODE_24, NODE_24 } from '../support/node24.js';
 import { plainAddress } from '../support/plain-address.js';
 import { startStack } from '../support/stack.js';
 
@@ -69,9 +73,13 @@ const CLASSED = [
 ];
 
 /** Which scenarios passed. A warning is no failure, as for the suite itself. */
-async function run(url: string): Promise<ReadonlyMap<string, boolean>> {
+async function run(
+  url: string,
+  program = PROGRAM,
+  more: readonly string[] = ['--suite', 'active'],
+): Promise<ReadonlyMap<string, boolean>> {
   const folder = mkdtempSync(join(tmpdir(), 'gate-conformance-'));
-  const child = spawn(NODE_24, [PROGRAM, 'server', '--url', url, '--suite', 'active'], { cwd: folder });
+  const child = spawn(NODE_24, [program, 'server', '--url', url, ...more], { cwd: folder });
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (out += chunk.toString()));
   await new Promise((ended) => child.on('exit', ended));
@@ -87,7 +95,7 @@ interface Door {
   readonly stop: () => Promise<unknown>;
 }
 
-async function liteDoor(upstreamUrl: string): Promise<Door> {
+async function liteDoor(upstreamUrl: string, classed: readonly string[] = CLASSED): Promise<Door> {
   const operator = 'the-token-of-an-operator-of-this-test';
   const gate = await openLite({
     GATE_LITE_UPSTREAM_URL: upstreamUrl,
@@ -95,7 +103,7 @@ async function liteDoor(upstreamUrl: string): Promise<Door> {
     GATE_LITE_DECIDE_TOKEN: operator,
   });
   await gate.send('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
-  for (const tool of CLASSED) {
+  for (const tool of classed) {
     const body = { tool, class: 'read', reason: 'conformance' };
     const headers = { authorization: `Bearer ${operator}` };
     expect((await gate.send('POST', '/tools/class', { body, headers })).status).toBe(200);
@@ -104,7 +112,7 @@ async function liteDoor(upstreamUrl: string): Promise<Door> {
 }
 
 /** The suite has no certificate to show: what it sends is handed on as it is, over mutual TLS. */
-async function stackDoor(upstreamUrl: string): Promise<Door> {
+async function stackDoor(upstreamUrl: string, classed: readonly string[] = CLASSED): Promise<Door> {
   const folder = mkdtempSync(join(tmpdir(), 'gate-conformance-stack-'));
   const stateDir = join(folder, 'state');
   const stack = await startStack({ stateDir, env: { GATE_UPSTREAM_URL: upstreamUrl, GATE_UPSTREAM_NAME: 'demo' } });
@@ -115,7 +123,7 @@ async function stackDoor(upstreamUrl: string): Promise<Door> {
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   await fetch(own, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(listed) });
   const commands = commandLine(() => folder);
-  for (const tool of CLASSED) {
+  for (const tool of classed) {
     const set = await commands.done(['tools', 'set', tool, 'read', '--reason', 'conformance'], {
       GATE_STATE_DIR: stateDir,
     });
@@ -164,5 +172,105 @@ suite(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
       expect([...through.keys()].toSorted()).toEqual([...directly.keys()].toSorted());
     },
     400_000,
+  );
+});
+
+/** The scenarios of this version of the suite for servers without sessions. */
+const STATELESS_SCENARIOS = [
+  'server-stateless',
+  'completion-complete',
+  'tools-list',
+  'tools-call-simple-text',
+  'tools-call-image',
+  'tools-call-audio',
+  'tools-call-embedded-resource',
+  'tools-call-mixed-content',
+  'tools-call-error',
+  'tools-call-with-progress',
+  'server-sse-multiple-streams',
+  'resources-list',
+  'resources-read-text',
+  'resources-read-binary',
+  'resources-templates-read',
+  'sep-2164-resource-not-found',
+  'prompts-list',
+  'prompts-get-simple',
+  'prompts-get-with-args',
+  'prompts-get-embedded-resource',
+  'prompts-get-with-image',
+  'dns-rebinding-protection',
+  'caching',
+  'input-required-result-basic-elicitation',
+  'input-required-result-basic-sampling',
+  'input-required-result-basic-list-roots',
+  'input-required-result-request-state',
+  'input-required-result-multiple-input-requests',
+  'input-required-result-multi-round',
+  'input-required-result-missing-input-response',
+  'input-required-result-non-tool-request',
+  'input-required-result-result-type',
+  'input-required-result-unsupported-methods',
+  'input-required-result-tampered-state',
+  'input-required-result-capability-check',
+  'input-required-result-ignore-extra-params',
+  'input-required-result-validate-input',
+  'json-schema-2020-12',
+  'http-header-validation',
+  'http-custom-header-server-validation',
+] as const;
+
+const STATELESS_CLASSED = [
+  ...CLASSED.filter((tool) => !/sampling|elicitation|logging/.test(tool)),
+  'test_input_required_result_elicitation',
+  'test_input_required_result_sampling',
+  'test_input_required_result_list_roots',
+  'test_input_required_result_request_state',
+  'test_input_required_result_tampered_state',
+  'test_input_required_result_multiple_inputs',
+  'test_input_required_result_multi_round',
+  'test_input_required_result_capabilities',
+  'test_missing_capability',
+  'test_streaming_elicitation',
+  'test_logging_tool',
+  'test_mirrored_region',
+];
+
+const statelessSuite = HAS_CONFORMANCE ? describe : describe.skip;
+statelessSuite(`the conformance suite of MCP 2026-07-28${needs('mcp-conformance', HAS_CONFORMANCE)}`, () => {
+  /** Without those of the extension for tasks: they want tools of an upstream that makes tasks itself, and Gate makes its own. */
+  const runs = async (url: string) => {
+    const all = await run(url, CONFORMANCE, ['--requirements', '2026-07-28']);
+    return new Map([...all].filter(([scenario]) => !scenario.startsWith('tasks-')));
+  };
+  let upstream: ConformanceUpstream;
+  let directly: ReadonlyMap<string, boolean>;
+  let door: Door | undefined;
+  beforeAll(async () => {
+    upstream = await startStatelessUpstream();
+    directly = await runs(upstream.url);
+  }, 400_000);
+  afterEach(async () => {
+    await door?.stop();
+    door = undefined;
+  }, 60_000);
+  afterAll(() => upstream?.close());
+
+  it('is passed by the upstream, for which it is asked', () => {
+    expect([...directly].filter(([, passed]) => !passed)).toEqual([]);
+    expect([...directly.keys()].toSorted()).toEqual(STATELESS_SCENARIOS.toSorted());
+  });
+
+  it.each([
+    ['lite', liteDoor],
+    ['the full edition', stackDoor],
+  ])(
+    'loses no scenario through %s',
+    async (_edition, open) => {
+      door = await open(upstream.url, STATELESS_CLASSED);
+      const through = await runs(door.url);
+      expect([...through].filter(([scenario, passed]) => !passed && directly.get(scenario))).toEqual([]);
+      expect([...through.keys()].toSorted()).toEqual([...directly.keys()].toSorted());
+    },
+    600_000,
   );
 });

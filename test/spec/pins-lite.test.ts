@@ -110,10 +110,28 @@ describe('gate pins, over a running lite', () => {
     expect(new Set(actions)).toEqual(new Set(['accept', 'forget']));
   }, 120_000);
 
+  it('drafts a persona from what an agent was last shown, before any call of it ran', async () => {
+    const draft = (agent: string) =>
+      command.done(['persona', 'draft', agent, '--pins', '--endpoint', lite.url, '--since', '2099-01-01T00:00:00Z']);
+    expect(await draft('a-stranger')).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('was shown no tools yet'),
+    });
+    const shown = {
+      ...tool('get_page', 'Reads a page.'),
+      inputSchema: { type: 'object', properties: { page: { type: 'integer' } } },
+    };
+    await list(shown, tool('get_note', 'Reads a note.'));
+    const { code, out } = await draft('anonymous');
+    expect([code, out]).toEqual([0, expect.stringContaining('{"tool":"get_page","arguments":{"page":1}}')]);
+    expect(out).toContain('{"tool":"get_note","arguments":{}}');
+  });
+
   it('is for whoever may decide: nobody else sees or accepts', async () => {
     for (const [method, path] of [
       ['GET', '/pins'],
       ['GET', '/pins/anonymous'],
+      ['GET', '/pins/anonymous/tools'],
       ['POST', '/pins/accept'],
       ['POST', '/pins/forget'],
     ] as const)

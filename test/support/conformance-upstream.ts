@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { hostHeaderValidation, NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import { hostHeaderValidation, NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type CallToolResult,
   completable,
+  createMcpHandler,
   fromJsonSchema,
   McpServer,
   ResourceTemplate,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { addAskingTools, STATES } from './asking-tools.js';
 import { timePasses } from './waiting.js';
 
 /** The smallest images and sounds there are: one red pixel, and no sample at all. */
@@ -43,8 +45,12 @@ const NAMED = [
 function conformingServer(): McpServer {
   const server = new McpServer(
     { name: 'gate-conformance-upstream', version: '1' },
-    { capabilities: { logging: {}, resources: { subscribe: true }, completions: {} } },
+    {
+      capabilities: { logging: {}, resources: { subscribe: true }, completions: {} },
+      requestState: { verify: STATES.verify },
+    },
   );
+  addAskingTools(server);
   const tool = (name: string, answer: (context: ServerContext) => CallToolResult | Promise<CallToolResult>) =>
     server.registerTool(name, { description: `Conformance: ${name}.`, inputSchema: z.object({}) }, (_, context) =>
       answer(context),
@@ -140,8 +146,24 @@ function conformingServer(): McpServer {
       inputSchema: fromJsonSchema({
         $schema: 'https://json-schema.org/draft/2020-12/schema',
         type: 'object',
-        $defs: { address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
-        properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
+        $defs: {
+          address: {
+            $anchor: 'addressDef',
+            type: 'object',
+            properties: { street: { type: 'string' }, city: { type: 'string' } },
+          },
+        },
+        properties: {
+          name: { type: 'string' },
+          address: { $ref: '#/$defs/address' },
+          contactMethod: { type: 'string', enum: ['phone', 'email'] },
+          phone: { type: 'string' },
+          email: { type: 'string' },
+        },
+        allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+        if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+        then: { required: ['phone'] },
+        else: { required: ['email'] },
         additionalProperties: false,
       }),
     },
@@ -252,6 +274,32 @@ export async function startConformanceUpstream(): Promise<ConformanceUpstream> {
     async close() {
       const closed = new Promise((done) => http.close(done));
       for (const { server } of sessions.values()) await server.close();
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The same in MCP 2026-07-28, which has no sessions; older revisions are served without sessions too, unless it speaks `alone`. `heard` is told of each request. */
+export async function startStatelessUpstream(
+  heard: (request: IncomingMessage) => void = () => undefined,
+  alone = false,
+): Promise<ConformanceUpstream> {
+  const handler = createMcpHandler(conformingServer, alone ? { legacy: 'reject' } : {});
+  const handle = toNodeHandler(handler);
+  const allowed = hostHeaderValidation(['localhost', '127.0.0.1', '[::1]']);
+  const http = createServer((request, response) => {
+    heard(request);
+    if (!allowed(request, response)) return;
+    handle(request as never, response).catch(() => response.destroy());
+  });
+  http.keepAliveTimeout = 65_000;
+  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    async close() {
+      const closed = new Promise((done) => http.close(done));
+      await handler.close();
       http.closeAllConnections();
       await closed;
     },

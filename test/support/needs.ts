@@ -5,6 +5,7 @@ export type Need =
   | 'go'
   | 'opa'
   | 'loop-device'
+  | 'mcp-conformance'
   | 'mcp-inspector'
   | 'mcp-python'
   | 'node24'

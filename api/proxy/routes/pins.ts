@@ -6,6 +6,7 @@ import {
   pinDiff,
   pinnedAgents,
   pinsOf,
+  shownTools,
 } from '../../../contracts/tool-pins.js';
 import type { ToolPinning } from '../../../domain/tool-definitions/pinning.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -27,6 +28,9 @@ export function pinRoutes(app: ServiceApp, { pinning, operatorOf }: PinRouteOpti
   );
   app.get('/pins/:agent', { schema: { params: pinsOf, response: { 200: pinDiff } }, onRequest }, (request) =>
     pinning.diff(operatorOf(request).tenant, request.params.agent),
+  );
+  app.get('/pins/:agent/tools', { schema: { params: pinsOf, response: { 200: shownTools } }, onRequest }, (request) =>
+    pinning.shown(operatorOf(request).tenant, request.params.agent),
   );
   app.post('/pins/accept', { schema: { body: acceptPins, response: { 200: acceptedPins } }, onRequest }, (request) =>
     pinning.accept(operatorOf(request), request.body),

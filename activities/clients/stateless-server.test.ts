@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js';
+import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import { type ConformanceUpstream, startStatelessUpstream } from '../../test/support/conformance-upstream.js';
+import { createMcpUpstream } from './mcp-upstream.js';
+
+const LIMIT = { timeoutMs: 5_000 };
+const ASKED_BY: UpstreamCaller = { tenant: 'acme', agent: 'one', client_can: ['elicitation', 'sampling', 'roots'] };
+const call = (name: string, given: JsonObject = {}) => ({
+  jsonrpc: '2.0',
+  id: 7,
+  method: 'tools/call',
+  params: { name, arguments: given },
+});
+const accepts = (content: JsonObject): ClientAnswer => ['result', JSON.stringify({ action: 'accept', content })];
+
+/** A client that answers by the keys of the questions, and what it was asked. */
+function answering(answers: Readonly<Record<string, ClientAnswer>>) {
+  const asked: string[] = [];
+  const listener: Listener = {
+    progress: false,
+    told: () => undefined,
+    async asked(method, _params, _timeoutMs, key = '') {
+      asked.push(`${key}: ${method}`);
+      const answer = answers[key];
+      if (!answer) throw new Error('the client is gone');
+      return answer;
+    },
+  };
+  return { asked, listener };
+}
+
+describe.each([
+  ['serves older revisions without sessions', false],
+  ['speaks that revision alone', true],
+])('an upstream of MCP 2026-07-28 that %s', (_, alone) => {
+  let server: ConformanceUpstream;
+  let upstream: Upstream;
+  const heard: IncomingMessage['headers'][] = [];
+  beforeEach(async () => {
+    heard.length = 0;
+    server = await startStatelessUpstream(({ headers }) => heard.push(headers), alone);
+    upstream = createMcpUpstream({ url: server.url });
+  });
+  afterEach(async () => {
+    await upstream.close();
+    await server.close();
+  });
+  const sent = () => heard.filter((headers) => headers['mcp-method'] === 'tools/call');
+  const textOf = (outcome: Awaited<ReturnType<Upstream['callTool']>>) =>
+    outcome.kind === 'reply' ? outcome.text : JSON.stringify(outcome);
+
+  it('is called, lists and introduces itself', async () => {
+    const outcome = await upstream.callTool(ASKED_BY, call('test_simple_text'), LIMIT);
+    expect(outcome).toMatchObject({ kind: 'reply', failed: false, statusCode: 200 });
+    expect(JSON.parse(textOf(outcome))).toMatchObject({ id: 7, result: { content: [{ type: 'text' }] } });
+    const asked = async (method: string) =>
+      textOf((await upstream.control(ASKED_BY, { jsonrpc: '2.0', id: 1, method, params: {} }, LIMIT)) as never);
+    expect(await asked('tools/list')).toContain('test_simple_text');
+    expect(JSON.parse(await asked('initialize'))).toMatchObject({ result: { capabilities: { tools: {} } } });
+  });
+
+  it('asks by its own keys, round by round, and is told what it gave its client to keep', async () => {
+    const { asked, listener } = answering({ step1: accepts({ name: 'Alice' }), step2: accepts({ color: 'blue' }) });
+    const tool = call('test_input_required_result_multi_round');
+    expect(textOf(await upstream.callTool(ASKED_BY, tool, { ...LIMIT, listener }))).toContain('Color: blue');
+    expect(asked).toEqual(['step1: elicitation/create', 'step2: elicitation/create']);
+    expect(sent()).toHaveLength(3);
+  });
+
+  it('asks several things at once', async () => {
+    const { asked, listener } = answering({
+      user_name: accepts({ name: 'Alice' }),
+      greeting: ['result', '{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}'],
+      client_roots: ['result', '{"roots":[]}'],
+    });
+    const tool = call('test_input_required_result_multiple_inputs');
+    expect(textOf(await upstream.callTool(ASKED_BY, tool, { ...LIMIT, listener }))).toContain('all said');
+    expect(asked.toSorted()).toEqual([
+      'client_roots: roots/list',
+      'greeting: sampling/createMessage',
+      'user_name: elicitation/create',
+    ]);
+  });
+
+  it.each<[string, ReturnType<typeof answering> | null, RegExp]>([
+    ['nobody listens', null, /cannot be asked while/],
+    ['the client is gone', answering({}), /the client is gone/],
+    ['the client refuses', answering({ user_name: ['error', '{"code":-1,"message":"no"}'] }), /refused to answer/],
+  ])('ends its call with an error of the tool where %s', async (_why, client, words) => {
+    const outcome = await upstream.callTool(ASKED_BY, call('test_input_required_result_elicitation'), {
+      ...LIMIT,
+      ...(client && { listener: client.listener }),
+    });
+    expect(outcome).toMatchObject({ kind: 'reply', failed: true });
+    expect(textOf(outcome)).toMatch(words);
+    expect(sent()).toHaveLength(1);
+  });
+
+  it('is refused by itself what the client did not declare', async () => {
+    const { asked, listener } = answering({ user_name: accepts({ name: 'Alice' }) });
+    const caller = { tenant: 'acme', agent: 'one' };
+    const tool = call('test_input_required_result_elicitation');
+    const outcome = await upstream.callTool(caller, tool, { ...LIMIT, listener });
+    expect(outcome).toMatchObject({ kind: 'reply', failed: true });
+    expect(JSON.parse(textOf(outcome))).toMatchObject({ id: 7, error: { code: -32_021 } });
+    expect(asked).toEqual([]);
+  });
+
+  it('gets the headers that its tool wants, also where nobody listed its tools before', async () => {
+    const tool = call('test_mirrored_region', { region: 'zürich' });
+    expect(textOf(await upstream.callTool(ASKED_BY, tool, LIMIT))).toContain('zürich');
+    expect(sent().map((headers) => headers['mcp-param-region'])).toEqual([undefined, '=?base64?esO8cmljaA==?=']);
+    await upstream.callTool(ASKED_BY, tool, LIMIT);
+    expect(sent()).toHaveLength(3);
+  });
+});

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { ClientCapability } from '../../contracts/call.js';
+import { membersOf } from '../../domain/mcp/reply.js';
+import {
+  ASKED_OF_CLIENTS,
+  type CallTalks,
+  type ClientAnswer,
+  type Listener,
+} from '../../domain/pipeline/call-talks.js';
+import { withoutClaim } from '../../domain/review/told-change.js';
+import type { Conversation } from './conversation.js';
+import type { AgentCaller } from './mcp-requests.js';
+
+/** What a client said in a request that it can be asked. */
+export interface Askable {
+  readonly can: readonly ClientCapability[];
+  /** Whether it opens an address for its user. */
+  readonly opensUrls: boolean;
+}
+
+/** What an upstream asks of the client while its call is under way. */
+export interface Question {
+  readonly id: string;
+  readonly key: string;
+  readonly method: string;
+  /** In the upstream's own text. */
+  readonly params: string;
+}
+
+export interface Round {
+  /** Those that nobody answered yet, the oldest first. */
+  questions(): readonly Question[];
+  /** Resolves once there is a question. */
+  asked(): Promise<void>;
+  /** Gives the answer to the question of that id; something else is not given, and the question stays. */
+  answer(id: string, text: string): void;
+  /** Answers that came with the call itself: to what the upstream asks under these keys. */
+  bring(answers: ReadonlyMap<string, string>): void;
+  /** Whoever listens is told what the upstream says; what comes back ends that. */
+  tell(conversation: Conversation): () => void;
+}
+
+/** As many calls as may be under way or wait; the oldest beyond that are told nothing more. */
+const MAX_ROUNDS = 10_000;
+const LONGEST_KEY = 128;
+/** A longer question is not handed on. */
+const MAX_TEXT = 65_536;
+
+/**
+ * What is asked of clients of the revision without sessions: such a question ends the request, and its answer comes with the next one. So a call is
+ * listened to here for as long as it lasts, whoever holds a request of it meanwhile, and in the process that sends it.
+ */
+export function createRounds(
+  talks: CallTalks,
+  onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
+) {
+  const rounds = new LRUCache<string, { readonly round: Round; askable: Askable; readonly end: () => void }>({
+    max: MAX_ROUNDS,
+    dispose: ({ end }) => end(),
+  });
+
+  function begin(caller: AgentCaller, correlationId: string, first: Askable): Round {
+    const open = new Map<
+      string,
+      { readonly question: Question; readonly give: (answer: ClientAnswer | null) => void }
+    >();
+    const keys = new Set<string>();
+    const brought = new Map<string, string>();
+    let wake: () => void = () => undefined;
+    let next: Promise<void> | null = null;
+    let listening: Conversation | null = null;
+    const listener: Listener = {
+      get progress() {
+        return listening?.progress ?? false;
+      },
+      told: (method, params) => listening?.told(method, params),
+      async asked(method, params, timeoutMs, wanted) {
+        const fault = unaskable(held.askable, method, params);
+        if (fault !== null) throw new Error(fault);
+        const given = wanted === undefined ? undefined : brought.get(wanted);
+        if (given !== undefined && answers(method, given)) {
+          brought.delete(wanted as string);
+          return ['result', given];
+        }
+        const id = randomUUID();
+        const question = { id, key: keyFor(keys, id, wanted), method, params: withoutClaim(params) };
+        let timer: NodeJS.Timeout | undefined;
+        const answer = new Promise<ClientAnswer | null>((give) => {
+          timer = setTimeout(() => give(null), timeoutMs);
+          open.set(id, { question, give });
+        });
+        wake();
+        next = null;
+        try {
+          const said = await answer;
+          onAsked(caller, method, correlationId, said !== null);
+          if (!said) throw new Error('the client did not answer in time');
+          return said;
+        } finally {
+          clearTimeout(timer);
+          open.delete(id);
+        }
+      },
+    };
+    const stop = talks.listen(correlationId, listener);
+    const round: Round = {
+      questions: () => [...open.values()].map(({ question }) => question),
+      asked() {
+        if (open.size > 0) return Promise.resolve();
+        return (next ??= new Promise((resolve) => (wake = resolve)));
+      },
+      answer(id, text) {
+        const asked = open.get(id);
+        if (!asked || !answers(asked.question.method, text)) return;
+        // From here on it is answered, whenever the upstream comes to hear of it.
+        open.delete(id);
+        asked.give(['result', text]);
+      },
+      bring(all) {
+        for (const [key, text] of all) brought.set(key, text);
+      },
+      tell(conversation) {
+        listening = conversation;
+        return () => {
+          if (listening === conversation) listening = null;
+        };
+      },
+    };
+    const end = () => {
+      stop();
+      for (const { give } of open.values()) give(null);
+    };
+    const held = { round, askable: first, end };
+    rounds.set(correlationId, held);
+    return round;
+  }
+
+  return {
+    /** The call as it is listened to; begun where nobody does, which was in another process before. */
+    of(
+      caller: AgentCaller,
+      correlationId: string,
+      askable: Askable,
+    ): { readonly round: Round; readonly isNew: boolean } {
+      const known = rounds.get(correlationId);
+      if (!known) return { round: begin(caller, correlationId, askable), isNew: true };
+      // What its client can be asked it says in each request.
+      known.askable = askable;
+      return { round: known.round, isNew: false };
+    },
+    find: (correlationId: string): Round | null => rounds.get(correlationId)?.round ?? null,
+    /** The call is over: nothing more is said of it. */
+    over: (correlationId: string): void => void rounds.delete(correlationId),
+  };
+}
+
+/** A key is used once in the life of a call. */
+function keyFor(used: Set<string>, id: string, wanted = id): string {
+  const name = wanted.length > LONGEST_KEY ? id : wanted;
+  let key = name;
+  for (let again = 2; used.has(key); again += 1) key = `${name}.${again}`;
+  used.add(key);
+  return key;
+}
+
+/** Why its client cannot be asked this; `null` where it can. */
+function unaskable({ can, opensUrls }: Askable, method: string, params: string): string | null {
+  const capability = ASKED_OF_CLIENTS.get(method);
+  if (params.length > MAX_TEXT) return 'the request cannot be handed on to the client';
+  const opens = method === 'elicitation/create' && membersOf(params)?.get('mode') === '"url"';
+  const may = opens ? opensUrls : capability !== undefined && can.includes(capability);
+  return may ? null : 'the client cannot be asked that';
+}
+
+/** Whether this is an answer to such a question. */
+function answers(method: string, text: string): boolean {
+  const said = membersOf(text);
+  if (!said) return false;
+  switch (method) {
+    case 'elicitation/create':
+      return ['"accept"', '"decline"', '"cancel"'].includes(said.get('action') ?? '');
+    case 'sampling/createMessage':
+      return said.has('role') && said.has('content');
+    default:
+      return said.get('roots')?.startsWith('[') === true;
+  }
+}

@@ -1,0 +1,212 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import type { JsonObject } from '../../contracts/json.js';
+import { GateError } from '../../domain/errors.js';
+import type { LeastLevel } from '../../domain/mcp/log-levels.js';
+import { objectText } from '../../domain/mcp/reply.js';
+import type { RequestState, RequestStates } from '../../domain/mcp/request-state.js';
+import { askedBy, type BroughtBack } from '../../domain/mcp/rounds.js';
+import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import { type Answer, answerOf } from './answers.js';
+import type { ClientCall } from './call-streams.js';
+import type { CallHandler, ToolCallRequest } from './calls.js';
+import type { Controls } from './controls.js';
+import { decisionPage, openRequest } from './decision-page.js';
+import { within } from './event-streams.js';
+import type { AgentCaller } from './mcp-requests.js';
+import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
+import { type Askable, createRounds, type Question, type Round } from './rounds.js';
+
+export interface StatelessCallsOptions {
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing'>;
+  readonly controls: Pick<Controls, 'admit' | 'handedOn'>;
+  readonly states: RequestStates;
+  /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
+  readonly talks?: CallTalks | undefined;
+  /** Answers at once, or as a stream. */
+  readonly answered: (request: FastifyRequest, asked: ClientCall) => Promise<Answer | Streamed>;
+  /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
+  readonly unknownAfterMs: number;
+  readonly now: () => number;
+}
+
+/** A request of the revision without sessions that asks for a call, or comes back for one. */
+export interface StatelessCall {
+  readonly call: ToolCallRequest;
+  /** What it asks for, as its client says it. */
+  readonly askedFor: JsonObject;
+  readonly form: RpcForm;
+  readonly askable: Askable;
+  readonly consoleUrl: string | undefined;
+  readonly progressToken: string | number | undefined;
+  readonly leastLevel: LeastLevel;
+}
+
+/**
+ * A request is answered after this time at the latest, if only with the handle of its call: clients give up after a minute, and would have none. They
+ * come back for so long as their own limit of rounds lets them, mostly ten times.
+ */
+const HELD_MS = 45_000;
+/** What an upstream asks in one breath is one round. */
+const TOGETHER_MS = 50;
+/** The key of Gate's own question: where is decided about the call. */
+const PAGE_KEY = 'gate.decision_page';
+const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
+
+/**
+ * Calls of MCP 2026-07-28 (docs/architecture/mcp-sessions.md#a-call-in-several-rounds). Where one waits for a person, or its upstream asks the client
+ * something, the request ends with `input_required` and a sealed handle of the call; the next request that brings it goes on with this call, and
+ * begins none. So a call is judged once and sent once, however many requests it takes.
+ */
+export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
+  const { answered, unknownAfterMs, now } = options;
+  const rounds = talks && createRounds(talks, controls.handedOn);
+
+  /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
+  async function ended(round: Round | null, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
+    work.catch(() => undefined);
+    try {
+      const first = round ? Promise.race([work, round.asked().then(() => null)]) : work;
+      const given = (await within(first, HELD_MS))?.value ?? null;
+      if (given && given.status !== 202) {
+        rounds?.over(handle.correlationId);
+        return given;
+      }
+      return await inputRequired(round, handle, given);
+    } catch (error) {
+      // Of a request that is refused nothing goes on; another one of the same call may.
+      if (handle.isNew) rounds?.over(handle.correlationId);
+      throw error;
+    }
+  }
+
+  /** `input_required`: what the upstream asks, or where is decided about the call; and the handle under which the call goes on. */
+  async function inputRequired(round: Round | null, handle: Handle, waits: Answer | null): Promise<Answer> {
+    const { caller, correlationId, asks, askedMs, askable, consoleUrl } = handle;
+    if (round && round.questions().length > 0) await after(TOGETHER_MS);
+    const questions = round?.questions() ?? [];
+    const record = await handler.standing(correlationId, caller);
+    const page =
+      record && questions.length === 0 && !handle.opened && askable.opensUrls ? decisionPage(consoleUrl, record) : null;
+    const asked = page ? [[PAGE_KEY, JSON.stringify(openRequest(page))] as const] : questions.map(textOf);
+    const requestState = states.seal(caller, {
+      correlationId,
+      asks,
+      askedMs,
+      questions: new Map(questions.map(({ key, id }) => [key, id])),
+      opened: handle.opened || Boolean(page),
+    });
+    const told = (waits ?? (record?.state === 'parked' ? answerOf(record, null, false) : null))?.body;
+    const verdict = told ?? { correlation_id: correlationId };
+    const result = objectText([
+      ['resultType', '"input_required"'],
+      ...(asked.length > 0 ? [['inputRequests', objectText(asked)] as const] : []),
+      ['requestState', JSON.stringify(requestState)],
+      ['_meta', JSON.stringify({ [VERDICT_META]: verdict })],
+    ]);
+    const text = `{"jsonrpc":"2.0","id":${JSON.stringify(handle.form.id)},"result":${result}}`;
+    const headers = { 'Content-Type': 'application/json' };
+    return { status: 200, headers, body: Buffer.from(text), whole: true };
+  }
+
+  /** The answer of the call that a state is the handle of; `null` while there is none. Only looks. */
+  async function lookedUp({ caller, correlationId, askedMs }: Handle, name: string): Promise<Answer | null> {
+    const again = { caller, correlationId, name };
+    const settled = await handler.settled(correlationId, caller, now() + HELD_MS, { again });
+    if (settled) return settled.answer;
+    if (settled === undefined && now() > askedMs + unknownAfterMs) throw new GateError('not_found', NEVER_BEGAN);
+    return null;
+  }
+
+  function goOn({ call, form, askable, consoleUrl }: StatelessCall, state: Omit<RequestState, 'questions'>) {
+    const { caller } = call;
+    const { round = null, isNew = false } = rounds?.of(caller, state.correlationId, askable) ?? {};
+    const handle: Handle = { ...state, caller, form, askable, consoleUrl, isNew };
+    return { handle, round };
+  }
+  const begin = (asked: StatelessCall, correlationId: string) =>
+    goOn(asked, { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false });
+  const asClientCall = (asked: StatelessCall, round: Round | null, first: () => Promise<Answer>): ClientCall => ({
+    call: asked.call,
+    form: asked.form,
+    progressToken: asked.progressToken,
+    leastLevel: async () => asked.leastLevel,
+    first,
+    listens: round ? round.tell : null,
+  });
+
+  return {
+    /** A request that begins a call, or joins it under its key. Answers that it brings are to what the upstream asks under their keys. */
+    async begun(
+      request: FastifyRequest,
+      asked: StatelessCall,
+      answers?: BroughtBack['answers'],
+    ): Promise<Answer | Streamed> {
+      const { handle, round } = begin(asked, request.correlationId);
+      if (answers) round?.bring(answers);
+      return answered(
+        request,
+        asClientCall(asked, round, () => ended(round, handler.handle(asked.call, request.correlationId), handle)),
+      );
+    },
+
+    /** The same for a call that may become a task: what is asked before its first answer, if anything is. */
+    asked(asked: StatelessCall, correlationId: string): Promise<Answer> | null {
+      const { handle, round } = begin(asked, correlationId);
+      return round && round.asked().then(() => inputRequired(round, handle, null));
+    },
+
+    /** What the upstream asks of the client of a call now. */
+    questions: (correlationId: string): readonly Question[] => rounds?.find(correlationId)?.questions() ?? [],
+
+    /** Answers by key to what is asked now. */
+    answer(correlationId: string, answers: BroughtBack['answers']): void {
+      const round = rounds?.find(correlationId);
+      for (const { id, key } of round?.questions() ?? []) {
+        const text = answers.get(key);
+        if (text !== undefined) round?.answer(id, text);
+      }
+    },
+
+    over: (correlationId: string): void => rounds?.over(correlationId),
+
+    /** A request that goes on with a call. Throws `request_state_invalid`, `request_state_mismatch`. */
+    async resumed(request: FastifyRequest, asked: StatelessCall, brought: BroughtBack): Promise<Answer | Streamed> {
+      const { caller, mcp } = asked.call;
+      await controls.admit(caller, 'an answer of the client', request.correlationId);
+      const state = states.open(caller, brought.state ?? '', askedBy(asked.askedFor));
+      request.correlationId = state.correlationId;
+      const { handle, round } = goOn(asked, state);
+      for (const [key, text] of brought.answers) {
+        const question = state.questions.get(key);
+        if (question !== undefined) round?.answer(question, text);
+      }
+      return answered(
+        request,
+        asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),
+      );
+    },
+  };
+}
+
+/** The call that a request is about, and what its client is given for it. */
+interface Handle extends Omit<RequestState, 'questions'> {
+  readonly caller: AgentCaller;
+  readonly form: RpcForm;
+  readonly askable: Askable;
+  readonly consoleUrl: string | undefined;
+  /** Nobody listened to the call before. */
+  readonly isNew: boolean;
+}
+
+/** A question as one of those that end a request, or are asked of a task. */
+export const textOf = ({ key, method, params }: Question) =>
+  [
+    key,
+    objectText([
+      ['method', JSON.stringify(method)],
+      ['params', params],
+    ]),
+  ] as const;
+
+export type StatelessCalls = ReturnType<typeof createStatelessCalls>;

@@ -1,0 +1,348 @@
+import type { IncomingMessage } from 'node:http';
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../../contracts/json.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import {
+  type ConformanceUpstream,
+  startConformanceUpstream,
+  startStatelessUpstream,
+} from '../support/conformance-upstream.js';
+import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+import { eventually } from '../support/waiting.js';
+
+const VERSION = '2026-07-28';
+const metaOf = (can: JsonObject) => ({
+  'io.modelcontextprotocol/protocolVersion': VERSION,
+  'io.modelcontextprotocol/clientCapabilities': can,
+});
+let ids = 0;
+
+interface Asked {
+  readonly can?: JsonObject;
+  readonly brings?: Readonly<Record<string, unknown>>;
+  readonly headers?: Record<string, string>;
+  readonly method?: string;
+}
+interface Said {
+  readonly status: number;
+  readonly result: JsonObject & { readonly inputRequests?: Record<string, JsonObject>; readonly requestState?: string };
+  readonly error: JsonObject;
+}
+
+/** One request of a client of that revision. */
+async function ask(gate: LiteFixture, params: JsonObject & { name: string }, asked: Asked = {}): Promise<Said> {
+  const { can = {}, brings = {}, headers = {}, method = 'tools/call' } = asked;
+  const { status, body } = await gate.send('POST', '/mcp', {
+    body: { jsonrpc: '2.0', id: (ids += 1), method, params: { ...params, ...brings, _meta: metaOf(can) } },
+    headers: {
+      accept: 'application/json',
+      'mcp-protocol-version': VERSION,
+      'mcp-method': method,
+      'mcp-name': (params['taskId'] as string | undefined) ?? params.name,
+      ...headers,
+    },
+  });
+  return { status, ...(body as unknown as Omit<Said, 'status'>) };
+}
+const verdictOf = ({ result }: Said) => (result['_meta'] as JsonObject)['gate/verdict'] as JsonObject;
+const decide = async (gate: LiteFixture, correlationId: string, decision: string): Promise<number> => {
+  const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string; correlation_id: string }[];
+  const row = rows.find(({ correlation_id }) => correlation_id === correlationId);
+  return (await gate.send('POST', `/decide/${row?.id ?? ''}`, { body: { decision } })).status;
+};
+const classed = async (gate: LiteFixture, ...tools: string[]) => {
+  await gate.send('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+  for (const tool of tools) {
+    const body = { tool, class: 'read', reason: 'a test' };
+    const headers = { authorization: `Bearer ${gate.lite.ownDecideToken?.token ?? ''}` };
+    expect((await gate.send('POST', '/tools/class', { body, headers })).status).toBe(200);
+  }
+};
+
+describe('a call of MCP 2026-07-28 that waits for a person, for a client that knows no tasks', () => {
+  let folder: string;
+  let tools: DemoUpstream;
+  let gate: LiteFixture;
+  beforeAll(async () => {
+    folder = await liteFolder();
+    tools = await startDemoUpstream({ port: 0, dataDir: folder });
+    gate = await openLite({
+      GATE_LITE_UPSTREAM_URL: tools.url,
+      GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
+      GATE_LITE_AGENTS: 'acme/one:the-token-of-agent-one-0123456789,acme/two:the-token-of-agent-two-0123456789',
+      GATE_LITE_DECIDE_TOKEN: OPERATOR,
+    });
+    await eventually('it judges', async () => {
+      const said = await ask(gate, { name: 'list_files' }, { headers: as('one') });
+      return said.result?.['isError'] === undefined && said.result;
+    });
+  });
+  afterAll(async () => {
+    await gate?.close();
+    await tools?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const OPERATOR = 'the-token-of-an-operator-0123456789';
+  const as = (agent: 'one' | 'two') => ({ authorization: `Bearer the-token-of-agent-${agent}-0123456789` });
+  const transfer = (amount: number) => ({
+    name: 'wire_transfer',
+    arguments: { from: 'operating', to: 'vendor', amount },
+  });
+  const wants = (amount: number, asked: Asked = {}) =>
+    ask(gate, transfer(amount), { ...asked, headers: { ...as('one'), ...asked.headers } });
+  const decided = async (correlationId: unknown, decision: string) => {
+    const headers = { authorization: `Bearer ${OPERATOR}` };
+    const row = (await waiting()).find((one) => one['correlation_id'] === correlationId);
+    return (
+      await gate.send('POST', `/decide/${(row?.['id'] as string | undefined) ?? ''}`, { body: { decision }, headers })
+    ).status;
+  };
+  const ran = () => tools.state().counts['wire_transfer'] ?? 0;
+
+  it('gets a handle at once, and with it the answer once it was approved: the tool runs once, however often it comes back', async () => {
+    const before = ran();
+    const first = await wants(11);
+    expect(first).toMatchObject({ status: 200, result: { resultType: 'input_required' } });
+    expect(first.result.inputRequests).toBeUndefined();
+    expect(verdictOf(first)).toMatchObject({ status: 'pending', correlation_id: expect.any(String) });
+    expect(await decided(verdictOf(first)['correlation_id'], 'approve')).toBe(200);
+    const brings = { requestState: first.result.requestState };
+    const done = await eventually('the answer', async () => {
+      const said = await wants(11, { brings });
+      return said.result['resultType'] === 'complete' && said;
+    });
+    expect(JSON.stringify(done.result['content'])).toContain('11.00 from operating to vendor');
+    expect((await wants(11, { brings })).result['content']).toEqual(done.result['content']);
+    expect(ran()).toBe(before + 1);
+  });
+
+  it('is told that it was denied, as a result that says why', async () => {
+    const before = ran();
+    const first = await wants(12);
+    expect(await decided(verdictOf(first)['correlation_id'], 'deny')).toBe(200);
+    const said = await wants(12, { brings: { requestState: first.result.requestState } });
+    expect(said.result).toMatchObject({ resultType: 'complete', isError: true });
+    expect(verdictOf(said)).toMatchObject({ error: 'review_denied' });
+    expect(ran()).toBe(before);
+  });
+
+  it('is asked once to open the page on which is decided, where it can, and its answer decides nothing', async () => {
+    const can = { elicitation: { url: {} } };
+    const first = await wants(13, { can });
+    const [[key, asked] = []] = Object.entries(first.result.inputRequests ?? {});
+    expect(asked).toMatchObject({ method: 'elicitation/create', params: { mode: 'url', url: expect.any(String) } });
+    const { requestState } = first.result;
+    const held = wants(13, { can, brings: { requestState, inputResponses: { [key ?? '']: { action: 'accept' } } } });
+    expect(await decided(verdictOf(first)['correlation_id'], 'deny')).toBe(200);
+    expect(verdictOf(await held)).toMatchObject({ error: 'review_denied' });
+  });
+
+  it.each<[string, (state: string) => [JsonObject & { name: string }, Asked], string, number]>([
+    [
+      'a state that was changed',
+      (state) => [transfer(14), { brings: { requestState: `${state}-x` } }],
+      'request_state_invalid',
+      -32_602,
+    ],
+    ['a state of nobody', () => [transfer(14), { brings: { requestState: 'AAAA' } }], 'request_state_invalid', -32_602],
+    [
+      'another agent’s state',
+      (state) => [transfer(14), { brings: { requestState: state }, headers: as('two') }],
+      'request_state_invalid',
+      -32_602,
+    ],
+    [
+      'other arguments',
+      (state) => [transfer(15), { brings: { requestState: state } }],
+      'request_state_mismatch',
+      -32_602,
+    ],
+    [
+      'another tool',
+      (state) => [{ name: 'list_files' }, { brings: { requestState: state } }],
+      'request_state_mismatch',
+      -32_602,
+    ],
+    ['a state that is no string', () => [transfer(14), { brings: { requestState: 1 } }], 'invalid_mcp', -32_602],
+    ['a text in place of answers', () => [transfer(14), { brings: { inputResponses: 'yes' } }], 'invalid_mcp', -32_602],
+  ])('is refused with %s, and nothing runs or waits because of it', async (_, made, error, code) => {
+    const first = await wants(14);
+    const [before, effects] = [await waitingNow(), tools.state().effects.length];
+    const [params, asked] = made(first.result.requestState ?? '');
+    const said = await ask(gate, params, { ...asked, headers: { ...as('one'), ...asked.headers } });
+    expect(said.error).toMatchObject({ code, data: { error } });
+    expect([await waitingNow(), tools.state().effects.length]).toEqual([before, effects]);
+  });
+  const waiting = async () => {
+    const headers = { authorization: `Bearer ${OPERATOR}` };
+    return (await gate.send('GET', '/pending', { headers })).body as unknown as JsonObject[];
+  };
+  const waitingNow = async () => (await waiting()).length;
+
+  it('is awaited by an unmodified client, which comes back by itself', async () => {
+    const client = new Client({ name: 'an agent', version: '1' }, { versionNegotiation: { mode: { pin: VERSION } } });
+    const address = new URL(`${gate.lite.url}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers: as('one') } }));
+    const before = ran();
+    const known = (await waiting()).map((row) => row['correlation_id']);
+    const answer = client.callTool(transfer(16));
+    const id = await eventually('it waits', async () =>
+      (await waiting()).map((row) => row['correlation_id']).find((one) => !known.includes(one)),
+    );
+    expect(await decided(id, 'approve')).toBe(200);
+    expect(JSON.stringify((await answer).content)).toContain('16.00 from operating to vendor');
+    expect(ran()).toBe(before + 1);
+    await client.close();
+  });
+});
+
+describe.each<[string, () => Promise<ConformanceUpstream>]>([
+  ['in a session', startConformanceUpstream],
+  ['in several rounds', () => startStatelessUpstream()],
+])('what an upstream asks %s, of a client of MCP 2026-07-28', (_, start) => {
+  let upstream: ConformanceUpstream;
+  let gate: LiteFixture;
+  const ELICITS = 'test_input_required_result_elicitation';
+  beforeAll(async () => {
+    upstream = await start();
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: upstream.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' });
+    await classed(gate, ELICITS, 'test_input_required_result_multi_round', 'test_input_required_result_sampling');
+  });
+  afterAll(async () => {
+    await gate?.close();
+    await upstream?.close();
+  });
+
+  const can = { elicitation: {}, sampling: {} };
+  const one = ({ result }: Said): [string, JsonObject] => {
+    const [first] = Object.entries(result.inputRequests ?? {});
+    if (!first) throw new Error(`nothing was asked: ${JSON.stringify(result)}`);
+    return first;
+  };
+  const accepts = (said: Said, content: JsonObject) => ({
+    requestState: said.result.requestState,
+    inputResponses: { [one(said)[0]]: { action: 'accept', content } },
+  });
+
+  it('ends the request, and its answer comes with the next one; sent again it is the same answer', async () => {
+    const asked = await ask(gate, { name: ELICITS }, { can });
+    expect(asked.result['resultType']).toBe('input_required');
+    expect(one(asked)[1]).toMatchObject({ method: 'elicitation/create', params: { message: 'What is your name?' } });
+    const brings = accepts(asked, { name: 'Alice' });
+    const done = await ask(gate, { name: ELICITS }, { can, brings });
+    expect(done.result).toMatchObject({ resultType: 'complete', content: [{ text: 'Hello, Alice!' }] });
+    const other = accepts(asked, { name: 'Mallory' });
+    expect((await ask(gate, { name: ELICITS }, { can, brings: other })).result['content']).toEqual(
+      done.result['content'],
+    );
+  });
+
+  it('is asked again where the answer is missing, or is none', async () => {
+    const asked = await ask(gate, { name: ELICITS }, { can });
+    const { requestState } = asked.result;
+    for (const inputResponses of [{}, { other: { action: 'accept' } }, { [one(asked)[0]]: { action: 'perhaps' } }]) {
+      const again = await ask(gate, { name: ELICITS }, { can, brings: { requestState, inputResponses } });
+      expect(one(again)).toEqual(one(asked));
+    }
+    const done = await ask(gate, { name: ELICITS }, { can, brings: accepts(asked, { name: 'Bob' }) });
+    expect(done.result).toMatchObject({ content: [{ text: 'Hello, Bob!' }] });
+  });
+
+  it('goes on for several rounds, and an answer of an earlier one is none to a later question', async () => {
+    const tool = { name: 'test_input_required_result_multi_round' };
+    const first = await ask(gate, tool, { can });
+    const second = await ask(gate, tool, { can, brings: accepts(first, { name: 'Alice' }) });
+    expect(one(second)[1]).toMatchObject({ params: { message: 'Step 2: What is your favorite color?' } });
+    const stale = await ask(gate, tool, { can, brings: accepts(first, { color: 'red' }) });
+    expect(one(stale)).toEqual(one(second));
+    const done = await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });
+    expect(done.result).toMatchObject({ resultType: 'complete', content: [{ text: 'Color: blue' }] });
+  });
+
+  it('is not asked of a client that did not say that it can be', async () => {
+    const said = await ask(gate, { name: ELICITS });
+    expect(said.result?.['resultType']).not.toBe('input_required');
+    const sampled = await ask(gate, { name: 'test_input_required_result_sampling' }, { can: { elicitation: {} } });
+    expect(sampled.result?.['resultType']).not.toBe('input_required');
+  });
+
+  it('is asked by its task, where a call that waited became one', async () => {
+    const KNOWS = { ...can, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const made = await ask(gate, { name: 'test_input_required_result_request_state' }, { can: KNOWS });
+    const taskId = made.result['taskId'] as string;
+    expect(made.result).toMatchObject({ resultType: 'task', status: 'working' });
+    expect(await decide(gate, taskId, 'approve')).toBe(200);
+    const about = (method: string, more: JsonObject = {}) =>
+      ask(gate, { taskId, ...more } as never, { can: KNOWS, method });
+    const asks = await eventually('it asks', async () => {
+      const said = await about('tasks/get');
+      return said.result['status'] === 'input_required' && said;
+    });
+    const [key] = one(asks);
+    await about('tasks/update', { inputResponses: { nobody: { action: 'accept' } } });
+    expect((await about('tasks/get')).result['status']).toBe('input_required');
+    await about('tasks/update', { inputResponses: { [key]: { action: 'accept', content: { ok: true } } } });
+    const done = await eventually('it is over', async () => {
+      const said = await about('tasks/get');
+      return said.result['status'] === 'completed' && said;
+    });
+    expect(done.result).toMatchObject({ result: { content: [{ text: 'state-ok' }] } });
+  });
+});
+
+describe('parameters that a tool wants repeated in headers', () => {
+  let upstream: ConformanceUpstream;
+  let gate: LiteFixture;
+  const heard: IncomingMessage['headers'][] = [];
+  const TOOL = 'test_mirrored_region';
+  beforeAll(async () => {
+    upstream = await startStatelessUpstream(({ headers }) => heard.push(headers));
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: upstream.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' });
+    await classed(gate, TOOL);
+  });
+  afterAll(async () => {
+    await gate?.close();
+    await upstream?.close();
+  });
+
+  const call = (given: JsonObject, headers: Record<string, string>) =>
+    ask(gate, { name: TOOL, arguments: given }, { headers });
+
+  it('are compared with the body and sent on as the definition says', async () => {
+    heard.length = 0;
+    const said = await call(
+      { region: 'zürich', query: 'q' },
+      { 'mcp-param-region': '=?base64?esO8cmljaA==?=', 'mcp-param-other': 'x' },
+    );
+    expect(said.result).toMatchObject({
+      resultType: 'complete',
+      content: [{ text: expect.stringContaining('zürich') }],
+    });
+    const sent = heard.filter((headers) => headers['mcp-method'] === 'tools/call');
+    expect(sent).toEqual([
+      expect.objectContaining({
+        'mcp-protocol-version': VERSION,
+        'mcp-name': TOOL,
+        'mcp-param-region': '=?base64?esO8cmljaA==?=',
+      }),
+    ]);
+    expect(sent[0]).not.toHaveProperty('mcp-param-other');
+  });
+
+  it.each<[string, JsonObject, Record<string, string>]>([
+    ['another value', { region: 'eu' }, { 'mcp-param-region': 'us' }],
+    ['no header', { region: 'eu' }, {}],
+    ['a header without a value', {}, { 'mcp-param-region': 'eu' }],
+    ['a header that is no base64', { region: 'Hello' }, { 'mcp-param-region': '=?base64?SGVs!!!bG8=?=' }],
+  ])('are refused with %s, and nothing is sent', async (_, given, headers) => {
+    heard.length = 0;
+    expect(await call(given, headers)).toMatchObject({
+      status: 400,
+      error: { code: -32_020, data: { error: 'mcp_header_mismatch' } },
+    });
+    expect(heard.filter((sent) => sent['mcp-method'] === 'tools/call')).toEqual([]);
+  });
+});
