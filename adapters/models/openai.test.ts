@@ -174,13 +174,17 @@ describe('what goes wrong has one word, and says whether another model may be as
   });
   it('reads an answer that comes piece by piece', async () => {
     stub.behave((asked, response) => {
-      const { end } = response;
-      // The whole answer, in pieces of its own on the wire.
-      response.end = ((body: string) => {
-        for (const piece of body.match(/.{1,40}/gs) ?? []) response.write(piece);
-        return end.call(response);
-      }) as typeof end;
-      complete(response, verdictText(asked));
+      // Each piece by itself on the wire.
+      const inPieces = Object.create(response, {
+        end: {
+          value: (body: string) => {
+            for (const piece of body.match(/.{1,40}/gs) ?? []) response.write(piece);
+            response.end();
+          },
+        },
+        setHeader: { value: (...header: [string, string]) => (response.setHeader(...header), inPieces) },
+      }) as typeof response;
+      complete(inPieces, verdictText(asked));
     });
     const { text: got } = await (await client()).ask(request());
     expect(JSON.parse(got)).toMatchObject({ nonce: 'abc' });
