@@ -117,7 +117,15 @@ const providerStanding = z.object({
 
 /** Who is asked for what, the primary first. */
 const modelLane = z.object({
-  lane: z.enum(['intent', 'injection', 'malicious_code', 'compromised_package', 'explain_pattern', 'narrate_decision']),
+  lane: z.enum([
+    'intent',
+    'injection',
+    'malicious_code',
+    'compromised_package',
+    'answers',
+    'explain_pattern',
+    'narrate_decision',
+  ]),
   /** Of the lane that has two models. */
   tier: z.enum(['fast', 'deep']).nullable(),
   models: z.array(z.object({ alias: z.string(), provider: z.string(), model: z.string() })).min(1),

@@ -44,7 +44,7 @@ const classified = z.strictObject({
     'other',
   ]),
 });
-const injected = z
+export const injected = z
   .strictObject({
     ...judged,
     injected: z.boolean(),
@@ -76,7 +76,7 @@ const compromisedPackage = z.strictObject({
 });
 
 /** A text that tries to steer the judge was written by somebody who has a reason to. The lane that knows quotation denies it; another one parks. */
-const STEERS = 'model:instructs_the_judge';
+export const STEERS = 'model:instructs_the_judge';
 const STEERING: Detection = { detected: true, confidence: 0.9, found: [STEERS] };
 
 /** Verbs whose calls the deep model judges. */
