@@ -41,7 +41,13 @@ export function responseRow(inspected: RecordedInspection, releasedSha256: strin
   const isClean = entities.length === 0 && !talk && released === 'as_is' && !would;
   const [done, wouldBe] = SIGNALS[would ?? released];
   // Where the answer itself passed, what was kept of the messages before it is worth more than that something was found.
-  const signal: ResponseSignal | null = would ? wouldBe : released === 'as_is' && talk?.secrets ? 'egress_stream_exfil' : isClean ? null : done;
+  const signal: ResponseSignal | null = would
+    ? wouldBe
+    : released === 'as_is' && talk?.secrets
+      ? 'egress_stream_exfil'
+      : isClean
+        ? null
+        : done;
   return {
     authorized: (would ?? released) !== 'withheld',
     reasoning: `egress: ${reason}`,

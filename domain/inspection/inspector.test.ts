@@ -414,6 +414,8 @@ describe('a request that instructs a model', () => {
 
   it('names no more places than a person reads, and looks at no more texts', async () => {
     expect((await inspected({ all: Array.from({ length: 500 }, () => order) })).injected_at).toHaveLength(8);
-    expect((await inspected({ all: [...Array.from({ length: 300 }, () => 'nothing at all'), order] })).injected_at).toBeUndefined();
+    expect(
+      (await inspected({ all: [...Array.from({ length: 300 }, () => 'nothing at all'), order] })).injected_at,
+    ).toBeUndefined();
   });
 });

@@ -8,7 +8,8 @@ export interface ReplayParts {
   readonly models: readonly string[] | null;
 }
 
-const TOLD = "what the rules were told besides: the agent's history, what is usual of it, where values came from, the time";
+const TOLD =
+  "what the rules were told besides: the agent's history, what is usual of it, where values came from, the time";
 
 /** Which model answered in which lane, as the evidence of an inspection has it; `null` without evidence. */
 export function modelsIn(evidence: JsonObject | null): readonly string[] | null {

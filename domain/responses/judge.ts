@@ -107,7 +107,8 @@ export function createResponseJudge({
   async function judged(call: RespondedCall, text: string): Promise<JudgedResponse> {
     const found = await scan(call, text);
     const entities = found.detected_entities;
-    if (entities.length === 0) return found.cost_micros === undefined ? { text } : { text, inspected: readInVain(text, found) };
+    if (entities.length === 0)
+      return found.cost_micros === undefined ? { text } : { text, inspected: readInVain(text, found) };
     const asked = await policy.judgeResponse({
       entities: [...entities],
       tool_type: call.tool,
@@ -212,6 +213,7 @@ function withTalk(judged: JudgedResponse, text: string, talk: RecordedTalk | nul
     reason: `${talk.withheld} messages before the answer held ${talk.found.join(', ')}`,
   };
   const { inspected } = judged;
-  const found = inspected && inspected.entities.length > 0 ? inspected : { ...clean, ...(inspected && byModelOf(inspected)) };
+  const found =
+    inspected && inspected.entities.length > 0 ? inspected : { ...clean, ...(inspected && byModelOf(inspected)) };
   return { ...judged, inspected: { ...found, talk } };
 }
