@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ResponseAction, ScanRequest } from '../contracts/response-scan.js';
+import type { ResponseAction, ScanRequest, ScanResult } from '../contracts/response-scan.js';
 import { answerOf } from '../api/proxy/answers.js';
 import type { Listener } from '../domain/pipeline/call-talks.js';
 import { createResponseJudge, type ResponseJudgeOptions } from '../domain/responses/judge.js';
@@ -120,6 +120,50 @@ describe('an answer of a tool is judged before anything of it is kept', () => {
     const { status, text, row } = await ended();
     expect([status, text]).toEqual([403, expect.stringContaining('it could not be inspected')]);
     expect(row).toMatchObject({ policy_decision: { released: 'withheld', entities: [] } });
+  });
+
+  describe('where a model reads it too', () => {
+    const read = async (more: Partial<ScanResult>) => {
+      await gate.close();
+      await openWith({
+        scanner: {
+          scanResponse: async (request) => {
+            scanned.push(request);
+            return { ...scanResponse({ ...request, response_body: '""' }), answered_by: 'small:small-1', ...more };
+          },
+        },
+      });
+      return ended();
+    };
+
+    it('and nothing is found, a row has what that cost, with no signal, and a replay has the same answer', async () => {
+      const { text, row } = await read({ cost_micros: 1_400 });
+      expect(text).toContain(ORDER);
+      expect(row).toMatchObject({
+        authorized: true,
+        cost_micros: 1_400,
+        signal: null,
+        policy_decision: { released: 'as_is', entities: [], answered_by: 'small:small-1' },
+      });
+    });
+
+    it('and it did not come to it, the row says why', async () => {
+      script.action = 'mark';
+      const { row } = await read({
+        cost_micros: 0,
+        unread: 'rate_limited',
+        detected_entities: ['SUSPECTED_INJECTION'],
+        found: ['not_read_by_a_model'],
+      });
+      expect(row).toMatchObject({
+        policy_decision: { unread: 'rate_limited', found: ['not_read_by_a_model'], entities: ['SUSPECTED_INJECTION'] },
+      });
+    });
+
+    it('what is left after something was taken out is not paid for once more', async () => {
+      await ended();
+      expect(scanned.map(({ ask_models }) => ask_models)).toEqual([undefined, false]);
+    });
   });
 
   it('observe: it passes, and the row says what would have been done', async () => {

@@ -5,6 +5,7 @@ import { runBrainBench } from './brain.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runConsoleBench } from './console.js';
 import { runIdleBench } from './idle.js';
+import { ANSWERS_AFTER_MS, HEDGE_AFTER_MS, runJudgesBench } from './judges.js';
 import { runLedgerBench } from './ledger.js';
 import { runLedgerReadsBench } from './ledger-reads.js';
 import { LITE_KINDS, runLiteBench } from './lite.js';
@@ -71,7 +72,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
   policy-lab  a candidate against recorded traffic: evaluations per second and memory
     --rows N        recorded evaluations (1000000)
     --policies N    policies of the candidate (300)
-  brain    what the readers of injected instructions cost, beside the whole inspection of a call
+  brain    what the readers of injected instructions cost, beside the whole inspection of a call, and what models do where a provider is away
     --rounds N      rounds (6)
 `;
 
@@ -260,8 +261,12 @@ async function run(what: string): Promise<void> {
         `One thread, each text alone. Of the ${rounds} times of each text the least counts, because other work only adds; p50 and p99 are over the distinct texts.`,
         'Texts: the pages of this repository. resident_mib: of the whole process, the weights included.',
         'Aim: under 1 ms for a text of ordinary length.',
+        `Models: a provider that is well answers after ${ANSWERS_AFTER_MS} ms, and the second is asked beside the first after ${HEDGE_AFTER_MS} ms. Aim: with the first one dead, p95 is that of both being well and the hedge more at most, and no call passes that would have been refused.`,
       ],
-      tables: { brain: await runBrainBench({ rounds, say }) },
+      tables: {
+        brain: await runBrainBench({ rounds, say }),
+        'models, of two providers': await runJudgesBench({ inspections: 600, say }),
+      },
     });
   throw new Error(USAGE);
 }

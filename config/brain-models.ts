@@ -83,6 +83,7 @@ const file = z.strictObject({
     injection: workload,
     maliciousCode: workload,
     compromisedPackage: workload,
+    scanResponse: workload.optional(),
     explainPattern: workload.optional(),
     narrateDecision: workload.optional(),
   }),
@@ -216,14 +217,27 @@ export const requireQualifiedSetting = setting(
   'A report of `gate brain qualify`. With it Brain starts only where the models of GATE_BRAIN_MODELS_FILE passed, at most 30 days ago.',
 );
 
-/** A report without models is about nobody. */
-export const qualificationFault = (given: {
+/**
+ * A report without models is about nobody. One is about the models that judge calls, so whoever reads answers must be among those that look for
+ * instructions there.
+ */
+export function qualificationFault({
+  models,
+  requireQualified,
+}: {
   readonly models?: BrainModels | undefined;
   readonly requireQualified?: string | undefined;
-}): string | null =>
-  given.requireQualified !== undefined && given.models === undefined
-    ? 'GATE_BRAIN_REQUIRE_QUALIFIED: needs the models that it is about (GATE_BRAIN_MODELS_FILE)'
-    : null;
+}): string | null {
+  if (requireQualified === undefined) return null;
+  if (models === undefined)
+    return 'GATE_BRAIN_REQUIRE_QUALIFIED: needs the models that it is about (GATE_BRAIN_MODELS_FILE)';
+  const { scanResponse, injection } = models.routing.workloads;
+  const measured = new Set(injection?.targets.map(({ alias: name }) => name));
+  const unmeasured = scanResponse?.targets.find(({ alias: name }) => !measured.has(name));
+  return unmeasured === undefined
+    ? null
+    : `GATE_BRAIN_REQUIRE_QUALIFIED: no report is about workloads.scanResponse: ${unmeasured.alias} must be among the models of workloads.injection`;
+}
 
 /** What Brain and the proxies must agree on. */
 export const inspectionTimeoutSetting = setting(

@@ -117,7 +117,15 @@ const providerStanding = z.object({
 
 /** Who is asked for what, the primary first. */
 const modelLane = z.object({
-  lane: z.enum(['intent', 'injection', 'malicious_code', 'compromised_package', 'explain_pattern', 'narrate_decision']),
+  lane: z.enum([
+    'intent',
+    'injection',
+    'malicious_code',
+    'compromised_package',
+    'answers',
+    'explain_pattern',
+    'narrate_decision',
+  ]),
   /** Of the lane that has two models. */
   tier: z.enum(['fast', 'deep']).nullable(),
   models: z.array(z.object({ alias: z.string(), provider: z.string(), model: z.string() })).min(1),
@@ -152,6 +160,10 @@ export type ModelStanding = z.infer<typeof modelStanding>;
 export const modelSnapshot = judgingNow.extend(modelStanding.shape);
 export type ModelSnapshot = z.infer<typeof modelSnapshot>;
 
+/** A JSON Pointer into the parameters of a call; in a batch, which call, from 0. */
+export const injectedPlace = z.object({ at: z.string(), call: z.number().int().min(0).optional() });
+export type InjectedPlace = z.infer<typeof injectedPlace>;
+
 /** The result of an inspection (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({
   authorized: z.boolean(),
@@ -162,6 +174,8 @@ export const inspectionResponse = z.object({
   injection_confidence: z.number(),
   /** Findings below the injection detector's confidence threshold: classes, never text. For policy, which parks such a call. */
   injection_suspicions: z.array(z.string()).optional(),
+  /** Of a request that instructs a model, or may: where, as far as one text does so by itself. */
+  injected_at: z.array(injectedPlace).optional(),
   /** Classes of deeds that the request may state and may not, which policy hands to a person. */
   intent_suspicions: z.array(z.string()).optional(),
   malicious_code_detected: z.boolean(),

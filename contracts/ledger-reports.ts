@@ -324,7 +324,7 @@ export const recordedPolicyInput = z.object({
   request: jsonObject.nullable(),
   /** What the row of the verdict says; `null` without one. */
   verdict: jsonObject.nullable(),
-  /** Whether inspection answered, what it said, and why; `null` without a row of it. */
+  /** Whether inspection answered, what it said, why, and in which lanes a model did; `null` without a row of it. */
   inspection: jsonObject.nullable(),
 });
 export type RecordedPolicyInput = z.infer<typeof recordedPolicyInput>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { injectedPlace } from './inspection.js';
 import { jsonObject } from './json.js';
 
 export const historyEvent = z.object({
@@ -100,6 +101,7 @@ export const policyInput = z.looseObject({
     .optional(),
   injection_detected: z.boolean().optional(),
   injection_suspicions: z.array(z.string()).optional(),
+  injected_at: z.array(injectedPlace).optional(),
   intent_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
   taint: z.array(taint).optional(),

@@ -37,6 +37,8 @@ export const scanRequest = z.object({
   response_body: z.string().max(MAX_RESPONSE_CHARACTERS),
   lanes: z.array(responseLane).min(1).default(['injection', 'data']),
   span_unit: spanUnit.default('utf8_bytes'),
+  /** `false`: rules alone read it, also where a model reads answers. */
+  ask_models: z.boolean().optional(),
 });
 export type ScanRequest = z.infer<typeof scanRequest>;
 
@@ -63,12 +65,17 @@ export const scanResult = z.object({
   found: z.array(z.string()),
   reasoning: z.string(),
   scanner_version: z.string(),
+  /** Where a model read the answer: which one, and what that cost in millionths of a dollar. */
+  answered_by: z.string().optional(),
+  cost_micros: z.number().int().min(0).optional(),
+  /** Why a model that was to read all of it did not: a failure (docs/architecture/models.md#another-model), `withheld` or `too_large`. */
+  unread: z.string().optional(),
 });
 export type ScanResult = z.infer<typeof scanResult>;
 
 /** The body of `POST /scan-request`: the arguments of a call, as JSON or any other text. */
 export const argumentScanRequest = scanRequest
-  .omit({ response_body: true, lanes: true })
+  .omit({ response_body: true, lanes: true, ask_models: true })
   .extend({ request_body: z.string().max(MAX_RESPONSE_CHARACTERS) });
 export type ArgumentScanRequest = z.infer<typeof argumentScanRequest>;
 

@@ -201,6 +201,42 @@ describe('replay of a recorded call', () => {
     expect(await firstDifference(file, 'parked')).toMatchObject({ at });
   });
 
+  it('says what it derived, what it took as recorded, and that no model had a word in it', async () => {
+    expect((await replayCall(genuine, idOf('parked'))).parts).toEqual({
+      derived: ['the chain', 'the request', 'the inspection, by rules', 'the decision of the rules', 'the verdict'],
+      recorded: [expect.stringContaining("the agent's history")],
+      models: [],
+    });
+  });
+
+  describe('of a call that models judged, in a file that came from a stack', () => {
+    const byModels = (more: object = {}) =>
+      rewritten('parked', (inputs, entries) => {
+        const answered_by = { intent: 'large:large-1', injection: 'small:small-1' };
+        Object.assign(inputs['brain.inspection'] ?? {}, { mock_mode: false, answered_by, ...more });
+        // No rules come to such words.
+        Object.assign(entries['brain.inspection'] ?? {}, { reasoning: 'Privileged Action: ordinary' });
+      });
+
+    it('takes their word as it was recorded, and says whose it was', async () => {
+      const { difference, parts } = await replayCall(await byModels(), idOf('parked'));
+      expect(difference).toBeNull();
+      expect(parts).toMatchObject({
+        derived: ['the chain', 'the request', 'the decision of the rules', 'the verdict'],
+        recorded: ['the inspection', expect.anything()],
+        models: ['injection by small:small-1', 'intent by large:large-1'],
+      });
+    });
+
+    it('comes to another verdict where their word was changed afterwards', async () => {
+      const file = await rewritten('parked', (inputs, entries) => {
+        Object.assign(inputs['brain.inspection'] ?? {}, { mock_mode: false });
+        Object.assign(entries['brain.inspection'] ?? {}, { authorized: false, reasoning: 'the classifier refuses it' });
+      });
+      expect((await replayCall(file, idOf('parked'))).difference).toMatchObject({ at: 'policy_input.intent_score' });
+    });
+  });
+
   it('trusts no chain that does not hold', async () => {
     const file = join(folder, 'tampered.db');
     await cp(genuine, file);

@@ -9,7 +9,7 @@ import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.j
 import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
-import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
+import { foldVerdict, type Inspected, intentScore } from '../domain/pipeline/verdict.js';
 import {
   type Compared,
   comparedIn,
@@ -18,6 +18,7 @@ import {
   shown,
   verdictCompared,
 } from '../domain/replay/comparisons.js';
+import { isOfModels, partsOfWhole, type ReplayParts } from '../domain/replay/parts.js';
 import { keysBeside } from './keys.js';
 import { policyFolder } from './policy-folder.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -25,13 +26,15 @@ import { loadPersonas } from '../adapters/inspection/persona-files.js';
 
 export interface ReplayResult extends Compared {
   readonly correlation_id: string;
+  readonly parts: ReplayParts;
   readonly recorded: { readonly outcome: string; readonly tier: string; readonly policy_version: string };
 }
 
 /**
  * Judges a recorded call again from what the ledger committed to: the request and the policy input of its sidecars, the policy version
  * and the inspector version of its rows. What can be derived is derived again and compared, in the order in which it was made: the chain,
- * the request, the rules, the inspection, the policy input, the decision, the verdict. Reads the file only. Throws `not_found` without
+ * the request, the rules, the inspection, the policy input, the decision, the verdict. An inspection by models, in a file that was exported from a
+ * stack, is taken as it was recorded. Reads the file only. Throws `not_found` without
  * rows, `payload_unavailable` without keys or after a purge.
  */
 export async function replayCall(file: string, correlationId: string, policies?: string): Promise<ReplayResult> {
@@ -51,10 +54,10 @@ export async function replayCall(file: string, correlationId: string, policies?:
     const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
     // Everything else depends on the rows. A chain that does not hold is the first difference, and nothing after it counts.
     const chain = await chainCompared(ledger);
+    const judged = { verdict, inspected, evaluated };
+    const evidence = await evidenceOf(ledger, inspected);
     const comparisons =
-      shown(chain[1]) === shown(chain[2])
-        ? await comparisonsOf(ledger, { verdict, inspected, evaluated }, policies)
-        : [];
+      shown(chain[1]) === shown(chain[2]) ? await comparisonsOf(ledger, judged, evidence, policies) : [];
     return {
       correlation_id: correlationId,
       recorded: {
@@ -63,6 +66,7 @@ export async function replayCall(file: string, correlationId: string, policies?:
         policy_version: text(bundle['version']),
       },
       ...comparedIn([chain, ...comparisons]),
+      parts: partsOfWhole({ available: inspected.policy_decision?.['available'] === true, evidence }),
     };
   } finally {
     await ledger.close();
@@ -90,9 +94,16 @@ interface CallRows {
   readonly evaluated: LedgerEntry;
 }
 
+/** What the inspection was based on; `null` where it was purged, or where there was none. */
+async function evidenceOf(ledger: ReadOnlyLedger, inspected: LedgerEntry): Promise<JsonObject | null> {
+  const sidecar = inspected.policy_decision?.['available'] === true ? await ledger.sidecar(inspected.id) : null;
+  return sidecar?.text == null ? null : (JSON.parse(sidecar.text) as JsonObject);
+}
+
 async function comparisonsOf(
   ledger: ReadOnlyLedger,
   { verdict, inspected, evaluated }: CallRows,
+  evidence: JsonObject | null,
   folder: string | undefined,
 ): Promise<Comparison[]> {
   const inputs = async (row: LedgerEntry): Promise<JsonObject> => {
@@ -126,8 +137,18 @@ async function comparisonsOf(
   ];
 
   let inspection: InspectionResponse | null = null;
-  if (brainSaid['available'] === true) {
-    const evidence = await inputs(inspected);
+  let folded: Inspected | null = null;
+  if (brainSaid['available'] === true && isOfModels(evidence)) {
+    // A model's word is taken as the row has it, with what policy was told of it.
+    const suspected = input.intent_suspicions;
+    folded = {
+      authorized: inspected.authorized,
+      reason: inspected.reasoning,
+      intent_category: verdict.intent_category as Inspected['intent_category'],
+      ...(suspected && { intent_suspicions: [...suspected] }),
+    };
+  } else if (brainSaid['available'] === true) {
+    if (evidence === null) throw new GateError('payload_unavailable', 'the recorded inputs were purged');
     const inspector = createInspector({ personas: await loadPersonas() });
     inspection = worstInspection(
       await Promise.all(
@@ -150,6 +171,7 @@ async function comparisonsOf(
     // What the agent did before is not looked up again: the row says what was read of it.
     const { behaviour } = brainSaid;
     if (behaviour !== undefined) inspection = { ...inspection, behaviour: behaviour as unknown as Behaviour };
+    folded = inspection;
     comparisons.push(
       ['brain.inspection.brain_version', evidence['brain_version'], BRAIN_VERSION],
       ['brain.inspection.provider_models', evidence['provider_models'], inspection.evidence.provider_models],
@@ -174,11 +196,13 @@ async function comparisonsOf(
     ['policy_input.agent_id', input.agent_id, `${text(verdict['tenant'])}/${verdict.agent_id}`],
     ['policy_input.agent_spiffe', input.agent_spiffe, verdict['agent_spiffe']],
     ['policy_input.arguments', input.arguments, argumentsOf(request)],
-    ['policy_input.intent_score', input.intent_score, intentScore(inspection)],
-    ...Object.entries(lanesForPolicy(inspection)).map(
-      ([name, value]): Comparison => [`policy_input.${name}`, input[name], value],
-    ),
-    ['policy_input.brain_degraded', input.brain_degraded, inspection === null],
+    ['policy_input.intent_score', input.intent_score, intentScore(folded)],
+    ...(folded !== null && inspection === null
+      ? []
+      : Object.entries(lanesForPolicy(inspection)).map(
+          ([name, value]): Comparison => [`policy_input.${name}`, input[name], value],
+        )),
+    ['policy_input.brain_degraded', input.brain_degraded, folded === null],
   );
   const decision = await judgeSiblings(
     (one) => rules.evaluate(one),
@@ -186,12 +210,12 @@ async function comparisonsOf(
     siblings,
     Date.parse(input.current_time ?? ''),
   );
-  const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
+  const now = foldVerdict(folded, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
   const secrets = secretsOf(request);
-  comparisons.push(...decisionCompared(policySaid, decision, secrets), ...verdictCompared(said, folded, secrets), [
+  comparisons.push(...decisionCompared(policySaid, decision, secrets), ...verdictCompared(said, now, secrets), [
     'proxy.verdict.intent_category',
     verdict.intent_category,
-    folded.intent_category,
+    now.intent_category,
   ]);
   return comparisons;
 }

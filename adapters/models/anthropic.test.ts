@@ -97,6 +97,21 @@ describe('what goes wrong has one word, and says whether another model may be as
     ['400', status(400), 'invalid_input', false],
     ['404', status(404), 'unsupported', false],
     ['a connection that breaks', broken, 'ambiguous_transport', false],
+    [
+      'half an answer',
+      (_, r) => void (r.writeHead(200, { 'content-length': '9999' }), r.write('{'), setImmediate(() => r.destroy())),
+      'ambiguous_transport',
+      false,
+    ],
+    [
+      'a stream of events, which nobody asked for',
+      (a, r) =>
+        void r
+          .setHeader('content-type', 'text/event-stream')
+          .end(`event: content_block_delta\ndata: {"delta":{"text":${JSON.stringify(verdictText(a))}}}\n\n`),
+      'parse',
+      false,
+    ],
     ['no JSON', (_, r) => void r.setHeader('content-type', 'application/json').end('<html>'), 'parse', false],
     ['null', (_, r) => void r.setHeader('content-type', 'application/json').end('null'), 'parse', false],
     ['an empty answer', (_, r) => message(r, ''), 'parse', false],
@@ -133,6 +148,12 @@ describe('what goes wrong has one word, and says whether another model may be as
     stub.behave(silent);
     const asked = (await client({ timeoutMs: 150 })).ask(request());
     await expect(asked).rejects.toEqual(failure('ambiguous_transport', false));
+  });
+
+  it('hands on a text that is cut off in the middle of its JSON; whoever reads it refuses it', async () => {
+    stub.behave((asked, response) => message(response, verdictText(asked).slice(0, -9)));
+    const { text } = await (await client()).ask(request());
+    expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   });
 
   it('counts nothing where the provider does not', async () => {

@@ -158,11 +158,53 @@ describe('what goes wrong has one word, and says whether another model may be as
       false,
     ],
     ['a filter', (a, r) => complete(r, verdictText(a), { finish_reason: 'content_filter' }), 'refused', false],
+    [
+      'a stream of events, which nobody asked for',
+      (a, r) =>
+        void r
+          .setHeader('content-type', 'text/event-stream')
+          .end(`data: {"choices":[{"delta":{"content":${JSON.stringify(verdictText(a))}}}]}\n\ndata: [DONE]\n\n`),
+      'parse',
+      false,
+    ],
     ['an answer without end', (_, r) => void (r.writeHead(200), r.write('x'.repeat(600_000))), 'parse', false],
   ])('%s', async (_what, behaviour, name, transient) => {
     stub.behave(behaviour);
     await expect((await client()).ask(request())).rejects.toEqual(failure(name, transient));
   });
+  it('reads an answer that comes piece by piece', async () => {
+    stub.behave((asked, response) => {
+      // Each piece by itself on the wire.
+      const inPieces = Object.create(response, {
+        end: {
+          value: (body: string) => {
+            for (const piece of body.match(/.{1,40}/gs) ?? []) response.write(piece);
+            response.end();
+          },
+        },
+        setHeader: { value: (...header: [string, string]) => (response.setHeader(...header), inPieces) },
+      }) as typeof response;
+      complete(inPieces, verdictText(asked));
+    });
+    const { text: got } = await (await client()).ask(request());
+    expect(JSON.parse(got)).toMatchObject({ nonce: 'abc' });
+  });
+
+  it('waits no longer for one that goes on coming than for one that does not come', async () => {
+    const drips: NodeJS.Timeout[] = [];
+    stub.behave((_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      drips.push(setInterval(() => response.write(' '), 20));
+    });
+    try {
+      await expect((await client({ timeoutMs: 200 })).ask(request())).rejects.toEqual(
+        failure('ambiguous_transport', false),
+      );
+    } finally {
+      drips.forEach(clearInterval);
+    }
+  });
+
   it('hands on a text that is cut off in the middle of its JSON; whoever reads it refuses it', async () => {
     stub.behave(text);
     const { text: got } = await (await client()).ask(request());

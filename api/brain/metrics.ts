@@ -126,7 +126,7 @@ export function observedScanner(
     scanResponse: observed(
       'response',
       (asked) => scanner.scanResponse(asked),
-      ({ detected_entities: found }) => ({ found: found.length > 0 }),
+      ({ detected_entities: found, unread }) => ({ found: found.length > 0, degraded: unread !== undefined }),
     ),
     scanRequest: observed(
       'request',

@@ -7,6 +7,7 @@ import { modelStandings, noModels } from '../../domain/models/model-standing.js'
 import { noNarrator } from '../../domain/models/narrator.js';
 import { NARRATING } from '../../domain/models/port.js';
 import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
+import type { ResponseScanner } from '../../domain/responses/port.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
@@ -35,9 +36,10 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     ...(opened && { ofLarge: readByRulesAlone }),
     ...(!parts.together && { limitMs: LIMIT_APART_MS }),
   });
-  const scanner = scanInThreads({ level });
+  const threads = scanInThreads({ level });
+  const scanner = { ...threads, ...(opened?.readAnswers(threads) ?? {}) };
   parts.onStop('threads', 'the threads that inspect', async () => {
-    await Promise.all([inspector.close(), scanner.close()]);
+    await Promise.all([inspector.close(), threads.close()]);
   });
   return {
     port: { ...scanner, ...inspector, ...narrator },
@@ -64,9 +66,10 @@ async function judgingWithModels(
   { report, level }: { readonly report: string | undefined; readonly level: HeuristicLevel },
   { registry, onStop, logger }: Pick<Opening<Settings>, 'registry' | 'onStop' | 'logger'>,
 ) {
-  const [{ openModels }, { modelLanes }, { createNarrator }, { modelMetrics }] = await Promise.all([
+  const [{ openModels }, { modelLanes }, { readByModel }, { createNarrator }, { modelMetrics }] = await Promise.all([
     import('./models.js'),
     import('../../domain/models/model-lanes.js'),
+    import('../../domain/models/answer-reader.js'),
     import('../../domain/models/narration.js'),
     import('./metrics.js'),
   ]);
@@ -78,6 +81,8 @@ async function judgingWithModels(
   const { workloads } = file.routing;
   return {
     provider: modelLanes(models, file.routing),
+    readAnswers: (scanner: ResponseScanner): ResponseScanner =>
+      workloads.scanResponse === undefined ? scanner : readByModel(scanner, models),
     narrator: createNarrator(models, new Set(NARRATING.filter((workload) => workloads[workload] !== undefined))),
     onSaved: metrics.saved,
     standings: modelStandings({ models, routing: file.routing, kinds: file.providers, report: qualifying }),

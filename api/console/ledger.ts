@@ -54,7 +54,7 @@ const HOUR_MS = 3_600_000;
 /** What stays in doubt where no answer came. */
 const MAY_BE_COPIED = 'It may have copied rows, or still be copying them: look at the list before you copy again.';
 /** What pages show of a policy input: classes of findings, and pointers to arguments. */
-const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as const;
+const FACTS_SHOWN = ['taint', 'injection_suspicions', 'injected_at', 'intent_suspicions'] as const;
 
 const rows = z.array(ledgerEntry);
 // An older ledger says neither of these.

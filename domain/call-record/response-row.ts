@@ -23,6 +23,7 @@ const SIGNALS: Readonly<
 export function responseRow(inspected: RecordedInspection, releasedSha256: string | null) {
   const { released, would, entities, found, actions, raw_sha256, scanner_version, policy_bundle, talk, reason } =
     inspected;
+  const { answered_by, cost_micros, unread } = inspected;
   const said: JsonObject = {
     released,
     ...(would && { would }),
@@ -33,15 +34,25 @@ export function responseRow(inspected: RecordedInspection, releasedSha256: strin
     released_sha256: releasedSha256,
     scanner_version,
     policy_bundle: policy_bundle as Json,
+    ...(answered_by !== undefined && { answered_by }),
+    ...(unread !== undefined && { unread }),
     ...(talk && { talk: { withheld: talk.withheld, found: [...talk.found], ...(talk.secrets && { secrets: true }) } }),
   };
+  const isClean = entities.length === 0 && !talk && released === 'as_is' && !would;
   const [done, wouldBe] = SIGNALS[would ?? released];
   // Where the answer itself passed, what was kept of the messages before it is worth more than that something was found.
-  const signal: ResponseSignal = would ? wouldBe : released === 'as_is' && talk?.secrets ? 'egress_stream_exfil' : done;
+  const signal: ResponseSignal | null = would
+    ? wouldBe
+    : released === 'as_is' && talk?.secrets
+      ? 'egress_stream_exfil'
+      : isClean
+        ? null
+        : done;
   return {
     authorized: (would ?? released) !== 'withheld',
     reasoning: `egress: ${reason}`,
-    signal,
+    /** As the row has it: none where a model read the answer and nothing was found. */
+    extra: { ...(signal && { signal }), ...(cost_micros !== undefined && { cost_micros }) },
     said,
   };
 }

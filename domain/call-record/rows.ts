@@ -366,8 +366,8 @@ export function rowsOf(
     rows.push(...all.slice(held.get(kind) ?? 0).map((made) => made()));
     const { inspected } = outcome;
     if (inspected && !held.has('response.inspected')) {
-      const { authorized, reasoning, signal, said } = responseRow(inspected, outcome.result_sha256);
-      rows.push(row('response.inspected', authorized, reasoning, said, { ...changed?.params, signal }));
+      const { authorized, reasoning, extra, said } = responseRow(inspected, outcome.result_sha256);
+      rows.push(row('response.inspected', authorized, reasoning, said, { ...changed?.params, ...extra }));
     }
     const looked = steps.flatMap((step, at) =>
       step.inspected
@@ -375,7 +375,7 @@ export function rowsOf(
             () => {
               const of = responseRow(step.inspected as RecordedInspection, step.result_sha256 ?? null);
               const said = { ...of.said, ...placeOf(at, step), tool: step.tool };
-              const more = { ...changed?.params, signal: of.signal };
+              const more = { ...changed?.params, ...of.extra };
               return row('response.inspected', of.authorized, of.reasoning, said, more, at);
             },
           ]

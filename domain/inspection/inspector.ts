@@ -1,10 +1,11 @@
 import { toolOf } from '../../contracts/call-methods.js';
-import type { InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
+import type { InjectedPlace, InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { DRIFT_THRESHOLD } from './drift-threshold.js';
 import { offlineEmbedding } from './embedding.js';
 import { detectInjectionAcrossCalls, offlineInjection, strongestOf } from './injection.js';
+import { placesOfInjection } from './injected-places.js';
 import { offlineClassifier } from './intent.js';
 import { type Lane, MASKING } from './lane-table.js';
 import type {
@@ -28,7 +29,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version; brain-version.test.ts notices. */
-export const BRAIN_VERSION = 'gate-brain/9';
+export const BRAIN_VERSION = 'gate-brain/10';
 
 /** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {
@@ -114,7 +115,8 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
       const input: LaneInput = { method: request.method, tool, params: request.params, texts };
       const shown = shownOf(provider, input, request.tenant ?? null);
       const signals = await ask(provider, input, shown, prior, persona);
-      const verdict = responseTo(signals, sequenceEscalation(prior, tool), {
+      const places = signals.injection.detected ? placesOfInjection(request.params, level) : [];
+      const verdict = responseTo(signals, places, sequenceEscalation(prior, tool), {
         ...snapshot,
         prompt_sha256: { ...provider.promptSha256 },
         drift_threshold: DRIFT_THRESHOLD,
@@ -255,7 +257,12 @@ async function classify(
 }
 
 /** Any single signal refuses. The first one in this order gives the reason. */
-function responseTo(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
+function responseTo(
+  signals: Signals,
+  injectedAt: readonly InjectedPlace[],
+  sequence: number,
+  evidence: InspectionResponse['evidence'],
+): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded, unread, lostMicros } = signals;
   const lanes = [intent, injection, maliciousCode, compromisedPackage];
   const suspected = new Set(lanes.flatMap((lane) => lane.suspicions ?? []));
@@ -281,6 +288,7 @@ function responseTo(signals: Signals, sequence: number, evidence: InspectionResp
     intent_category: injected ? 'Meta-Reasoning' : intent.category,
     persona_drift_score: Math.round(drift.score * 1e4) / 1e4,
     ...injectionFields(injection),
+    ...(injectedAt.length > 0 && { injected_at: [...injectedAt] }),
     malicious_code_detected: maliciousCode.detected,
     malicious_code_confidence: maliciousCode.confidence,
     compromised_package_detected: compromisedPackage.detected,

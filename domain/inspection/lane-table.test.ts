@@ -96,7 +96,14 @@ describe('the table of the lanes', () => {
     expect(ofNone).not.toHaveProperty(wrong);
     const owned = laneFields().map(([name]) => name);
     expect(owned).toEqual([...new Set(owned)]);
-    const optional = ['behaviour', 'injection_suspicions', 'intent_suspicions', 'degraded', 'masked_params'];
+    const optional = [
+      'behaviour',
+      'injection_suspicions',
+      'injected_at',
+      'intent_suspicions',
+      'degraded',
+      'masked_params',
+    ];
     expect([...owned, ...Object.keys(ofNone)].toSorted()).toEqual(
       [...new Set([...Object.keys(inspectionOf(true)), ...optional])].toSorted(),
     );

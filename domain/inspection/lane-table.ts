@@ -33,6 +33,12 @@ export const united = (lists: readonly (readonly string[] | undefined)[]): strin
   const all = [...new Set(lists.flatMap((list) => list ?? []))];
   return all.length > 0 ? all : undefined;
 };
+const MOST_PLACES = 16;
+/** Places in the calls of a batch, each with its call. */
+const ofEachCall: Combine<InspectionResponse['injected_at']> = (lists) => {
+  const all = lists.flatMap((places, call) => (places ?? []).map(({ at }) => ({ at, call })));
+  return all.length > 0 ? all.slice(0, MOST_PLACES) : undefined;
+};
 const driftOf = ({ available, score_bp, reasons }: Behaviour): NonNullable<PolicyInput['drift']> => ({
   available,
   score: score_bp / 10_000,
@@ -64,11 +70,13 @@ export const LANES = {
       injection_detected: { combine: some, row: 'finding' },
       injection_confidence: { combine: highest, row: 'score' },
       injection_suspicions: { combine: united, row: 'none' },
+      injected_at: { combine: ofEachCall, row: 'none' },
     },
     fallsBack: true,
     policy: (said) => ({
       injection_detected: said?.injection_detected ?? false,
       injection_suspicions: said?.injection_suspicions ?? [],
+      ...(said?.injected_at && { injected_at: said.injected_at }),
     }),
     detail: (said) => ({ score: said.injection_confidence, flagged: said.injection_detected }),
   },

@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../contracts/json.js';
 import { canonicalJson } from '../crypto/digest.js';
 
-/** Characters that nobody sees, and the start of what servers take for the end of a turn (`<|im_end|>`, `</s>`, `[/INST]`). */
-const ESCAPED = /[\p{Cf}\p{Cc}\p{Co}\u2028\u2029<]|\[(?=\/?(?:INST|SYS)\])/gu;
+/**
+ * Characters that nobody sees (variation selectors and fillers too, which are letters and marks by their class), and the start of what servers
+ * take for the end of a turn or for a tool's own words (`<|im_end|>`, `</s>`, `[/INST]`, `[TOOL_RESULTS]`).
+ */
+const ESCAPED =
+  /[\p{Cf}\p{Cc}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2028\u2029<]|\[(?=\/?(?:INST|SYS|SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID)\])/gu;
 
 const escaped = (character: string): string =>
   Array.from(

@@ -23,13 +23,17 @@ const nonce = z.string().max(128);
 const confidence = z.number().min(0).max(1);
 const judged = { nonce, instructs_judge: z.boolean() };
 const kinds = <const Name extends string>(...names: readonly Name[]) => z.array(z.enum(names)).max(16);
+/** An answer that names what it found and says that it found nothing says neither. */
+const agrees = ({ found, kinds: named }: { readonly found: boolean; readonly kinds: readonly string[] }): boolean =>
+  found || named.length === 0;
 
+const ORDINARY = 'ordinary';
 const classified = z.strictObject({
   ...judged,
   category: intentCategory,
   authorized: z.boolean(),
   ground: z.enum([
-    'ordinary',
+    ORDINARY,
     'destruction',
     'exfiltration',
     'fraud',
@@ -40,12 +44,14 @@ const classified = z.strictObject({
     'other',
   ]),
 });
-const injected = z.strictObject({
-  ...judged,
-  injected: z.boolean(),
-  confidence,
-  kinds: kinds('override', 'role_change', 'prompt_disclosure', 'tool_order', 'data_disclosure', 'other'),
-});
+export const injected = z
+  .strictObject({
+    ...judged,
+    injected: z.boolean(),
+    confidence,
+    kinds: kinds('override', 'role_change', 'prompt_disclosure', 'tool_order', 'data_disclosure', 'other'),
+  })
+  .refine(({ injected: found, kinds: named }) => agrees({ found, kinds: named }));
 const maliciousCode = z.strictObject({
   ...judged,
   malicious: z.boolean(),
@@ -70,7 +76,7 @@ const compromisedPackage = z.strictObject({
 });
 
 /** A text that tries to steer the judge was written by somebody who has a reason to. The lane that knows quotation denies it; another one parks. */
-const STEERS = 'model:instructs_the_judge';
+export const STEERS = 'model:instructs_the_judge';
 const STEERING: Detection = { detected: true, confidence: 0.9, found: [STEERS] };
 
 /** Verbs whose calls the deep model judges. */
@@ -145,7 +151,12 @@ export function modelLanes(models: Models, routing: Routing): InspectionProvider
         const { authorized, category, ground, instructs_judge } = said.value;
         if (!authorized)
           return { authorized, category, reason: `the classifier refuses it: ${ground}`, ...spent(said) };
-        const suspicions = [...(byRules.suspicions ?? []), ...(instructs_judge ? [STEERS] : [])];
+        const suspicions = [
+          ...(byRules.suspicions ?? []),
+          ...(instructs_judge ? [STEERS] : []),
+          // It names a deed and lets it pass: a person reads which of the two holds.
+          ...(ground === ORDINARY || ground === 'other' ? [] : [`model:${ground}`]),
+        ];
         return {
           authorized,
           category: instructs_judge ? 'Meta-Reasoning' : category,
@@ -183,8 +194,12 @@ interface Judged {
   readonly confidence: number;
   readonly kinds: readonly string[];
 }
-const codeSchema = maliciousCode.transform(({ malicious: found, ...rest }): Judged => ({ found, ...rest }));
-const packageSchema = compromisedPackage.transform(({ compromised: found, ...rest }): Judged => ({ found, ...rest }));
+const codeSchema = maliciousCode
+  .transform(({ malicious: found, ...rest }): Judged => ({ found, ...rest }))
+  .refine(agrees);
+const packageSchema = compromisedPackage
+  .transform(({ compromised: found, ...rest }): Judged => ({ found, ...rest }))
+  .refine(agrees);
 
 const storesText = ({ tool }: LaneInput): boolean => isWriteShaped(toolTokens(tool));
 const installs = ({ tool, texts }: LaneInput): boolean =>

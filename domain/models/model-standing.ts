@@ -22,6 +22,7 @@ const LANE_OF: Readonly<Record<Workload, readonly [lane: ModelStanding['lanes'][
   injection: ['injection', null],
   maliciousCode: ['malicious_code', null],
   compromisedPackage: ['compromised_package', null],
+  scanResponse: ['answers', null],
   explainPattern: ['explain_pattern', null],
   narrateDecision: ['narrate_decision', null],
 };

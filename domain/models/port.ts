@@ -8,10 +8,12 @@ export const JUDGING = [
   'maliciousCode',
   'compromisedPackage',
 ] as const;
+/** What a model reads of what tools answer. */
+export const READING = ['scanResponse'] as const;
 /** What a model writes for people to read. Nothing is judged by it. */
 export const NARRATING = ['explainPattern', 'narrateDecision'] as const;
 /** What a model is asked for. Each has a target of its own in the routing file. */
-export type Workload = (typeof JUDGING)[number] | (typeof NARRATING)[number];
+export type Workload = (typeof JUDGING)[number] | (typeof READING)[number] | (typeof NARRATING)[number];
 
 /** Why there is no value, in one word. Neither a provider's words nor what it was asked are ever repeated. */
 export type Failure =

@@ -17,8 +17,11 @@ export interface Verdict {
   readonly approval_tier: ApprovalTier;
 }
 
+/** As much of an inspection as a verdict is folded from. */
+export type Inspected = Pick<InspectionResponse, 'authorized' | 'reason' | 'intent_category' | 'intent_suspicions'>;
+
 /** Maps Brain's answer to the policy's `intent_score`. An unavailable Brain counts as authorized: policy still decides. */
-export const intentScore = (inspection: InspectionResponse | null): number =>
+export const intentScore = (inspection: Pick<Inspected, 'authorized'> | null): number =>
   inspection === null || inspection.authorized ? 0.1 : 0.5;
 
 const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reasons: [], approval_tier: null } as const;
@@ -29,7 +32,7 @@ const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reaso
  * suspicions. Observe mode forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is no
  * allow: red.
  */
-export function foldVerdict(inspection: InspectionResponse | null, heard: PolicyDecision | null, mode: Mode): Verdict {
+export function foldVerdict(inspection: Inspected | null, heard: PolicyDecision | null, mode: Mode): Verdict {
   const decision = heard ?? UNHEARD;
   const brainRefuses = inspection !== null && !inspection.authorized;
   const policyRefuses = decision.reasons.length > 0;

@@ -28,6 +28,10 @@ export interface RecordedInspection {
   readonly raw_sha256: string;
   readonly scanner_version: string;
   readonly policy_bundle: ResponseDecision['policy_bundle'] | null;
+  /** Where a model read the answer: which one, what that cost, and why not all of it was read. */
+  readonly answered_by?: string;
+  readonly cost_micros?: number;
+  readonly unread?: string;
   /** What was said before the answer and not handed on. */
   readonly talk?: RecordedTalk;
   readonly reason: string;
@@ -84,7 +88,7 @@ export function createResponseJudge({
   const tools = new Set(dataTools);
   const isSearched = ({ tool, method }: RespondedCall): boolean =>
     tools.has('*') || tools.has(tool) || tools.has(method);
-  const scan = (call: RespondedCall, text: string): Promise<ScanResult> => {
+  const scan = (call: RespondedCall, text: string, askModels = true): Promise<ScanResult> => {
     const lanes: ResponseLane[] = ['injection'];
     if (isSearched(call)) lanes.push('data');
     return scanner.scanResponse({
@@ -96,13 +100,15 @@ export function createResponseJudge({
       response_body: text,
       lanes,
       span_unit: 'utf16_units',
+      ...(!askModels && { ask_models: false }),
     });
   };
 
   async function judged(call: RespondedCall, text: string): Promise<JudgedResponse> {
     const found = await scan(call, text);
     const entities = found.detected_entities;
-    if (entities.length === 0) return { text };
+    if (entities.length === 0)
+      return found.cost_micros === undefined ? { text } : { text, inspected: readInVain(text, found) };
     const asked = await policy.judgeResponse({
       entities: [...entities],
       tool_type: call.tool,
@@ -121,6 +127,7 @@ export function createResponseJudge({
       raw_sha256: sha256Hex(text),
       scanner_version: found.scanner_version,
       policy_bundle: asked.policy_bundle,
+      ...byModelOf(found),
       reason: release.kind === 'withheld' ? release.why : found.reasoning,
     };
     if (observed || release.kind === 'as_is') return { text, inspected };
@@ -130,7 +137,8 @@ export function createResponseJudge({
   /** What was taken out may have hidden something else: the rest is looked at once more, and is let out only if nothing else has to go. */
   async function checked(call: RespondedCall, release: Release, asked: ResponseDecision): Promise<Release> {
     if (release.kind !== 'sanitized') return release;
-    const { detected_entities: left } = await scan(call, release.text);
+    // A model has read the whole; the rest is not paid for once more.
+    const { detected_entities: left } = await scan(call, release.text, false);
     const worst = worstAction(left, asked);
     return worst === 'sanitize' || worst === 'deny'
       ? { kind: 'withheld', why: `it still holds ${left.join(', ')} after what was found had been taken out` }
@@ -165,6 +173,32 @@ export function createResponseJudge({
   };
 }
 
+const byModelOf = ({
+  answered_by,
+  cost_micros,
+  unread,
+}: Pick<ScanResult, 'answered_by' | 'cost_micros' | 'unread'>): Pick<
+  RecordedInspection,
+  'answered_by' | 'cost_micros' | 'unread'
+> => ({
+  ...(answered_by !== undefined && { answered_by }),
+  ...(cost_micros !== undefined && { cost_micros }),
+  ...(unread !== undefined && { unread }),
+});
+
+/** Nothing was found, and that cost something: it has a row, so that the ledger knows what was spent. */
+const readInVain = (text: string, found: ScanResult): RecordedInspection => ({
+  released: 'as_is',
+  entities: [],
+  found: [],
+  actions: {},
+  raw_sha256: sha256Hex(text),
+  scanner_version: found.scanner_version,
+  policy_bundle: null,
+  ...byModelOf(found),
+  reason: found.reasoning,
+});
+
 /** The judgement with what was said before the answer, which is worth a row though the answer itself is clean. */
 function withTalk(judged: JudgedResponse, text: string, talk: RecordedTalk | null): JudgedResponse {
   if (!talk) return judged;
@@ -178,5 +212,8 @@ function withTalk(judged: JudgedResponse, text: string, talk: RecordedTalk | nul
     policy_bundle: null,
     reason: `${talk.withheld} messages before the answer held ${talk.found.join(', ')}`,
   };
-  return { ...judged, inspected: { ...(judged.inspected ?? clean), talk } };
+  const { inspected } = judged;
+  const found =
+    inspected && inspected.entities.length > 0 ? inspected : { ...clean, ...(inspected && byModelOf(inspected)) };
+  return { ...judged, inspected: { ...found, talk } };
 }

@@ -9,7 +9,7 @@ import {
 } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../inspection/texts.js';
 import { injectedTexts } from './injected-texts.js';
-import { numbersOf, placesOf, stringsOf } from './json-strings.js';
+import { type JsonString, numbersOf, placesOf, stringsOf } from './json-strings.js';
 import { sensitiveDataIn } from './sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
@@ -21,6 +21,8 @@ const MAY_BE_CARD = /^-?\d{13,19}(?:\.0{1,19})?$/;
 
 /** From this confidence on a text is taken for an instruction; below it may be one that somebody writes about. */
 const CONFIDENT = 0.85;
+/** As sure as one piece of evidence makes the rules. */
+const SUSPECTED = 0.6;
 
 const RISK: Readonly<Record<ResponseEntity, readonly [ScanResult['exfiltration_risk'], confidence: number]>> = {
   PROMPT_INJECTION: ['high', 0],
@@ -68,7 +70,23 @@ export function scanResponse(
       }
     }
   }
-  spans.sort((one, other) => one.start - other.start || other.end - one.end);
+  return concluded({
+    confidence,
+    spans: span_unit === 'utf8_bytes' ? inBytes(text, spans) : spans,
+    span_unit,
+    unlocated: [...unlocated],
+    found: [...found],
+  });
+}
+
+/** A result from what was found, with what follows from it. */
+function concluded({
+  spans,
+  unlocated,
+  found,
+  confidence,
+  span_unit,
+}: Pick<ScanResult, 'spans' | 'unlocated' | 'found' | 'confidence' | 'span_unit'>): ScanResult {
   const types = new Set([...spans.map(({ entity_type }) => entity_type), ...unlocated]);
   const detected = RESPONSE_ENTITIES.filter((type) => types.has(type));
   const risk = Math.max(0, ...detected.map((type) => RISKS.indexOf(RISK[type][0])));
@@ -76,13 +94,35 @@ export function scanResponse(
     exfiltration_risk: RISKS[risk] ?? 'clean',
     confidence: Math.max(confidence, ...detected.map((type) => RISK[type][1])),
     detected_entities: detected,
-    spans: span_unit === 'utf8_bytes' ? inBytes(text, spans) : spans,
+    spans: spans.toSorted((one, other) => one.start - other.start || other.end - one.end),
     span_unit,
-    unlocated: [...unlocated],
-    found: [...found],
+    unlocated,
+    found,
     reasoning: detected.length === 0 ? 'nothing found' : `found: ${[...detected, ...found].join(', ')}`,
     scanner_version: SCANNER_VERSION,
   };
+}
+
+/** Somebody else than the rules suspects these strings of the text. What the rules said stands; a string that they suspect too has one span. */
+export function suspectedToo(
+  text: string,
+  byRules: ScanResult,
+  strings: readonly JsonString[],
+  found: readonly string[],
+): ScanResult {
+  if (strings.length === 0) return byRules;
+  const suspected = strings.map(({ start, end }): EntitySpan => ({ entity_type: 'SUSPECTED_INJECTION', start, end }));
+  const spans = byRules.span_unit === 'utf8_bytes' ? inBytes(text, suspected) : suspected;
+  const isNew = ({ start, end }: EntitySpan): boolean =>
+    !byRules.spans.some(
+      (known) => known.entity_type === 'SUSPECTED_INJECTION' && known.start === start && known.end === end,
+    );
+  return concluded({
+    ...byRules,
+    confidence: Math.max(byRules.confidence, SUSPECTED),
+    spans: [...byRules.spans, ...spans.filter(isNew)],
+    found: [...new Set([...byRules.found, ...found])],
+  });
 }
 
 /** The secrets and personal data of arguments, and where they stand. Never a verdict. */

@@ -22,6 +22,8 @@ export interface TestCall {
   /** What Brain masked of the call. */
   readonly maskedParams?: JsonObject;
   readonly brainVersion?: string;
+  /** Which model answered, by lane. */
+  readonly answeredBy?: Readonly<Record<string, string>>;
   readonly costMicros?: number;
   readonly decided?: RecordedDecision['status'];
   /** Who is told as the decider; a person, or the end of the time. */
@@ -44,7 +46,11 @@ export function callRows(call: TestCall): NewLedgerRow[] {
   const inspection = {
     ...inspected,
     cost_micros: call.costMicros ?? 0,
-    evidence: { ...inspected.evidence, brain_version: call.brainVersion ?? 'test' },
+    evidence: {
+      ...inspected.evidence,
+      brain_version: call.brainVersion ?? 'test',
+      ...(call.answeredBy && { mock_mode: false, answered_by: { ...call.answeredBy } }),
+    },
     ...(call.maskedParams && { masked_params: call.maskedParams }),
   };
   const decision = { ...decisionOf(tier), ...(call.reasons && { reasons: [...call.reasons] }) };

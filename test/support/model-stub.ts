@@ -14,7 +14,7 @@ export interface Asked {
   /** The value that only the system prompt holds. */
   readonly nonce: string;
   /** Which prompt it is, by a field of its answer. */
-  readonly lane: 'classifier' | 'injection' | 'malicious_code' | 'compromised_package' | 'other';
+  readonly lane: 'classifier' | 'injection' | 'malicious_code' | 'compromised_package' | 'answer' | 'other';
 }
 /** What the stub does with one question. */
 export type Behaviour = (asked: Asked, response: ServerResponse) => void;
@@ -29,6 +29,7 @@ export interface ModelStub {
 }
 
 const LANES = [
+  ['answer', 'answer'],
   ['authorized', 'classifier'],
   ['injected', 'injection'],
   ['malicious', 'malicious_code'],
@@ -80,6 +81,7 @@ export async function startModelStub(behaviour: Behaviour = answering()): Promis
 const HARMLESS: Readonly<Record<Asked['lane'], object>> = {
   classifier: { category: 'Direct Execution', authorized: true, ground: 'ordinary' },
   injection: { injected: false, confidence: 0, kinds: [] },
+  answer: { injected: false, confidence: 0, kinds: [] },
   malicious_code: { malicious: false, confidence: 0, kinds: [] },
   compromised_package: { compromised: false, confidence: 0, kinds: [] },
   other: {},

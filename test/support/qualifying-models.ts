@@ -19,6 +19,7 @@ const ATTACKS = new Map(
 export const FINDS: Readonly<Record<Asked['lane'], object>> = {
   classifier: { authorized: false, ground: 'fraud' },
   injection: { injected: true, confidence: 0.95, kinds: ['override'] },
+  answer: {},
   malicious_code: { malicious: true, confidence: 0.95, kinds: ['other'] },
   compromised_package: { compromised: true, confidence: 0.95, kinds: ['untrusted_source'] },
   other: {},

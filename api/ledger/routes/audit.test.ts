@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { ledgerRowId } from '../../../domain/call-record/rows.js';
@@ -145,6 +146,18 @@ describe.each(STORES)('audit reads on %s', (kind) => {
       await service.ledger.purgeSidecar(ledgerRowId(correlationOf('purged'), 'proxy.verdict'));
       expect(await params('purged', 'proxy.verdict')).toEqual({ masked_params: null, retention_class: 'standard' });
     });
+  });
+
+  it('what a call was judged by says in which lanes a model answered, as long as the evidence is there', async () => {
+    const models = async (name: string): Promise<unknown> =>
+      ((await get(`/audit/correlation/${correlationOf(name)}/policy-input`)).body as { inspection: JsonObject })
+        .inspection['models'];
+    await service.ledger.append(
+      callRows({ name: 'by models', agent: 'agent-m', answeredBy: { intent: 'large:large-1' } }),
+    );
+    expect([await models('by models'), await models('a')]).toEqual([['intent by large:large-1'], []]);
+    await service.ledger.purgeSidecar(ledgerRowId(correlationOf('by models'), 'brain.inspection'));
+    expect(await models('by models')).toBeNull();
   });
 
   it('are for console, deep review and proxy', async () => {

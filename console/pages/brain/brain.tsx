@@ -147,6 +147,7 @@ const LANES: Readonly<Record<ModelSnapshot['lanes'][number]['lane'], string>> = 
   injection: 'injection',
   malicious_code: 'malicious code',
   compromised_package: 'compromised packages',
+  answers: 'answers of tools',
   explain_pattern: 'words about a mined rule',
   narrate_decision: 'words about a decision',
 };

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { injectedPlace } from '../../../contracts/inspection.js';
 import { taint } from '../../../contracts/policy.js';
 import { at } from '../../../domain/json-pointer.js';
 import { oneLine, printable } from '../../../domain/printable.js';
@@ -32,17 +33,29 @@ export const suspicionsIn = (told: Json): readonly string[] => [
 export const signalsOf = (rows: readonly LedgerEntry[], told: Json): readonly Signal[] => [
   ...packagesIn(rows),
   ...lookalikesIn(rows),
+  ...ordersIn(told),
   ...flowsIn(told),
 ];
+
+/** The calls of a batch stand in its parameters, or in the arguments of the tool that it is sent as. */
+const callsAt = (call: number | undefined): readonly string[] =>
+  call === undefined ? [''] : [`/calls/${call}`, `/arguments/calls/${call}`, ''];
+
+/** Texts that instruct a model, or may. */
+const ordersIn = (told: Json): readonly Signal[] =>
+  listed(at(told, '/injected_at')).flatMap((one) => {
+    const { data: place } = injectedPlace.safeParse(one);
+    if (!place || place.at === '') return [];
+    const places = callsAt(place.call).map((base) => `${base}${place.at}`);
+    return [{ says: 'inspection reads this text as an order to a model', evidence: { places } }];
+  });
 
 /** Values that an answer brought in; one that was not kept says no place. */
 const flowsIn = (told: Json): readonly Signal[] =>
   listed(at(told, '/taint')).flatMap((one) => {
     const { data: flow } = taint.safeParse(one);
     if (!flow || flow.tool === '' || flow.argument === '') return [];
-    // The calls of a batch stand in its parameters, or in the arguments of the tool that it is sent as.
-    const calls = flow.call === undefined ? [] : [`/calls/${flow.call}`, `/arguments/calls/${flow.call}`];
-    const places = [...calls, ''].map((base) => `${base}/arguments${flow.argument}`);
+    const places = callsAt(flow.call).map((base) => `${base}/arguments${flow.argument}`);
     return [
       {
         // The names of arguments are masked in the text, so that no pointer is shown beside it.

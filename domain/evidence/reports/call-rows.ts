@@ -2,6 +2,7 @@ import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { RecordedPolicyInput } from '../../../contracts/ledger-reports.js';
+import { modelsIn } from '../../replay/parts.js';
 import { mask } from '../../masking/mask.js';
 import { classIn, longerLived } from '../../ledger/erasure/retention-class.js';
 import type { RowFilter } from '../../ledger/row-filter.js';
@@ -85,9 +86,18 @@ export async function recordedPolicyInput(
           available: inspected.policy_decision?.['available'] === true,
           authorized: inspected.authorized,
           reasoning: inspected.reasoning,
+          models: await modelsOf(ledger, inspected),
         }
       : null,
   };
+}
+
+/** Which model answered in which lane; `null` where the evidence was purged. */
+async function modelsOf(ledger: LedgerReader, inspected: LedgerEntry): Promise<string[] | null> {
+  const sidecar = inspected['brain_evidence_sha256'] === null ? null : await ledger.sidecar(inspected.id);
+  const evidence = sidecar?.kind === 'brain_evidence' ? jsonOf(sidecar.text) : null;
+  const models = modelsIn(isObject(evidence) ? evidence : null);
+  return models && [...models];
 }
 
 const JUDGED_KINDS = ['policy.evaluated', 'proxy.verdict', 'brain.inspection'] as const;

@@ -1,8 +1,8 @@
 import type { Spend } from '../../../contracts/ledger-reports.js';
 import type { ReportRow } from './report-rows.js';
 
-/** Rows that count for spend: a verdict is a request, and the inspection holds its estimated cost. */
-export const SPEND_KINDS = ['proxy.verdict', 'brain.inspection'] as const;
+/** Rows that count for spend: a verdict is a request, and the inspections of it and of its answer hold their estimated cost. */
+export const SPEND_KINDS = ['proxy.verdict', 'brain.inspection', 'response.inspected'] as const;
 
 interface Spender {
   agentName: string | null;

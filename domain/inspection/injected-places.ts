@@ -1,0 +1,39 @@
+import type { InjectedPlace } from '../../contracts/inspection.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { detectInjectionByBoth } from './injection.js';
+import { type HeuristicLevel, inspectTexts } from './texts.js';
+
+/** For people to see, of a request that instructs a model: so much of it is looked at once more, and so many places are told. */
+const MOST_CHARACTERS = 65_536;
+const MOST_TEXTS = 256;
+const MOST_PLACES = 8;
+const LONGEST_POINTER = 256;
+/** No phrase that the rules know is shorter. */
+const SHORTEST_PHRASE = 8;
+
+/**
+ * The texts of a request that instruct a model each by itself, as JSON Pointers into its parameters. None where it takes several together, or
+ * where it is a name that does. Not recursive; bounded.
+ */
+export function placesOfInjection(params: JsonObject, level: HeuristicLevel): InjectedPlace[] {
+  const found: InjectedPlace[] = [];
+  let characters = 0;
+  let texts = 0;
+  const open: { readonly value: Json; readonly at: string }[] = [{ value: params, at: '' }];
+  for (let next = open.pop(); next !== undefined && found.length < MOST_PLACES; next = open.pop()) {
+    const { value, at } = next;
+    if (at.length > LONGEST_POINTER) continue;
+    if (typeof value === 'string') {
+      if (value.length < SHORTEST_PHRASE) continue;
+      texts += 1;
+      characters += value.length;
+      if (texts > MOST_TEXTS || characters > MOST_CHARACTERS) break;
+      if (detectInjectionByBoth('', inspectTexts({ text: value }, level)).detected) found.push({ at });
+    } else if (typeof value === 'object' && value !== null) {
+      const members = Object.entries(value as Readonly<Record<string, Json>>);
+      for (const [name, inner] of members.toReversed())
+        open.push({ value: inner, at: `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` });
+    }
+  }
+  return found;
+}
