@@ -84,7 +84,7 @@ describe('gate verify --bundle, of the report of a stop', () => {
     ['was of another stop', (of) => ({ ...of, stopped_at: '2026-11-02T10:00:00.001Z' })],
     ['has another outcome', (of) => ({ ...of, calls: of.calls.map((call) => ({ ...call, outcome: null })) })],
     ['has a field more', (of) => ({ ...of, note: 'x' })],
-    ['lost its signature', ({ signature: _, ...of }) => of],
+    ['lost its signature', (of) => Object.fromEntries(Object.entries(of).filter(([name]) => name !== 'signature'))],
     ['is signed by another CA', () => stopReportSigner(other.cert, other.key)(CONTENT)],
     [
       'has the signature of a list of revocations over the same',

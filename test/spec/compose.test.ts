@@ -109,7 +109,8 @@ describe('docker-compose.yml', () => {
     const both = (identity?.lines ?? [])
       .map(({ variable }) => variable)
       .filter(
-        (variable) => /^GATE_CONSOLE_/.test(variable) && atConsole?.lines.some((line) => line.variable === variable),
+        (variable) =>
+          variable.startsWith('GATE_CONSOLE_') && atConsole?.lines.some((line) => line.variable === variable),
       );
     expect(both).toEqual(expect.arrayContaining(['GATE_CONSOLE_AUTH', 'GATE_CONSOLE_ADMIN_TENANT']));
     for (const variable of both) {
