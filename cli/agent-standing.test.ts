@@ -2,7 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { everyOne, toldRelease, toldStop } from './agent-standing.js';
 
 const AT = '2026-01-02T03:04:05.000Z';
-const BOT = { name: 'acme/bot', typed: 'agent bot', at: AT, by: 'operator:dev', release: null };
+const BOT = {
+  name: 'acme/bot',
+  typed: 'agent bot',
+  at: AT,
+  by: 'operator:dev',
+  release: null,
+  report: null,
+  certificates: null,
+};
 const asked = { requested_by: 'operator:second', requested_at: AT, reason: null, until: '2026-01-03T03:04:05.000Z' };
 
 describe('what came of a stop', () => {

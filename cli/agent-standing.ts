@@ -80,6 +80,10 @@ interface Suspendable {
   readonly by: string | null;
   readonly at: string | null;
   readonly release: AgentRecord['release'];
+  /** Of what was running when it was stopped. */
+  readonly report: string | null;
+  /** What became of certificates, and what it needs once it is let go. */
+  readonly certificates: { readonly stopped: string; readonly released: string } | null;
 }
 
 const releaseCommand = ({ typed }: Suspendable): string => `${gateCommand()} release ${typed}`;
@@ -92,6 +96,8 @@ export const toldStop = (
   (before?.state === 'suspended'
     ? `${now.name} was stopped before, at ${now.at} by ${oneLine(now.by ?? '')}${before.release ? `; what ${oneLine(before.release.requested_by)} asked for, its release, counts no more` : ''}\n`
     : `stopped: ${now.name}, by ${oneLine(now.by ?? '')}; within two seconds no proxy lets a call of it in, and none that waits runs\n`) +
+  (now.certificates ? `${now.certificates.stopped}\n` : '') +
+  (now.report === null ? '' : `what was running, in a few seconds: ${gateCommand()} stops report ${now.report}\n`) +
   `two people let it go again: ${releaseCommand(now)} --reason "…"\n`;
 
 /** What came of a release, and who does what next. */
@@ -102,7 +108,10 @@ export function toldRelease(
 ): string {
   const { name, by, release } = now;
   if (!release)
-    return `let go: ${name}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(by ?? '')} confirmed it\n`;
+    return (
+      `let go: ${name}; ${oneLine(before.release?.requested_by ?? '')} asked for it, and ${oneLine(by ?? '')} confirmed it\n` +
+      (now.certificates ? `${now.certificates.released}\n` : '')
+    );
   const again = before.release?.requested_at === release.requested_at;
   return (
     `${name} stays stopped: ${again ? 'you had asked for its release before, and one person counts once' : `${oneLine(release.requested_by)} asked for its release`}\n` +
@@ -121,6 +130,20 @@ export const suspendableAgent = (agent: AgentRecord): Suspendable => ({
   by: agent.state_changed_by,
   at: agent.state_changed_at,
   release: agent.release,
+  report: agent.report_id,
+  certificates: agent.svid_bootstrap_state === 'recovery' ? TAKEN_BACK : null,
 });
+
+const TAKEN_BACK = {
+  stopped: 'its certificates are taken back: once it is let go, it needs a first one again',
+  released:
+    'its certificates stay taken back: a new token lets it have a first one again (POST /enrollments; docs/how-to/enrol-an-agent.md)',
+};
+/** Of all agents of a tenant. */
+export const ALL_TAKEN_BACK = {
+  stopped: 'the certificates of its agents are taken back: once it is let go, each needs a first one again',
+  released:
+    'the certificates of its agents stay taken back: a new token lets each have a first one again (POST /enrollments; docs/how-to/enrol-an-agent.md)',
+};
 
 export const fullName = ({ tenant, agent_name: agent }: AgentRecord): string => oneLine(`${tenant}/${agent}`);

@@ -28,8 +28,8 @@ interface ContainFlags extends StandingFlags {
 
 const HELP = `
 Stopped, no new call of the agent is let in, at every proxy within two seconds; its open connections by certificate, and
-its event streams by token, end; and a call of it that waits does not run, whoever approves it. Its certificates still
-count once two people let it go again: gate release agent <name>.
+its event streams by token, end; and a call of it that waits does not run, whoever approves it. Its certificates of
+identity are taken back: two people let it go again (gate release agent <name>), and then it needs a first one again.
 With --force-hil it goes on: a person decides about every call that would have run by itself, until that time is over.`;
 
 /** `gate contain`: stops an agent at once. */

@@ -118,7 +118,7 @@ describe('gate prove and gate verify --bundle', () => {
     const verdict = await verifyEvidence(file, { key: log.vkey });
     expect(verdict.valid).toBe(false);
     expect(verdictText(verdict)).toBe(
-      'BROKEN  row: the row does not hash to its entry_hash\nINVALID: this is not what the ledger signed\n',
+      'BROKEN  row: the row does not hash to its entry_hash\nINVALID: this is not what was signed\n',
     );
   });
 

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { ConsistencyProof, InclusionProof, ProofBundle } from '../contracts/ledger-proof.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { ReadOnlyLedger } from '../adapters/ledger/read-only.js';
@@ -8,6 +9,11 @@ import { parseCheckpoint } from '../domain/ledger/tlog/checkpoint.js';
 import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js';
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
 import { type LogKey, signingLogKey, type TransparencyLog } from '../adapters/ledger/tlog/transparency-log.js';
+import { stopReportVerifier } from '../adapters/identity/stop-report-signature.js';
+import { stopReport } from '../contracts/identity.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
+import { stopReportText } from '../domain/identity/stop-reports.js';
+import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { unreadable } from './named-file.js';
 
@@ -21,19 +27,69 @@ export interface EvidenceTrust {
 }
 
 /** The kinds of evidence, recognised by how the file begins. */
-type EvidenceKind = 'proof bundle' | 'regulatory bundle';
+type EvidenceKind = 'proof bundle' | 'regulatory bundle' | 'report of a stop';
 function kindOf(bytes: Buffer): EvidenceKind | null {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'regulatory bundle';
-  return /^\s*\{/.test(bytes.toString('utf8', 0, 64)) ? 'proof bundle' : null;
+  if (!/^\s*\{/.test(bytes.toString('utf8', 0, 64))) return null;
+  return isStopReport(bytes) ? 'report of a stop' : 'proof bundle';
 }
 
 /** Verifies a file of evidence offline, whichever kind it is. Throws CliError (exit code 1) when it cannot be read or is no evidence. */
 export async function verifyEvidence(file: string, trust: EvidenceTrust): Promise<BundleVerdict> {
   const bytes = readEvidence(file);
   const kind = kindOf(bytes);
-  if (kind === null) throw new CliError(`${file} is neither a proof bundle (JSON) nor a regulatory bundle (tar.gz)`);
+  if (kind === null)
+    throw new CliError(
+      `${file} is neither a proof bundle or a report of a stop (JSON) nor a regulatory bundle (tar.gz)`,
+    );
   if (kind === 'regulatory bundle') return verifyRegulatory(file, trust);
+  if (kind === 'report of a stop') return verifyStopReport(file, bytes, trust);
   return verifyProof(file, bytes, trust);
+}
+
+function isStopReport(bytes: Buffer): boolean {
+  try {
+    return (JSON.parse(bytes.toString('utf8')) as { schema?: unknown }).schema === STOP_REPORT;
+  } catch {
+    return false;
+  }
+}
+const STOP_REPORT = 'gate.stop-report/1';
+
+/** Signed by the CA, whose certificate must come from elsewhere than the report. */
+function verifyStopReport(file: string, bytes: Buffer, { key }: EvidenceTrust): BundleVerdict {
+  if (key === undefined)
+    throw new CliError(
+      `${file} is the report of a stop; give the certificate of the CA that signed it: --key <ca.crt>`,
+    );
+  const trusted = existsSync(key) ? readFileSync(key, 'utf8') : key;
+  const what = 'signature of the CA';
+  try {
+    const report = stopReport.parse(JSON.parse(bytes.toString('utf8')));
+    const { id, tenant, stopped, stopped_at: at } = verifierOf(trusted)(report);
+    const name = oneLine(stopped.kind === 'tenant' ? `tenant ${tenant}` : `the ${stopped.kind} ${stopped.name}`);
+    const detail = `report ${id}: what was running when ${name} was stopped, at ${at}`;
+    const sha256 = sha256Hex(stopReportText(report));
+    return {
+      valid: true,
+      proved: true,
+      checks: [{ what, holds: true, detail }],
+      notes: [`the row stop.reported of the ledger names its digest: ${sha256}`],
+    };
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const detail = error instanceof z.ZodError ? 'it is no report of a stop' : errorText(error);
+    return { valid: false, proved: false, checks: [{ what, holds: false, detail }], notes: [] };
+  }
+}
+
+function verifierOf(trusted: string) {
+  if (!trusted.includes('-----BEGIN CERTIFICATE-----')) throw new CliError('--key: no certificate in PEM');
+  try {
+    return stopReportVerifier(trusted);
+  } catch (error) {
+    throw new CliError(`--key: no certificate of a CA (${errorText(error)})`);
+  }
 }
 
 /** Signed by one key. The key is PEM and must come from elsewhere than the bundle. */
@@ -127,7 +183,7 @@ function vkeyOf(given: string): NoteKey {
 /** The verdict as text for people. */
 export function verdictText({ valid, proved, checks, notes }: BundleVerdict): string {
   const lines = checks.map(({ what, holds, detail }) => `${holds ? 'ok     ' : 'BROKEN '} ${what}: ${detail}`);
-  return `${[...lines, ...notes.map((note) => `note    ${note}`), proved ? 'the bundle holds' : valid ? NOT_PROVED : 'INVALID: this is not what the ledger signed'].join('\n')}\n`;
+  return `${[...lines, ...notes.map((note) => `note    ${note}`), proved ? 'the bundle holds' : valid ? NOT_PROVED : 'INVALID: this is not what was signed'].join('\n')}\n`;
 }
 
 const NOT_PROVED =

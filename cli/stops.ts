@@ -4,6 +4,7 @@ import type { ToolList } from '../contracts/tools.js';
 import { nearestNames } from '../domain/nearest-names.js';
 import { oneLine } from '../domain/printable.js';
 import {
+  ALL_TAKEN_BACK,
   askedRelease,
   everyOne,
   type Registry,
@@ -15,6 +16,7 @@ import {
 } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { gateCommand, print } from './output.js';
+import { registerStopReports } from './stop-reports.js';
 import { table } from './table.js';
 
 interface StopFlags extends StandingFlags {
@@ -100,7 +102,9 @@ export function registerStopReleases(release: Command, help: string): void {
 
 /** `gate stops`: the tools and tenants that are stopped. */
 export function registerStopList(program: Command): void {
-  withPerson(program.command('stops'))
+  const stops = program.command('stops');
+  registerStopReports(stops);
+  withPerson(stops)
     .description('the tools that are stopped, and whether the tenant is')
     .option('--all', 'also those that were let go again')
     .action(async ({ all, json: asJson, ...given }: StandingFlags & { all?: boolean }) => {
@@ -136,12 +140,14 @@ async function assertKnown({ target, tenant }: Registry, tool: string): Promise<
   );
 }
 
-const suspendable = ({ tenant, tool, changed_at: at, changed_by: by, release }: StopRecord) => ({
+const suspendable = ({ tenant, tool, changed_at: at, changed_by: by, release, report_id: report }: StopRecord) => ({
   name: oneLine(tool === null ? `tenant ${tenant}` : `the tool ${tool} of ${tenant}`),
   typed: tool === null ? `tenant ${oneLine(tenant)}` : `tool ${JSON.stringify(oneLine(tool))}`,
   at,
   by,
   release,
+  report,
+  certificates: tool === null ? ALL_TAKEN_BACK : null,
 });
 
 function rowOf(stop: StopRecord): readonly string[] {

@@ -28,7 +28,10 @@ export function registerVerify(program: Command): void {
       '--bundle <file>',
       'check this file of evidence offline instead; exits 2 unless somebody you name signed what it says',
     )
-    .option('--key <vkey>', "the log's verifier key or its public key (PEM), or a file with it")
+    .option(
+      '--key <vkey>',
+      "the log's verifier key or its public key (PEM), or a file with it; of the report of a stop, the certificate of the CA",
+    )
     .addOption(
       new Option('--trusted-logs <file>', 'verifier keys of the logs you trust, one per line').env('GATE_TRUSTED_LOGS'),
     )

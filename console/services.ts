@@ -15,7 +15,14 @@ import type { MinedSuggestion, MineLine, MinePolicies } from '../contracts/polic
 import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
 import type { DecisionSurface, ListedStatus, PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
-import type { AgentRecord, AgentReleased, StopRecord, StopReleased } from '../contracts/identity.js';
+import type {
+  AgentRecord,
+  AgentReleased,
+  KeptStopReport,
+  StopRecord,
+  StopReleased,
+  StopReport,
+} from '../contracts/identity.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
@@ -325,6 +332,10 @@ export interface IdentityService {
   stop(tool: string | null, reason: string): Promise<StopRecord>;
   /** Like `unsuspend`. */
   releaseStop(id: string, reason: string | null): Promise<StopReleased>;
+  /** The newest reports of what was running at a stop. */
+  reports(): Promise<readonly KeptStopReport[]>;
+  /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */
+  report(id: string): Promise<StopReport | null>;
 }
 
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */

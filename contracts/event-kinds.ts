@@ -56,6 +56,7 @@ export const EVENT_KINDS = [
   'stop.set',
   'stop.release_requested',
   'stop.released',
+  'stop.reported',
   'identity.grant_issued',
   'tenant.provisioned',
   'tenant.final_export',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CALL_STATES } from './call.js';
 import { toolName } from './storable.js';
 
 const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
@@ -158,6 +159,13 @@ export const agentRecord = z.strictObject({
   state_changed_by: z.string().nullable(),
   /** Of the last change of its state. */
   reason: z.string().nullable(),
+  /**
+   * Whether it may have a first certificate of identity: `available` where it never had one; `retired` once it had; `recovery` where what it had was
+   * taken back, as by a stop: once it is active, a new token lets it have a first one again.
+   */
+  svid_bootstrap_state: z.enum(['available', 'retired', 'recovery']),
+  /** While it is stopped, the report of what was running then (`GET /stops/reports/{id}`). */
+  report_id: z.uuid().nullable(),
   force_hil: forceHil.nullable(),
   /** Somebody asked for the end of its suspension; somebody else confirms it, until then. */
   release: z
@@ -207,6 +215,8 @@ export const stopRecord = z.strictObject({
   changed_at: instant,
   changed_by: z.string(),
   reason: z.string().nullable(),
+  /** While it is stopped, as of an agent. */
+  report_id: agentRecord.shape.report_id,
   /** Somebody asked for its end; somebody else confirms it, until then. */
   release: agentRecord.shape.release,
 });
@@ -287,17 +297,134 @@ export const revocationContent = z.strictObject({
 });
 export type RevocationContent = z.infer<typeof revocationContent>;
 
-/** What was taken back, under a signature of the CA. */
-export const revocationList = revocationContent.extend({
-  signature: z.strictObject({
-    algorithm: z.literal('ES256'),
-    /** SHA-256 of the public key of the CA (SPKI DER). */
-    key_id: hex64,
-    /** r and s of RFC 7518 3.4, in base64url. */
-    value: z.string(),
-  }),
+export const caSignature = z.strictObject({
+  algorithm: z.literal('ES256'),
+  /** SHA-256 of the public key of the CA (SPKI DER). */
+  key_id: hex64,
+  /** r and s of RFC 7518 3.4, in base64url. */
+  value: z.string(),
 });
+export type CaSignature = z.infer<typeof caSignature>;
+
+/** What was taken back, under a signature of the CA. */
+export const revocationList = revocationContent.extend({ signature: caSignature });
 export type RevocationList = z.infer<typeof revocationList>;
+
+/** A call that a stop met: `was` is what it was then, everything else as it was looked at. */
+export const stopCall = z.strictObject({
+  correlation_id: z.string().min(1).max(64),
+  agent: z.string().max(256),
+  tool: z.string().max(256),
+  contract: z.string().max(64),
+  /**
+   * `running`: let through, and not ended; `parked`: it waited for a person; `judged`: it had no verdict yet; `started`: it came after the stop, to a
+   * proxy that had not heard of it.
+   */
+  was: z.enum(['running', 'parked', 'judged', 'started']),
+  state: z.enum(CALL_STATES),
+  received_at: instant,
+  /** Since when it is in that state. */
+  state_since: instant,
+  /** Of the call as it was asked for. */
+  digest: z.string().max(128),
+  params_sha256: hex64,
+  pending_id: z.string().max(64).nullable(),
+  outcome: z
+    .strictObject({
+      stage: z.string().max(32),
+      code: z.string().max(64).nullable(),
+      at: instant,
+      result_sha256: hex64.nullable(),
+    })
+    .nullable(),
+});
+export type StopCall = z.infer<typeof stopCall>;
+
+/** Most calls that a report has; how many others there were, it says. */
+export const STOP_CALLS_TOLD = 5_000;
+/** Body of `POST /stops/reports/{id}/calls`, from a proxy. */
+export const stopCalls = z.strictObject({
+  /** By the clock of the proxy, as all times of calls. */
+  looked_at: instant,
+  calls: z.array(stopCall).max(STOP_CALLS_TOLD),
+  left_out: z.number().int().min(0),
+});
+export type StopCalls = z.infer<typeof stopCalls>;
+
+const stopped = z.strictObject({
+  kind: z.enum(['agent', 'tool', 'tenant']),
+  /** Of the agent, or of the stop. */
+  id: z.uuid(),
+  /** The agent or the tool; null for the tenant whole. */
+  name: z.string().nullable(),
+});
+const stopCounts = z.strictObject({
+  running: z.number().int(),
+  parked: z.number().int(),
+  judged: z.number().int(),
+  started: z.number().int(),
+  /** Calls that the report does not list. */
+  left_out: z.number().int(),
+});
+
+/** What was running when something was stopped. */
+export const stopReportContent = z.strictObject({
+  schema: z.literal('gate.stop-report/1'),
+  id: z.uuid(),
+  trust_domain: z.string(),
+  tenant: z.string(),
+  stopped,
+  stopped_at: instant,
+  stopped_by: z.string(),
+  reason: z.string().nullable(),
+  /** The certificates of agents that were taken back with it. */
+  certificates_revoked: z.number().int(),
+  looked_at: instant,
+  counts: stopCounts,
+  calls: z.array(stopCall),
+  made_at: instant,
+});
+export type StopReportContent = z.infer<typeof stopReportContent>;
+/** The same under a signature of the CA. */
+export const stopReport = stopReportContent.extend({ signature: caSignature });
+export type StopReport = z.infer<typeof stopReport>;
+
+/** Of which a proxy says what was running. */
+export const dueStopReport = z.strictObject({
+  id: z.uuid(),
+  tenant: z.string(),
+  kind: stopped.shape.kind,
+  name: stopped.shape.name,
+  stopped_at: instant,
+});
+export type DueStopReport = z.infer<typeof dueStopReport>;
+
+/** A report as it is listed. */
+export const keptStopReport = z.strictObject({
+  id: z.uuid(),
+  tenant: z.string(),
+  stopped,
+  stopped_at: instant,
+  stopped_by: z.string(),
+  reason: z.string().nullable(),
+  /** `taking-back`: certificates are still being taken back; `due`: no proxy has said yet what was running. */
+  state: z.enum(['taking-back', 'due', 'made']),
+  certificates_revoked: z.number().int(),
+  made_at: instant.nullable(),
+  /** SHA-256 of its RFC 8785 form, as the row in the ledger has it; null until it is made. */
+  report_sha256: hex64.nullable(),
+});
+export type KeptStopReport = z.infer<typeof keptStopReport>;
+/** Answer of `GET /stops/reports/{id}`. */
+export const stopReportAnswer = keptStopReport.extend({ report: stopReport.nullable() });
+export type StopReportAnswer = z.infer<typeof stopReportAnswer>;
+export const stopReportsQuery = z.strictObject({
+  tenant: label,
+  /** Only those of before this time. */
+  before: instant.optional(),
+});
+/** Most reports of one answer. */
+export const STOP_REPORTS_LISTED = 100;
 
 /** A bundle of SPIFFE: a JWK set with two members of its own. */
 export const spiffeBundle = z.strictObject({

@@ -354,6 +354,11 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('identity', 'GET', '/stops', 'identity.agent.read', console, proxy),
   row('identity', 'POST', '/stops', 'identity.agent.containment', console),
   row('identity', 'POST', '/stops/{id}/release', 'identity.agent.containment', console),
+  // What was running at each stop: a proxy tells it, people read it.
+  row('identity', 'GET', '/stops/reports/due', 'identity.stop.report', proxy),
+  row('identity', 'POST', '/stops/reports/{id}/calls', 'identity.stop.report', proxy),
+  row('identity', 'GET', '/stops/reports', 'identity.agent.read', console),
+  row('identity', 'GET', '/stops/reports/{id}', 'identity.agent.read', console),
   // It has none to show: the token is the proof.
   {
     service: 'identity',

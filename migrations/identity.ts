@@ -217,6 +217,26 @@ const stops: Migration = {
   },
 };
 
+/**
+ * 0012: the reports of what was running when something was stopped (docs/architecture/identity.md#reports), and the tenants whose agents' certificates
+ * are still to be taken back. Stops of before have none. A new table.
+ */
+const stopReports: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_stop_reports (
+      id ${text} not null primary key, tenant ${text} not null, kind ${text} not null, stopped_id ${text} not null, name ${text},
+      stopped_ms ${integer} not null, stopped_by ${text} not null, reason ${text}, state ${text} not null,
+      revoked_count ${integer} not null, made_ms ${integer}, report_sha256 ${text}, report ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_stop_reports_tenant on identity_stop_reports (tenant, stopped_ms)`.execute(
+      db,
+    );
+    await sql`create index if not exists identity_stop_reports_open on identity_stop_reports (state, stopped_ms)
+      where state <> 'made'`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -229,4 +249,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0009-standings': standings,
   '0010-used-bootstraps': usedBootstraps,
   '0011-stops': stops,
+  '0012-stop-reports': stopReports,
 };

@@ -10,6 +10,8 @@ import { commandOf, SERVICES } from '../stack/services.js';
 const CHOSEN: Readonly<Record<string, string>> = {
   // A token of GATE_HIL_OPERATORS signs in: for this machine alone, where the console is published to no other.
   GATE_CONSOLE_AUTH: 'operator-token',
+  // For basic-admin; identity has to know it too, to say whether somebody else can confirm a release.
+  GATE_CONSOLE_ADMIN_TENANT: 'acme',
   GATE_CONSOLE_URL: 'https://localhost:8085',
   GATE_DEPLOYMENT_TENANT: 'acme',
   GATE_MODE: 'enforce',

@@ -1,8 +1,12 @@
+import { z } from 'zod';
 import {
+  type DueStopReport,
+  dueStopReport,
   type IssuedSvid,
   issuedSvid,
   type RevocationList,
   revocationList,
+  type StopCalls,
   type SvidRenewRequest,
   workloadSvid,
   type WorkloadSvid,
@@ -16,6 +20,10 @@ export interface IdentityClient {
   revocations(after: number): Promise<RevocationList>;
   /** The next certificate of an agent. Throws what identity refuses, and `ca_unavailable` where it does not answer. */
   renew(request: SvidRenewRequest): Promise<IssuedSvid>;
+  /** The stops of which nobody said yet what was running. */
+  stopReportsDue(): Promise<readonly DueStopReport[]>;
+  /** Says it; whatever is said of it later changes nothing. */
+  tellStopReport(id: string, said: StopCalls): Promise<void>;
   /** The next certificate of the service that asks. Throws as `renew` does. */
   workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
 }
@@ -23,6 +31,8 @@ export interface IdentityClient {
 /** Who asks for all is answered when every certificate that has not ended was looked at. */
 const ALL_LIMIT_MS = 30_000;
 const RENEWAL_LIMIT_MS = 8_000;
+/** Of thousands of calls, which are signed and stored. */
+const REPORT_LIMIT_MS = 30_000;
 
 /** Identity over HTTP. No answer, or an unreadable one: `control_state_unavailable`. All questions may be repeated. */
 export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): IdentityClient {
@@ -46,6 +56,10 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
         path: `/revocation/list?after=${after}`,
         timeoutMs: after === 0 ? Math.max(ALL_LIMIT_MS, timeoutMs) : timeoutMs,
       }),
+    stopReportsDue: () => ask(z.array(dueStopReport), { method: 'GET', path: '/stops/reports/due', timeoutMs }),
+    async tellStopReport(id, body) {
+      await ask(null, { method: 'POST', path: `/stops/reports/${id}/calls`, timeoutMs: REPORT_LIMIT_MS, body });
+    },
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
     workloadSvid: (body) =>
       renewing(workloadSvid, { method: 'POST', path: '/workload-svid', timeoutMs: RENEWAL_LIMIT_MS, body }),

@@ -384,6 +384,76 @@ describe.each([
     });
   });
 
+  describe('the calls that had not ended at a time', () => {
+    const MOST = 10;
+    const of = (change: { agent?: string | null; tool?: string | null } = {}) => ({
+      tenant: 'acme',
+      agent: null,
+      tool: null,
+      ...change,
+    });
+    const idsOf = async (...asked: Parameters<CallStore['openSince']>) =>
+      (await store.openSince(...asked)).records.map(({ correlation_id: id }) => id).sort();
+    const done = (id: string) => store.move(id, 'complete', { outcome: outcomeOf('completed') });
+
+    it('are those that are open, and those that ended since, of their tenant', async () => {
+      const waits = await judged('decided');
+      await store.move(waits.correlation_id, 'park', { pending_id: randomUUID(), deadline_ms: T0 + MINUTE });
+      const runs = await judged();
+      await store.move(runs.correlation_id, 'claim');
+      const ended = await judged();
+      await store.move(ended.correlation_id, 'claim');
+      await done(ended.correlation_id);
+      await judged('allowed', { tenant: 'other' });
+      clock += MINUTE;
+      const endsLater = await judged();
+      await store.move(endsLater.correlation_id, 'claim');
+      await done(endsLater.correlation_id);
+      const open = [waits, runs, endsLater].map(({ correlation_id: id }) => id).sort();
+      expect(await idsOf(of(), T0 + 30_000, MOST)).toEqual(open);
+      store = await another();
+      expect(await idsOf(of(), T0 + 30_000, MOST)).toEqual(open);
+      expect(await idsOf(of(), T0, MOST)).toEqual([...open, ended.correlation_id].sort());
+    });
+
+    it('are those of an agent, or of a tool, in a batch too', async () => {
+      const one = await judged();
+      const others = await judged('allowed', { agent: 'another', tool: 'pay' });
+      const batch = callOf({ method: 'gate/tools.batch', tool: 'gate/tools.batch' });
+      await store.admit(batch, { body: batchOf(2), callback_url: null }, NO_LIMIT);
+      await store.commitVerdict('allowed', { ...evidenceOf(batch), sibling_tools: ['read_file', 'pay'] });
+      expect(await idsOf(of({ agent: 'another' }), T0, MOST)).toEqual([others.correlation_id]);
+      expect(await idsOf(of({ tool: 'pay' }), T0, MOST)).toEqual([others.correlation_id, batch.correlation_id].sort());
+      expect(await idsOf(of({ tool: 'read_file' }), T0, MOST)).toEqual(
+        [one.correlation_id, batch.correlation_id].sort(),
+      );
+      expect(await idsOf(of({ tool: 'read' }), T0, MOST)).toEqual([]);
+    });
+
+    it('count as long as their host may begin them, where Gate only judges', async () => {
+      const handed = await judged('allowed', { contract: 'gate.decision/v1' });
+      expect(await idsOf(of(), T0 + MINUTE, MOST)).toEqual([handed.correlation_id]);
+      expect(await idsOf(of(), T0 + MINUTE + 1, MOST)).toEqual([]);
+    });
+
+    it('are so many at most, and it is said how many others there are', async () => {
+      for (let made = 0; made < 4; made += 1) await judged();
+      const ended = await judged();
+      await store.move(ended.correlation_id, 'claim');
+      await done(ended.correlation_id);
+      const { records, leftOut } = await store.openSince(of(), T0, 3);
+      expect([records.length, leftOut]).toEqual([3, 2]);
+    });
+
+    it('are as Gate wrote them: one that somebody edited is told as closed', async () => {
+      const { correlation_id: id } = await judged();
+      await place.sql("update call_records set agent = 'another'");
+      store = await another();
+      const { records } = await store.openSince(of(), T0, MOST);
+      expect(records.map(({ correlation_id, state }) => [correlation_id, state])).toEqual([[id, 'tampered']]);
+    });
+  });
+
   describe('the record', () => {
     it('keeps the first verdict, whatever a second look says, also through two processes', async () => {
       const call = callOf();

@@ -183,6 +183,22 @@ export const selectOpen = statement<OpenCall>(
        and (updated_ms, correlation_id) > (?, ?) order by updated_ms, correlation_id limit ?`,
 );
 
+const OPEN_LISTED = quoted(OPEN_STATES);
+/** A call that Gate only judged has no end here: it counts for the time in which its host may still begin it. */
+const OPEN_OF = `from call_records where tenant = ? and state in (${OPEN_LISTED})
+     and (contract = 'gate.server-execution/v1' or state in ('decided', 'parked') or updated_ms >= ?)`;
+const ENDED_OF = `from call_records where tenant = ? and updated_ms >= ? and state not in (${OPEN_LISTED})`;
+/** Of a batch its tools are looked at one by one. */
+const NAMED = `and (? = '' or agent = ?) and (? = '' or tool = ? or sibling_tools is not null)`;
+export const selectOpenOf = statement<{ correlation_id: string }>(
+  `select correlation_id ${OPEN_OF} ${NAMED} order by correlation_id limit ?`,
+);
+export const selectEndedOf = statement<{ correlation_id: string }>(
+  `select correlation_id ${ENDED_OF} ${NAMED} order by correlation_id limit ?`,
+);
+export const countOpenOf = statement<{ count: number | string }>(`select count(*) as count ${OPEN_OF} ${NAMED}`);
+export const countEndedOf = statement<{ count: number | string }>(`select count(*) as count ${ENDED_OF} ${NAMED}`);
+
 export const selectUncertain = statement<{ correlation_id: string }>(
   `select correlation_id from call_records where state = 'uncertain' order by updated_ms desc, correlation_id limit ?`,
 );

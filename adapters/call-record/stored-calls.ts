@@ -11,6 +11,7 @@ import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
 import { profileJobs } from './agent-profiles.js';
 import { createRecordNotifier } from './notifier.js';
+import { HANDED_MS, type StoppedCalls } from '../../domain/call-record/at-stop.js';
 import {
   type CallRecord,
   escalatedAt,
@@ -343,6 +344,38 @@ export function storedCalls({
     return open;
   }
 
+  async function openSince({ tenant, agent, tool }: StoppedCalls, sinceMs: number, most: number) {
+    const named = [agent ?? '', agent ?? '', tool ?? '', tool ?? ''];
+    const open = [tenant, sinceMs - HANDED_MS, ...named];
+    const ended = [tenant, sinceMs, ...named];
+    const ids = await jobs.read(
+      function* () {
+        // The open ones first: one that ends in between is among those that ended, and is taken once.
+        const first = yield* all(statements.selectOpenOf, ...open, most + 1);
+        return [...first, ...(yield* all(statements.selectEndedOf, ...ended, most + 1))];
+      },
+      (rows) => [...new Set(rows.map(({ correlation_id: id }) => id))],
+    );
+    const records: CallRecord[] = [];
+    let unread = 0;
+    for (const id of ids.slice(0, most)) {
+      // One that cannot be read is not left out in silence.
+      const record = await find(id).catch(() => null);
+      if (record === null) unread += 1;
+      else if (tool === null || [record.evidence.call.tool, ...(record.evidence.sibling_tools ?? [])].includes(tool))
+        records.push(record);
+    }
+    if (ids.length <= most) return { records, leftOut: unread };
+    const total = await jobs.read(
+      function* () {
+        const counts = [yield* get(statements.countOpenOf, ...open), yield* get(statements.countEndedOf, ...ended)];
+        return counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0);
+      },
+      (sum) => sum,
+    );
+    return { records, leftOut: Math.max(0, total - most) + unread };
+  }
+
   async function requested(correlationId: string, digest: string): Promise<OpenedRequest | NotAsStaged | null> {
     const known = requests.get(correlationId, digest);
     if (known) return known;
@@ -546,6 +579,8 @@ export function storedCalls({
       ),
 
     openCalls,
+
+    openSince,
 
     rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows', sinceMs, limit, after),
 

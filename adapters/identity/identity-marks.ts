@@ -98,6 +98,20 @@ const MARKED = {
     'release_reason',
     'listed_generation',
   ],
+  identity_stop_reports: [
+    'id',
+    'tenant',
+    'kind',
+    'stopped_id',
+    'name',
+    'stopped_ms',
+    'stopped_by',
+    'reason',
+    'state',
+    'revoked_count',
+    'made_ms',
+    'report_sha256',
+  ],
   identity_workloads: [
     'id',
     'service',
@@ -136,8 +150,8 @@ const MARKED = {
 export type MarkedTable = keyof typeof MARKED;
 const TABLES = Object.keys(MARKED) as readonly MarkedTable[];
 
-const isNumber = (column: string): boolean =>
-  column.endsWith('_ms') || column.endsWith('_generation') || column.endsWith('_sequence') || column === 'renewals';
+const isNumber = (column: string): boolean => NUMBERS.some((end) => column.endsWith(end)) || column === 'renewals';
+const NUMBERS = ['_ms', '_generation', '_sequence', '_count'];
 
 const MAC_USE = 'gate.identity-row/1';
 

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { type IdentityEvent, identityRow, stopRow } from '../../domain/identity/identity-rows.js';
+import { type IdentityEvent, identityRow, stopReportRow, stopRow } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
@@ -16,7 +16,8 @@ import {
 } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import type { StandingStore } from '../../domain/identity/standing.js';
-import type { StopStore, ToldStop } from '../../domain/identity/stops.js';
+import type { StopReportStore } from '../../domain/identity/stop-reports.js';
+import { stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -26,11 +27,18 @@ import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { numberedRows } from './numbered-rows.js';
 import { type NewAgent, openStandingStore, toldStandingOf } from './standing-store.js';
+import { openStopReportStore } from './stop-report-store.js';
 import { openStopStore, toldStopOf } from './stop-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
-export interface IdentityStore extends IssuanceStore, RevocationStore, StandingStore, StopStore, WorkloadStore {
+export interface IdentityStore
+  extends IssuanceStore,
+    RevocationStore,
+    StandingStore,
+    StopStore,
+    StopReportStore,
+    WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
     most: number,
@@ -179,7 +187,7 @@ export async function openIdentityStore(
     if (!row) throw new GateError('invalid_token');
     const agent = await agentById(within, row.agent_id);
     if (!agent) throw new GateError('unregistered_agent');
-    await standings.assertActive(within, agent.id);
+    await standings.assertActive(within, agent);
     // Somebody who writes to the store has no token whose row has a mark.
     if (marks.fault('identity_enrollments', row) !== null) throw new GateError('invalid_token');
     if (row.intent_id !== null)
@@ -228,7 +236,7 @@ export async function openIdentityStore(
   ): Promise<{ readonly issued: Svid } | { readonly agent: Row<'identity_agents'>; readonly priorSvidId: string }> {
     const agent = await agentByName(within, shown.tenant, shown.agent);
     if (!agent) throw new GateError('unregistered_agent');
-    await standings.assertActive(within, agent.id);
+    await standings.assertActive(within, agent);
     const prior = await within
       .selectFrom('identity_svids')
       .selectAll()
@@ -479,6 +487,12 @@ export async function openIdentityStore(
     newAgent,
     locked,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
+    takeBackWhileStopped: (within, agent, by) => takenBackWhileStopped(within, agent, by),
+    reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
+    async assertTenantActive(within, tenant) {
+      const what = { tenant, tool: null };
+      if ((await stopRows.find(within, stopIdOf(what)))?.state === 'suspended') throw stopFault(what);
+    },
   });
   const stops = openStopStore({
     db,
@@ -491,6 +505,63 @@ export async function openIdentityStore(
         return work(within);
       }),
     told: (within, event) => toldRow(within, stopRow(event)),
+    reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
+    async assertTakenBack(within, tenant) {
+      if (await reports.isTakingBack(within, tenant))
+        throw new GateError(
+          'store_unavailable',
+          'the certificates of its agents are still being taken back; ask again in a moment',
+        );
+    },
+  });
+  const reports = openStopReportStore({
+    db,
+    intact,
+    marked,
+    change,
+    inTransaction,
+    asked,
+    told: (within, event) => toldRow(within, stopReportRow(event)),
+    async agentToTakeBack(within, tenant, nowMs) {
+      const having = await within
+        .selectFrom('identity_agents as agent')
+        .select('agent.id')
+        .where('agent.tenant', '=', tenant)
+        .where(({ or, exists, selectFrom }) =>
+          or([
+            exists(
+              selectFrom('identity_svids as svid')
+                .select('svid.id')
+                .whereRef('svid.agent_id', '=', 'agent.id')
+                .where('svid.revoked_ms', 'is', null)
+                .where('svid.not_after_ms', '>', nowMs)
+                .where((still) =>
+                  still.or([
+                    still('svid.refused_from_ms', 'is', null),
+                    still('svid.refused_from_ms', '>', nowMs - SKEW_MS),
+                  ]),
+                ),
+            ),
+            exists(
+              selectFrom('identity_enrollments as token')
+                .select('token.agent_id')
+                .whereRef('token.agent_id', '=', 'agent.id')
+                .where('token.intent_id', 'is', null),
+            ),
+            exists(
+              selectFrom('identity_intents as intent')
+                .select('intent.id')
+                .whereRef('intent.agent_id', '=', 'agent.id')
+                .where('intent.state', '=', 'pending'),
+            ),
+          ]),
+        )
+        .orderBy('agent.id')
+        .limit(1)
+        .executeTakeFirst();
+      return having?.id ?? null;
+    },
+    takeBack: async (within, agentId, by) => takenBackWhileStopped(within, await locked(within, agentId), by),
   });
 
   const issuance: IssuanceStore = {
@@ -498,7 +569,7 @@ export async function openIdentityStore(
       inTransaction(async (within) => {
         await newAgent(within, { tenant, agent: name, by, nowMs });
         const agent = await agentByName(within, tenant, name);
-        if (agent) await standings.assertActive(within, agent.id);
+        if (agent) await standings.assertActive(within, agent);
         if (!agent || agent.svid_bootstrap_state === 'retired') throw new GateError('bootstrap_not_available');
         if ((await locked(within, agent.id)).svid_bootstrap_state === 'retired')
           throw new GateError('bootstrap_not_available');
@@ -563,7 +634,7 @@ export async function openIdentityStore(
     release: (intent, svid, nowMs) =>
       inTransaction(async (within) => {
         const agent = await locked(within, intent.agentId);
-        await standings.assertActive(within, agent.id);
+        await standings.assertActive(within, agent);
         const assert = (holds: boolean, why: string): void => {
           if (!holds) throw new GateError('issuance_authority_denied', why);
         };
@@ -656,6 +727,8 @@ export async function openIdentityStore(
     within: Database,
     of: { readonly svidId: string } | { readonly agent: Row<'identity_agents'> },
     { by, reason, nowMs }: RevokedBy,
+    /** Its stop ends its connections: it need not be named beside. */
+    isStopped = false,
   ): Promise<number> {
     const counting = within
       .selectFrom('identity_svids')
@@ -671,9 +744,9 @@ export async function openIdentityStore(
           )
     ).execute();
     const agent = 'agent' in of ? of.agent : null;
-    if (revoked.length > 0 || agent) {
+    if (revoked.length > 0 || (agent && !isStopped)) {
       const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
-      if (!(await list(within, revoked, nowMs, changes, agent)))
+      if (!(await list(within, revoked, nowMs, changes, isStopped ? null : agent)))
         throw new GateError('store_unavailable', 'a certificate of this agent changed meanwhile; ask again');
     }
     for (const one of revoked)
@@ -700,6 +773,38 @@ export async function openIdentityStore(
     await withoutUnusedTokens(within, agent.id);
     await withoutOpenIntents(within, agent.id);
     return revokeRows(within, { agent }, by);
+  }
+  /**
+   * Of an agent that is stopped, or whose tenant is: takes everything back, and opens the recovery by which it has a first certificate again once it is
+   * let go (docs/decisions/a-stop-takes-certificates-back.md).
+   */
+  async function takenBackWhileStopped(
+    within: Database,
+    agent: Row<'identity_agents'>,
+    by: RevokedBy,
+  ): Promise<number> {
+    await withoutUnusedTokens(within, agent.id);
+    await withoutOpenIntents(within, agent.id);
+    const revoked = await revokeRows(within, { agent }, by, true);
+    if (agent.svid_bootstrap_state === 'retired') await recoveryOf(within, agent, by);
+    return revoked;
+  }
+  /** Lets an agent have a first certificate again, once, by a new token; says the number of the recovery. */
+  async function recoveryOf(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number> {
+    const recoveryGeneration = Number(agent.recovery_generation) + 1;
+    const opened = { svid_bootstrap_state: 'recovery', recovery_generation: recoveryGeneration, renewals: 0 };
+    if (!(await change(within, 'identity_agents', agent, opened))) throw new GateError('recovery_pending');
+    await told(within, {
+      kind: 'agent.svid_recovery_opened',
+      subject: `${agent.id}/${recoveryGeneration}`,
+      tenant: agent.tenant,
+      agent: agent.agent_name,
+      agentId: agent.id,
+      by: by.by,
+      reason: by.reason,
+      recoveryGeneration,
+    });
+    return recoveryGeneration;
   }
 
   /**
@@ -800,28 +905,12 @@ export async function openIdentityStore(
       inTransaction(async (within) => {
         await agentOf(within, agentId, tenant);
         const agent = await locked(within, agentId);
-        await standings.assertActive(within, agentId);
+        await standings.assertActive(within, agent);
         await withoutOpenIntents(within, agentId);
         if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
-        const recoveryGeneration = Number(agent.recovery_generation) + 1;
-        const opened = {
-          svid_bootstrap_state: 'recovery',
-          recovery_generation: recoveryGeneration,
-          renewals: 0,
-        };
-        if (!(await change(within, 'identity_agents', agent, opened))) throw new GateError('recovery_pending');
         const revokedSvids = await revokeRows(within, { agent }, by);
-        await told(within, {
-          kind: 'agent.svid_recovery_opened',
-          subject: `${agentId}/${recoveryGeneration}`,
-          tenant,
-          agent: agent.agent_name,
-          agentId,
-          by: by.by,
-          reason: by.reason,
-          recoveryGeneration,
-        });
+        const recoveryGeneration = await recoveryOf(within, agent, by);
         return { recoveryGeneration, revokedSvids };
       }),
     async revocations(nowMs, after) {
@@ -913,6 +1002,7 @@ export async function openIdentityStore(
     ...revocation,
     ...standings,
     ...stops,
+    ...reports,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

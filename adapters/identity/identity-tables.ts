@@ -151,6 +151,29 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** What was running at each stop. */
+  identity_stop_reports: {
+    id: string;
+    tenant: string;
+    /** `agent`, `tool` or `tenant`. */
+    kind: string;
+    /** Of the agent, or of the stop. */
+    stopped_id: string;
+    /** The agent or the tool; `null`: the tenant whole. */
+    name: string | null;
+    stopped_ms: Count;
+    stopped_by: string;
+    reason: string | null;
+    /** `taking-back`, `due`, or `made`, which stays. */
+    state: string;
+    /** Certificates that were taken back with it. */
+    revoked_count: Count;
+    made_ms: Count | null;
+    report_sha256: string | null;
+    /** The signed report, by whose digest its row is marked. */
+    report: string | null;
+    mac: string;
+  };
   /** The tools and tenants that somebody ever stopped. */
   identity_stops: {
     id: string;

@@ -7,6 +7,7 @@ import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
+import type { NewReport } from './stop-report-store.js';
 import { movedTo, NEVER_SUSPENDED, released, releaseOf, suspended } from './suspension.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -35,11 +36,17 @@ export interface StandingParts {
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
   takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
+  /** The same of one that may have a first certificate again once it is let go; says how many certificates counted. */
+  takeBackWhileStopped(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number>;
+  /** Has what is running now be reported. */
+  reported(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
+  /** Throws `tenant_suspended`. */
+  assertTenantActive(within: Database, tenant: string): Promise<void>;
 }
 
 export interface Standings extends StandingStore {
-  /** Throws `agent_suspended` or `agent_decommissioned`. */
-  assertActive(within: Database, agentId: string): Promise<void>;
+  /** Throws `agent_suspended`, `agent_decommissioned` or `tenant_suspended`. */
+  assertActive(within: Database, agent: Pick<Row<'identity_agents'>, 'id' | 'tenant'>): Promise<void>;
 }
 
 /** What somebody did, for the ledger. */
@@ -131,10 +138,18 @@ export function openStandingStore(parts: StandingParts): Standings {
         return recordOf(row, undefined, nowMs);
       }),
     suspend: (id, tenant, by) =>
-      changing(id, tenant, by, (was) => {
+      changing(id, tenant, by, async (was, within, agent) => {
         assertLives(was);
         const to = suspended(was, by);
-        return to && Promise.resolve({ kind: 'agent.suspended', to });
+        if (to === null) return null;
+        const revoked = await parts.takeBackWhileStopped(within, agent, by);
+        const stoppedMs = Number(to.state_changed_ms);
+        await parts.reported(
+          within,
+          { kind: 'agent', stoppedId: id, tenant, name: agent.agent_name, stoppedMs, revoked },
+          by,
+        );
+        return { kind: 'agent.suspended', to };
       }),
     unsuspend: (id, tenant, by) =>
       changing(id, tenant, by, (was) => {
@@ -175,8 +190,9 @@ export function openStandingStore(parts: StandingParts): Standings {
           },
         });
       }),
-    async assertActive(within, agentId) {
-      const standing = await standings.find(within, agentId);
+    async assertActive(within, { id, tenant }) {
+      await parts.assertTenantActive(within, tenant);
+      const standing = await standings.find(within, id);
       const fault = stateFault((standing?.state ?? 'active') as AgentState);
       if (fault !== null) throw fault;
     },
@@ -229,6 +245,7 @@ function recordOf(
     stateChangedMs: row.state_changed_ms === null ? null : Number(row.state_changed_ms),
     stateChangedBy: row.state_changed_by,
     reason: row.state_reason,
+    bootstrap: agent.svid_bootstrap_state as RegisteredAgent['bootstrap'],
     forceHil:
       row.hil_until_ms === null || Number(row.hil_until_ms) <= nowMs
         ? null

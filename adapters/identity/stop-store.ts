@@ -13,6 +13,7 @@ import {
 } from '../../domain/identity/stops.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
+import type { NewReport } from './stop-report-store.js';
 import { NEVER_SUSPENDED, released, releaseOf, type Suspendable, suspended } from './suspension.js';
 
 type Database = Kysely<IdentityTables>;
@@ -27,10 +28,15 @@ export interface StopParts {
   inTurn<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: StopEvent): Promise<unknown>;
+  /** Has what is running now be reported. */
+  reported(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
+  /** Throws where certificates of the tenant's agents are still being taken back. */
+  assertTakenBack(within: Database, tenant: string): Promise<void>;
 }
 
 /** Tools and tenants that somebody stopped (docs/architecture/identity.md#stops). */
-export function openStopStore({ db, rows: known, intact, inTurn, asked, told }: StopParts): StopStore {
+export function openStopStore(parts: StopParts): StopStore {
+  const { db, rows: known, intact, inTurn, asked, told } = parts;
   async function changed(
     within: Database,
     was: Row,
@@ -70,7 +76,21 @@ export function openStopStore({ db, rows: known, intact, inTurn, asked, told }: 
         const id = stopIdOf(what);
         const was = (await known.find(within, id)) ?? untouched(id, what);
         const to = suspended(was, by);
-        return to === null ? stopOf(was, by.nowMs) : changed(within, was, by, to, { kind: 'stop.set', detail: {} });
+        if (to === null) return stopOf(was, by.nowMs);
+        const stop = await changed(within, was, by, to, { kind: 'stop.set', detail: {} });
+        await parts.reported(
+          within,
+          {
+            kind: what.tool === null ? 'tenant' : 'tool',
+            stoppedId: id,
+            tenant: what.tenant,
+            name: what.tool,
+            stoppedMs: stop.changedMs,
+            revoked: what.tool === null ? null : 0,
+          },
+          by,
+        );
+        return stop;
       }),
     releaseStop: (id, tenant, by) =>
       inTurn(async (within) => {
@@ -79,6 +99,8 @@ export function openStopStore({ db, rows: known, intact, inTurn, asked, told }: 
         const step = released(was, by);
         if (step === null) return stopOf(was, by.nowMs);
         const { to, askedBy } = step;
+        // Otherwise it would take back what they get afterwards.
+        if (askedBy !== null && was.tool === null) await parts.assertTakenBack(within, tenant);
         return changed(
           within,
           was,

@@ -40,6 +40,7 @@ import { servePages } from './pages-and-forms.js';
 import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
+import { answerStopReports } from './stop-reports.js';
 import { requestsInTurn } from './requests-in-turn.js';
 import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
@@ -236,6 +237,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     clock,
   });
   if (has('cases')) answerCases(app, { entered: enteredOf, services, clock });
+  if (has('stops')) answerStopReports(app, { entered: enteredOf, services });
   if (has('command-line')) {
     deviceFlow(app, {
       sessions,

@@ -5,8 +5,10 @@ import {
   agentReleased,
   AGENTS_LISTED,
   containment,
+  keptStopReport,
   stopRecord,
   stopReleased,
+  stopReportAnswer,
   STOPS_LISTED,
 } from '../../contracts/identity.js';
 import { get, type Neighbour } from './neighbour.js';
@@ -58,6 +60,11 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       const stop = await change(stopReleased, `/stops/${encodeURIComponent(id)}/release`, said(reason));
       if (stop.tool === null) note(tenant, stop.state === 'suspended');
       return stop;
+    },
+    reports: () => ask(z.array(keptStopReport), get('/stops/reports')),
+    async report(id) {
+      ownTenant();
+      return (await ask(stopReportAnswer, get(`/stops/reports/${encodeURIComponent(id)}`))).report;
     },
   };
 }

@@ -14,6 +14,7 @@ const stop = (tool: string | null): StopRecord => ({
   changed_at: '2026-11-02T10:00:00.000Z',
   changed_by: 'operator:dev',
   reason: 'odd',
+  report_id: null,
   release: null,
 });
 const who = (tenant: string | null) => ({

@@ -21,7 +21,7 @@ import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service
 import { STORES } from '../../test/support/ledger.js';
 
 describe.each(STORES)('what an agent may do, on %s', (kind) => {
-  const { at, told, sql, ask, servesAnew, isRefused, kinds, listAfter } = identityWithPeople(kind);
+  const { at, told, sql, ask, certified, enrolled, servesAnew, isRefused, kinds, listAfter } = identityWithPeople(kind);
   const registered = async (agent = 'bot') => {
     at.caller = serviceCaller('console');
     const reply = await ask('POST', '/agents', { body: { tenant: 'acme', agent_name: agent } });
@@ -36,16 +36,9 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     at.caller = serviceCaller('console');
     return ask('POST', '/revoke', { as: ADMIN, body: { kind: 'agent', agent_id: id, reason: 'odd calls' } });
   };
-  const recordOf = async (id: string) => agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
-  const certified = async (agent: string) => {
+  const recordOf = async (id: string) => {
     at.caller = serviceCaller('console');
-    const { token: once, agent_id: id } = (
-      await ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } })
-    ).json<{ token: string; agent_id: string }>();
-    at.caller = null;
-    const { pem } = await certificateRequest();
-    const reply = await ask('POST', '/enrollments/svid', { as: once, body: { csr_pem: pem } });
-    return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
+    return agentRecord.parse((await ask('GET', `/agents/${id}?tenant=acme`)).json());
   };
   const renewing = async (pem: string, agent: string) => {
     const certificate = new X509Certificate(pem);
@@ -75,6 +68,8 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       state_changed_at: null,
       state_changed_by: null,
       reason: null,
+      svid_bootstrap_state: 'available',
+      report_id: null,
       force_hil: null,
       release: null,
     });
@@ -111,8 +106,13 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     // Said again, it changes nothing and has no row.
     expect((await change(id, 'suspend')).statusCode).toBe(200);
     expect((await listAfter(list.generation)).generation).toBe(list.generation);
-    expect(await kinds()).toEqual(['identity.svid_issued', 'agent.suspended']);
-    expect(told()[1]).toMatchObject({
+    expect(await kinds()).toEqual([
+      'identity.svid_issued',
+      'svid.revoked',
+      'agent.svid_recovery_opened',
+      'agent.suspended',
+    ]);
+    expect(told()[3]).toMatchObject({
       actor_sub: 'operator:dev',
       tenant: 'acme',
       policy_decision: { agent: 'bot', state_before: 'active', state_after: 'suspended' },
@@ -120,6 +120,52 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     });
     expect(told().every(isOfIdentity)).toBe(true);
     for (const one of told()) expect(() => prepareRow(one)).not.toThrow();
+  });
+
+  it('has no certificate while it is suspended, and a first one again by a new token once two people let it go', async () => {
+    const { id, pem } = await certified('bot');
+    const unused = (await enrolled('another')).json<{ token: string; agent_id: string }>();
+    const known = (await listAfter(0)).generation;
+    for (const agent of [id, unused.agent_id])
+      expect((await change(agent, 'suspend')).json()).toMatchObject({ report_id: expect.any(String) });
+    expect((await recordOf(id)).svid_bootstrap_state).toBe('recovery');
+    expect((await recordOf(unused.agent_id)).svid_bootstrap_state).toBe('available');
+    const list = await listAfter(known);
+    expect([list.svids.map(({ why }) => why), list.agents]).toEqual([['revoked'], []]);
+    isRefused(await enrolled('bot'), 403, 'agent_suspended');
+    const redeem = async (token: string) => {
+      at.caller = null;
+      return ask('POST', '/enrollments/svid', { as: token, body: { csr_pem: (await certificateRequest()).pem } });
+    };
+    isRefused(await redeem(unused.token), 401, 'invalid_token');
+    await change(id, 'unsuspend', SECOND);
+    expect((await change(id, 'unsuspend', DEV)).json()).toMatchObject({
+      state: 'active',
+      svid_bootstrap_state: 'recovery',
+      report_id: null,
+    });
+    isRefused(await renewing(pem, 'bot'), 403, 'issuance_authority_denied');
+    const { token } = (await enrolled('bot')).json<{ token: string }>();
+    const next = issuedSvid.parse((await redeem(token)).json()).cert_pem;
+    expect((await recordOf(id)).svid_bootstrap_state).toBe('retired');
+    expect((await renewing(next, 'bot')).statusCode).toBe(200);
+    expect((await kinds()).filter((one) => one?.includes('recovery'))).toEqual(['agent.svid_recovery_opened']);
+  });
+
+  it('has its certificates taken back by the next stop too, and its open recovery kept by it', async () => {
+    const { id } = await certified('bot');
+    for (const recoveries of [1, 1]) {
+      await change(id, 'suspend');
+      await change(id, 'unsuspend', SECOND);
+      await change(id, 'unsuspend', DEV);
+      expect((await kinds()).filter((one) => one?.includes('recovery'))).toHaveLength(recoveries);
+    }
+    const { token } = (await enrolled('bot')).json<{ token: string }>();
+    at.caller = null;
+    await ask('POST', '/enrollments/svid', { as: token, body: { csr_pem: (await certificateRequest()).pem } });
+    await change(id, 'suspend');
+    expect((await recordOf(id)).svid_bootstrap_state).toBe('recovery');
+    expect(await sql('select id from identity_svids where revoked_ms is null')).toEqual([]);
   });
 
   it('is given back by two people: one asks, another one confirms', async () => {

@@ -4,11 +4,13 @@ import type { Registry } from 'prom-client';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import type { IdentityStore } from '../../adapters/identity/identity-store.js';
 import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
+import type { StopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
+import { createTakingBack } from '../../domain/identity/taking-back.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
@@ -20,6 +22,7 @@ import { type PeopleOptions, peopleOf } from './people.js';
 import { agentRoutes } from './routes/agents.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
+import { stopReportRoutes } from './routes/stop-reports.js';
 import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
 import { workloadRoutes } from './routes/workloads.js';
@@ -29,6 +32,7 @@ export interface IdentityServiceOptions {
   readonly ledger: Ledger;
   readonly signer: SvidSigner;
   readonly signList: RevocationSigner;
+  readonly signReport: StopReportSigner;
   /** How long a list of revocations counts; 300,000 by default. */
   readonly revocationLifeMs?: number;
   readonly bundle: SpiffeBundle;
@@ -117,7 +121,29 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
-  stopRoutes(service.app, { store, people, clock, onChanged: tell });
+  const takingBack = createTakingBack({
+    store,
+    clock,
+    onFault: (reason) =>
+      reason === null
+        ? options.logger.info(
+            { event: 'certificates_taken_back' },
+            'the certificates of stopped tenants are taken back',
+          )
+        : options.logger.error(
+            { event: 'certificates_wait', reason },
+            'the certificates of a stopped tenant are not taken back yet',
+          ),
+    onTaken: tell,
+  });
+  service.app.addHook('onReady', async () => takingBack.begin());
+  service.app.addHook('onClose', () => takingBack.close());
+  const onStopped = (): void => {
+    tell();
+    void takingBack.now();
+  };
+  stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
+  stopReportRoutes(service.app, { store, people, clock, trustDomain, sign: options.signReport, onMade: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

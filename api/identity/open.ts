@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
+import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
@@ -26,11 +27,15 @@ interface Settings {
 
 export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
-  const { signer, signList } = await needed(
+  const { signer, signList, signReport } = await needed(
     'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
     read('certificates', own.caKeyFile).then((key) => {
       const certificates = svidSigner(parts.tls.ca, key);
-      return { signer: certificates, signList: revocationSigner(certificates.caPem, key) };
+      return {
+        signer: certificates,
+        signList: revocationSigner(certificates.caPem, key),
+        signReport: stopReportSigner(certificates.caPem, key),
+      };
     }),
   );
   const { publicJwk } = await needed(
@@ -86,6 +91,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           ledger,
           signer,
           signList,
+          signReport,
           revocationLifeMs: own.revocationSecs * 1_000,
           bundle,
           tokenKeys,

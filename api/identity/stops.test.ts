@@ -2,12 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { stopRecord } from '../../contracts/identity.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
+import { certificateRequest } from '../../test/support/certificate-request.js';
 import { ADMIN, DEV, HOUR_MS, identityWithPeople, OTHERS, SECOND } from '../../test/support/identity-people.js';
 import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { STORES } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
 
 describe.each(STORES)('a tool or a tenant that is stopped, on %s', (kind) => {
-  const { at, told, sql, ask, isRefused, kinds, listAfter } = identityWithPeople(kind);
+  const { at, told, sql, ask, certified, enrolled, isRefused, kinds, listAfter } = identityWithPeople(kind);
   const stop = (tool?: string, as = DEV, reason = 'pays somebody unknown') =>
     ask('POST', '/stops', { as, body: { tenant: 'acme', ...(tool !== undefined && { tool }), reason } });
   const stopped = async (tool?: string) => {
@@ -31,6 +33,7 @@ describe.each(STORES)('a tool or a tenant that is stopped, on %s', (kind) => {
       changed_at: new Date(at.now).toISOString(),
       changed_by: 'operator:dev',
       reason: 'pays somebody unknown',
+      report_id: expect.any(String),
       release: null,
     });
     const list = await listAfter(0);
@@ -146,6 +149,36 @@ describe.each(STORES)('a tool or a tenant that is stopped, on %s', (kind) => {
     // A proxy that is started anew hears of it, or of nothing.
     at.caller = serviceCaller('proxy');
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
+  });
+
+  it('takes back the certificates of every agent of the tenant, and lets nothing be issued in it', async () => {
+    const names = ['a', 'b', 'c'];
+    for (const name of names) await certified(name);
+    const { token } = (await enrolled('d')).json<{ token: string }>();
+    const { id } = await stopped();
+    // At once, whatever was taken back by then.
+    isRefused(await enrolled('e'), 403, 'tenant_suspended');
+    at.caller = null;
+    const { pem } = await certificateRequest();
+    const redeemed = await ask('POST', '/enrollments/svid', { as: token, body: { csr_pem: pem } });
+    expect(['tenant_suspended', 'invalid_token']).toContain(redeemed.json<{ error: string }>().error);
+    at.caller = serviceCaller('console');
+    const letGo = await eventually('all are taken back, so that it can be let go', async () => {
+      await release(id, SECOND);
+      const reply = await release(id);
+      return reply.statusCode === 200 ? reply : null;
+    });
+    expect(letGo.json()).toMatchObject({ state: 'active' });
+    expect(await sql('select id from identity_svids where revoked_ms is null')).toEqual([]);
+    expect(await sql('select agent_id from identity_enrollments where intent_id is null')).toEqual([]);
+    const states = await sql('select agent_name, svid_bootstrap_state from identity_agents order by agent_name');
+    expect(states.map((row) => row['svid_bootstrap_state'])).toEqual(['recovery', 'recovery', 'recovery', 'available']);
+    for (const name of names) expect((await enrolled(name)).statusCode).toBe(201);
+    const list = await listAfter(0);
+    expect([list.svids.length, new Set(list.svids.map(({ why }) => why))]).toEqual([3, new Set(['revoked'])]);
+    const rows = await kinds();
+    for (const one of ['svid.revoked', 'agent.svid_recovery_opened'] as const)
+      expect(rows.filter((known) => known === one)).toHaveLength(3);
   });
 
   it('by two at the same time is stopped once', async () => {

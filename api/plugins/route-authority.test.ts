@@ -39,6 +39,7 @@ import { createHilService } from '../hil/app.js';
 import { createAuthority } from '../../adapters/identity/certificate-authority.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
+import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../identity/administrator.js';
 import { createIdentityService } from '../identity/app.js';
@@ -176,6 +177,7 @@ beforeAll(async () => {
     signer: svidSigner(cert, key),
     ledger,
     signList: revocationSigner(cert, key),
+    signReport: stopReportSigner(cert, key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
     tokenKeys: [],
     administratorOf: administrators(null),

@@ -32,6 +32,7 @@ import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
+import { createStopReporter } from './stop-reporter.js';
 
 interface Settings {
   readonly own: Config<typeof PROXY_SETTINGS>;
@@ -85,6 +86,17 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     );
   let client: Promise<IdentityClient> | undefined;
   const identity = () => (client ??= parts.over(IDENTITY).then(createIdentityClient));
+  const reporter =
+    known &&
+    createStopReporter({
+      identity,
+      calls,
+      onFault: (reason) =>
+        reason === null
+          ? logger.info({ event: 'stops_reported' }, 'identity is told again what was running at a stop')
+          : logger.warn({ event: 'stops_unreported', reason }, 'identity cannot be told what was running at a stop'),
+    });
+  if (reporter) parts.onStop('sweeps', 'what is told of stops', reporter.stop);
   const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
     createProxyService({
@@ -163,7 +175,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + inspectionSecs + WRITING_DOWN_SECS) * 1000;
   return {
     port: null,
-    ...(known && { start: known.start }),
+    ...(known && {
+      start: async () => {
+        await known.start();
+        reporter?.begin();
+      },
+    }),
     listener: () => listenerOf(service(), own, { drainMs }),
   };
 }

@@ -2,6 +2,7 @@ import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.j
 import type { AgentHistory, Taint } from '../../contracts/policy.js';
 import type { AnsweredCall, FlowCall, FlowOwner } from '../information-flow/flow.js';
 import type { AgentsProfiles } from '../inspection/behaviour/profile.js';
+import type { StoppedCalls } from './at-stop.js';
 import type {
   CallRecord,
   KeptInspection,
@@ -162,6 +163,15 @@ export interface CallStore {
    * verified: an invalid one is closed and left out, and does not hide others. One whose key is missing is returned as its row has it.
    */
   openCalls(untouchedSinceMs: number, limit: number, after?: WalkPlace): Promise<OpenCall[]>;
+  /**
+   * The calls of a tenant, or of one agent or tool of it, that had not ended at the given time, in the order of their ids; at most so many, and how many
+   * others there are. With them those that ended since.
+   */
+  openSince(
+    of: StoppedCalls,
+    sinceMs: number,
+    most: number,
+  ): Promise<{ readonly records: readonly CallRecord[]; readonly leftOut: number }>;
   /** Records whose rows are due since before the given time. */
   rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   /**

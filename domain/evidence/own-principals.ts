@@ -71,6 +71,7 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'stop.set': 'gate',
   'stop.release_requested': 'gate',
   'stop.released': 'gate',
+  'stop.reported': 'gate',
   'identity.grant_issued': 'agent',
   'tenant.provisioned': 'gate',
   'tenant.final_export': 'gate',

@@ -1,5 +1,6 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { StopReport } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow } from '../ledger/fitting-row.js';
@@ -24,8 +25,12 @@ const KINDS = [
   'stop.set',
   'stop.release_requested',
   'stop.released',
+  'stop.reported',
 ] as const satisfies readonly EventKind[];
-export type IdentityEventKind = Exclude<(typeof KINDS)[number], WorkloadEvent['kind'] | StopEvent['kind']>;
+export type IdentityEventKind = Exclude<
+  (typeof KINDS)[number],
+  WorkloadEvent['kind'] | StopEvent['kind'] | 'stop.reported'
+>;
 
 /** What happened to a certificate, or to an agent that has none. */
 export interface IdentityEvent {
@@ -86,11 +91,11 @@ const rowOf = (
     ...OF_IDENTITY,
     ...row,
   });
-const reasonOf = (reason: string | null): Pick<NewLedgerRow, 'payload_sha256' | 'payload_canonical_json'> => {
-  if (reason === null) return {};
-  const payload = canonicalJson({ reason });
-  return { payload_sha256: sha256Hex(payload), payload_canonical_json: payload };
-};
+type Payload = Pick<NewLedgerRow, 'payload_sha256' | 'payload_canonical_json'>;
+const payloadOf = (text: string): Payload => ({ payload_sha256: sha256Hex(text), payload_canonical_json: text });
+const reasonOf = (reason: string | null): Payload => (reason === null ? {} : payloadOf(canonicalJson({ reason })));
+/** All rows of an agent have this one. */
+const correlationOf = (agentId: string): string => uuidFromDigest('gate.identity-agent', agentId);
 
 /** The row of an agent's event. */
 export function identityRow(event: IdentityEvent): IdentityRow {
@@ -109,7 +114,7 @@ export function identityRow(event: IdentityEvent): IdentityRow {
       ...(recoveryGeneration !== undefined && { recovery_generation: recoveryGeneration }),
       ...standing,
     },
-    correlation_id: uuidFromDigest('gate.identity-agent', agentId),
+    correlation_id: correlationOf(agentId),
     tenant,
     actor_sub: by,
     ...(svid && { agent_spiffe: svid.spiffe, credential_fingerprint: svid.fingerprint }),
@@ -195,6 +200,34 @@ export function stopRow({ kind, subject, id, tenant, tool, by, reason, detail }:
     tenant,
     actor_sub: by,
     ...reasonOf(reason),
+  });
+}
+
+/** A report of a stop, and its RFC 8785 form. */
+export interface StopReportEvent {
+  readonly report: StopReport;
+  readonly text: string;
+}
+
+/** The row of a report; what it says is in the sidecar, unless that is too long. */
+export function stopReportRow({ report, text }: StopReportEvent): IdentityRow {
+  const { id, tenant, stopped, stopped_at, stopped_by, certificates_revoked, counts, signature } = report;
+  const name = stopped.kind === 'tenant' ? `tenant ${tenant}` : `the ${stopped.kind} ${stopped.name}`;
+  return rowOf('stop.reported', id, {
+    reasoning: `what was running when ${name} was stopped`,
+    policy_decision: {
+      report_id: id,
+      report_sha256: sha256Hex(text),
+      stopped,
+      stopped_at,
+      certificates_revoked,
+      counts,
+      signature,
+    },
+    correlation_id: stopped.kind === 'agent' ? correlationOf(stopped.id) : stopped.id,
+    tenant,
+    actor_sub: stopped_by,
+    ...payloadOf(text),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AgentState } from '../../contracts/identity.js';
+import type { AgentRecord, AgentState } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import type { RevokedBy } from './revoked-by.js';
 
@@ -14,6 +14,8 @@ export interface RegisteredAgent {
   readonly stateChangedMs: number | null;
   readonly stateChangedBy: string | null;
   readonly reason: string | null;
+  /** Whether it may have a first certificate. */
+  readonly bootstrap: AgentRecord['svid_bootstrap_state'];
   readonly forceHil: ForcedReview | null;
   readonly release: ReleaseRequest | null;
 }
@@ -53,7 +55,7 @@ export interface StandingStore {
     of: { readonly tenant: string; readonly agent: string },
     by: Omit<RevokedBy, 'reason'>,
   ): Promise<RegisteredAgent>;
-  /** Repeated, it changes nothing but that nobody's release counts any more. */
+  /** Takes back every certificate of the agent too. Repeated, it changes nothing but that nobody's release counts any more. */
   suspend(id: string, tenant: string, by: RevokedBy): Promise<RegisteredAgent>;
   /** Asks for the end of a suspension, or ends it where somebody else asked before. */
   unsuspend(id: string, tenant: string, by: RevokedBy): Promise<RegisteredAgent>;

@@ -25,6 +25,8 @@ import { eventually } from '../support/waiting.js';
 
 const ROUNDS = 4;
 const AGENTS = 8;
+/** Enough that taking their certificates back takes a while. */
+const STOPPED_AGENTS = 60;
 const START_LIMIT_MS = 120_000;
 
 let folder: string;
@@ -233,5 +235,49 @@ describe('identity, killed while it issues', () => {
       }
     },
     ROUNDS * START_LIMIT_MS,
+  );
+
+  it(
+    'takes back the certificates of a stopped tenant once each, whenever it is killed among them',
+    async () => {
+      const names = Array.from({ length: STOPPED_AGENTS }, (_, at) => `stopped-${at}`);
+      for (const name of names) {
+        const body = { tenant: DEVELOPMENT_TENANT, agent_name: name };
+        const { token } = (await ask('POST', '/enrollments', body, secrets.identityAdminToken)).body;
+        const { pem } = await certificateRequest();
+        expect((await ask('POST', '/enrollments/svid', { csr_pem: pem }, String(token))).status).toBe(200);
+      }
+      const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+      const one = <Row>(text: string) => database.prepare(text).get() as Row;
+      const counting = () =>
+        one<{ left: number }>('select count(*) as left from identity_svids where revoked_ms is null').left;
+      const all = one<{ all: number }>('select count(*) as "all" from identity_svids').all;
+      const stop = { tenant: DEVELOPMENT_TENANT, reason: 'a breach' };
+      const stopped = await ask('POST', '/stops', stop, secrets.identityAdminToken);
+      expect(stopped.status).toBe(200);
+      // Twice in a row, each time in the middle.
+      for (const share of [0.9, 0.6]) {
+        await eventually('some are taken back', () => counting() <= all * share);
+        await kill();
+        await start();
+      }
+      await eventually('all are taken back', () => counting() === 0);
+      const { revoked_count: counted } = await eventually('the report may be made', () => {
+        const row = one<{ state: string; revoked_count: number }>(
+          "select state, revoked_count from identity_stop_reports where kind = 'tenant'",
+        );
+        return row.state === 'due' && row;
+      });
+      const told = database.prepare('select content from identity_outbox').all() as { content: string }[];
+      const revoked = told
+        .map(({ content }) => JSON.parse(content) as { event_kind: string; policy_decision: { svid_id?: string } })
+        .filter(({ event_kind: kind }) => kind === 'svid.revoked')
+        .map(({ policy_decision: { svid_id: id } }) => id);
+      database.close();
+      // None twice, and none without its row; those of the rounds before are among them.
+      expect([new Set(revoked).size, revoked.length]).toEqual([all, all]);
+      expect(counted).toBe(all);
+    },
+    2 * START_LIMIT_MS,
   );
 });

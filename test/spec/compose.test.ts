@@ -103,6 +103,22 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('tells identity all that the console is told of how people sign in, as far as it reads that', () => {
+    const of = (name: string) => configured.find((each) => each.name === name);
+    const [identity, atConsole] = [of('identity'), of('console')];
+    const both = (identity?.lines ?? [])
+      .map(({ variable }) => variable)
+      .filter(
+        (variable) =>
+          variable.startsWith('GATE_CONSOLE_') && atConsole?.lines.some((line) => line.variable === variable),
+      );
+    expect(both).toEqual(expect.arrayContaining(['GATE_CONSOLE_AUTH', 'GATE_CONSOLE_ADMIN_TENANT']));
+    for (const variable of both) {
+      expect([variable, identity?.env[variable]]).toEqual([variable, expect.any(String)]);
+      expect([variable, identity?.env[variable]]).toEqual([variable, atConsole?.env[variable]]);
+    }
+  });
+
   it('checks the health of each process where its settings put it', () => {
     for (const { name, lines, env } of configured) {
       const port = lines.find(({ variable }) => variable.endsWith('_HEALTH_PORT'))?.default;

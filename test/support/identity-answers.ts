@@ -1,4 +1,4 @@
-import type { AgentRecord, StopRecord } from '../../contracts/identity.js';
+import type { AgentRecord, KeptStopReport, StopRecord } from '../../contracts/identity.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -6,6 +6,7 @@ const LATER = '2027-11-02T10:00:00.000Z';
 /** As the forms of a stopped agent and of a stopped tool name what they are about. */
 export const SEEN_STOP = `${AT} nobody`;
 export const STOP_ID = '50000000-0000-4000-8000-000000000005';
+export const REPORT_ID = '60000000-0000-4000-8000-000000000006';
 
 /**
  * What identity answers where people write so: an agent of each name, of which those that begin with `stopped` are, and a person decides about the
@@ -24,6 +25,8 @@ export function identityThatTells(words: string): (path: string, search: string,
       state_changed_at: AT,
       state_changed_by: words,
       reason: words,
+      svid_bootstrap_state: 'recovery',
+      report_id: isStopped ? REPORT_ID : null,
       force_hil: isStopped ? null : { expires_at: LATER, reason: words, applied_at: AT, actor: words },
       release: null,
     };
@@ -36,7 +39,20 @@ export function identityThatTells(words: string): (path: string, search: string,
     changed_at: AT,
     changed_by: words,
     reason: words,
+    report_id: REPORT_ID,
     release: null,
+  };
+  const report: KeptStopReport = {
+    id: REPORT_ID,
+    tenant: 'acme',
+    stopped: { kind: 'tool', id: STOP_ID, name: words },
+    stopped_at: AT,
+    stopped_by: words,
+    reason: words,
+    state: 'made',
+    certificates_revoked: 0,
+    made_at: LATER,
+    report_sha256: 'a'.repeat(64),
   };
   return (path, search, method) => {
     const query = new URLSearchParams(search);
@@ -44,6 +60,8 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/stops' && method === 'GET')
       return { status: 200, body: query.get('state') === null ? tools : tools.slice(0, 1) };
     if (path === '/stops') return { status: 200, body: tool };
+    if (path === '/stops/reports') return { status: 200, body: [report] };
+    if (path.startsWith('/stops/reports/')) return { status: 200, body: { ...report, report: null } };
     if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
     if (path === '/agents' && method === 'GET')
       return { status: 200, body: [agent(query.get('agent_name') ?? 'stopped-bot')] };

@@ -1,5 +1,5 @@
 import { type Credential, createAuthority } from '../../adapters/identity/certificate-authority.js';
-import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { administrators } from '../../api/identity/administrator.js';
 import type { PeopleOptions } from '../../api/identity/people.js';
 import type { Over } from '../../api/plugins/declaration.js';
@@ -18,6 +18,9 @@ export interface IdentityBehind {
   readonly over: Over;
   readonly service: Service;
   readonly place: TestLedgerPlace;
+  readonly store: IdentityStore;
+  /** With its key. */
+  readonly ca: Credential;
   /** The rows that it brought to the ledger. */
   readonly told: readonly NewLedgerRow[];
   close(): Promise<void>;
@@ -49,6 +52,8 @@ export async function identityBehind(
     over: overInProcess(service.app),
     service,
     place,
+    store,
+    ca,
     told,
     async close() {
       await service.close();

@@ -7,11 +7,12 @@ import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../../api/identity/administrator.js';
 import type { Caller } from '../../api/plugins/app.js';
 import type { Service } from '../../api/plugins/service.js';
-import { type RevocationContent, revocationList } from '../../contracts/identity.js';
+import { issuedSvid, type RevocationContent, revocationList } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
+import { certificateRequest } from './certificate-request.js';
 import { type Asked, identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from './identity-service.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 import { takingLedger } from './taking-ledger.js';
@@ -27,7 +28,17 @@ export const [ADMIN, DEV, SECOND, OTHERS, VOUCHES] = ['x', 'd', 's', 'o', 'v'].m
   string,
   string,
 ];
-const TABLES = ['outbox', 'listings', 'agents', 'enrollments', 'intents', 'svids', 'standings', 'stops'];
+const TABLES = [
+  'outbox',
+  'listings',
+  'agents',
+  'enrollments',
+  'intents',
+  'svids',
+  'standings',
+  'stops',
+  'stop_reports',
+];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
 export function identityWithPeople(kind: (typeof STORES)[number]) {
@@ -97,6 +108,11 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
   const asks = serviceAsker(() => service);
   const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
     asks(method, url, { as, ...more });
+  /** A token for an agent of `acme`. */
+  const enrolled = (agent: string) => {
+    at.caller = serviceCaller('console');
+    return ask('POST', '/enrollments', { as: ADMIN, body: { tenant: 'acme', agent_name: agent } });
+  };
 
   return {
     at,
@@ -105,6 +121,18 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
     sql: (...query: Parameters<TestLedgerPlace['sql']>) => place.sql(...query),
     /** As an operator of `acme`, where nothing else is said. */
     ask,
+    enrolled,
+    /** An agent of `acme` with a first certificate, and its id. */
+    async certified(agent: string) {
+      const { token: once, agent_id: id } = (await enrolled(agent)).json<{ token: string; agent_id: string }>();
+      at.caller = null;
+      const { pem } = await certificateRequest();
+      const reply = await ask('POST', '/enrollments/svid', { as: once, body: { csr_pem: pem } });
+      at.caller = serviceCaller('console');
+      return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
+    },
+    /** The certificate of the CA. */
+    ca: () => ca.cert,
     /** The same identity, with so many operators of `acme`. */
     async servesAnew(...people: Parameters<typeof serve>): Promise<void> {
       await service.close();

@@ -1,5 +1,6 @@
 import type { Credential } from '../../adapters/identity/certificate-authority.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
+import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { createIdentityService, type IdentityServiceOptions } from '../../api/identity/app.js';
 import type { Caller } from '../../api/plugins/app.js';
@@ -18,6 +19,7 @@ export const identityOver = (
   createIdentityService({
     signer: svidSigner(ca.cert, ca.key),
     signList: revocationSigner(ca.cert, ca.key),
+    signReport: stopReportSigner(ca.cert, ca.key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
     tokenKeys: [],
     ...unwatched(),

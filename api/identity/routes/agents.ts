@@ -12,11 +12,12 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
 import type { RegisteredAgent, StandingStore } from '../../../domain/identity/standing.js';
+import { stopReportIdOf } from '../../../domain/identity/stop-reports.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { askerFirst } from '../administrator.js';
 import type { People, Person } from '../people.js';
-import { changeBy, instant, ofTenant, releaseRecord } from './changes.js';
+import { changeBy, instant, instantOr, ofTenant, releaseRecord } from './changes.js';
 
 export interface AgentParts {
   readonly store: StandingStore;
@@ -27,8 +28,6 @@ export interface AgentParts {
   /** Called when a row waits for the ledger. */
   readonly onChanged: () => void;
 }
-
-const instantOr = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 /** The registry of agents: what each may do, and who stopped it (docs/architecture/identity.md#standing). */
 export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs, onChanged }: AgentParts): void {
@@ -154,6 +153,11 @@ const recordOf = (agent: RegisteredAgent): AgentRecord => ({
   state_changed_at: instantOr(agent.stateChangedMs),
   state_changed_by: agent.stateChangedBy,
   reason: agent.reason,
+  svid_bootstrap_state: agent.bootstrap,
+  report_id:
+    agent.state === 'suspended' && agent.stateChangedMs !== null
+      ? stopReportIdOf(agent.id, agent.stateChangedMs)
+      : null,
   force_hil: agent.forceHil && {
     expires_at: instant(agent.forceHil.untilMs),
     reason: agent.forceHil.reason,

@@ -11,6 +11,7 @@ export const ofTenant = {
 } as const;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
+export const instantOr = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 export const changeBy = ({ sub }: Administrator, reason: string | undefined, nowMs: number): RevokedBy => ({
   by: sub,

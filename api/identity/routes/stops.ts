@@ -8,6 +8,7 @@ import {
   stopsQuery,
 } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
+import { stopReportIdOf } from '../../../domain/identity/stop-reports.js';
 import type { Stop, StopStore } from '../../../domain/identity/stops.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { askerFirst } from '../administrator.js';
@@ -85,5 +86,6 @@ const recordOf = ({ id, tenant, tool, state, changedMs, changedBy, reason, relea
   changed_at: instant(changedMs),
   changed_by: changedBy,
   reason,
+  report_id: state === 'suspended' ? stopReportIdOf(id, changedMs) : null,
   release: releaseRecord(release),
 });

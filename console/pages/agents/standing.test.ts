@@ -17,7 +17,9 @@ describe('the page of an agent', () => {
     );
     expect(await stop()).toMatchObject({ status: 303, headers: { location: AGENT } });
     const page = await pageOf(here.second, AGENT);
-    expect(standsIn(page)).toContain(`by operator:dev: ${BREAKS} Two people let it go`);
+    expect(standsIn(page)).toContain(
+      `by operator:dev: ${BREAKS} What was running then is on the page of stops. Two people let it go`,
+    );
     expect(page).not.toContain('<img');
     const agents = (
       await here.identity.service.app.inject({

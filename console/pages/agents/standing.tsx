@@ -242,6 +242,17 @@ function Told({ of, nowMs }: { readonly of: AgentRecord | null; readonly nowMs: 
           </>
         )}
       </p>
+      {of.svid_bootstrap_state === 'recovery' && (
+        <p>
+          Its certificates were taken back:{' '}
+          {stopped ? 'once it is let go, it needs a first one again.' : 'it needs a first one again, by a new token.'}
+        </p>
+      )}
+      {of.report_id !== null && (
+        <p>
+          <a href="/stops">What was running then</a> is on the page of stops.
+        </p>
+      )}
       {of.force_hil && (
         <p>
           <span class="tag park">a person decides</span> about each call that would have run by itself; that ends{' '}
@@ -254,7 +265,7 @@ function Told({ of, nowMs }: { readonly of: AgentRecord | null; readonly nowMs: 
 }
 
 const STOPPING =
-  'Within two seconds no call of it is let in any more, its connections end, and what of it waits does not run, whoever approves it. Two people together let it go again.';
+  'Within two seconds no call of it is let in any more, its connections end, and what of it waits does not run, whoever approves it. Its certificates of the identity service are taken back. Two people together let it go again, and then it needs a first certificate again.';
 
 function Forms({
   of,

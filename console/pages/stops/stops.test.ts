@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { stopReportSigner, stopReportVerifier } from '../../../adapters/identity/stop-report-signature.js';
+import { stopReport } from '../../../contracts/identity.js';
 import { identityHere, pageOf, sendForm } from '../../../test/support/console-over-identity.js';
 import { fieldsIn, formIn, linksIn, partsIn, rowsOf, wordsIn } from '../../../test/support/html.js';
 import { hostileLedger } from '../../../test/support/hostile-services.js';
@@ -50,6 +52,39 @@ describe('the page of stops', () => {
     const page = await pageOf(here.first, '/stops');
     expect(tools(page)).toContain('No tool is stopped');
     expect(rowsOf(page, 'Let go again').map(wordsIn)).toEqual([expect.stringMatching(/^pay .* operator:second$/)]);
+  });
+
+  it('has the report of each stop as a file, once it is made', async () => {
+    const reports = (text: string) => wordsIn(partsIn(text, 'section', { 'aria-labelledby': 'reports' })[0] ?? '');
+    const viewer = await here.console.browser({ role: 'viewer' });
+    expect(reports(await pageOf(viewer, '/stops'))).toContain('Nothing was stopped of which there is a report');
+    await stopTool(BREAKS, { unlisted: 'yes' });
+    const page = await pageOf(viewer, '/stops');
+    expect(reports(page)).toContain(`tool ${BREAKS} now`);
+    expect(reports(page)).toContain('being made');
+    expect(page).not.toContain('<img');
+    const { store, ca } = here.identity;
+    const [due] = await store.reportsDue(here.console.hil.now + 2_000);
+    const at = `/stops/reports/${due?.id}`;
+    expect(await viewer.get(at)).toMatchObject({ status: 404 });
+    await store.makeReport(
+      due?.id ?? '',
+      { looked_at: new Date(here.console.hil.now).toISOString(), calls: [], left_out: 2 },
+      { nowMs: here.console.hil.now, trustDomain: 'gate.local', sign: stopReportSigner(ca.cert, ca.key) },
+    );
+    expect(linksIn(await pageOf(viewer, '/stops'))).toContainEqual({ words: 'take it', href: at });
+    const file = await viewer.get(at);
+    expect([file.status, file.headers['content-disposition']]).toEqual([
+      200,
+      `attachment; filename="gate-stop-${due?.id}.json"`,
+    ]);
+    const report = stopReport.parse(JSON.parse(file.text));
+    expect(stopReportVerifier(ca.cert)(report)).toMatchObject({ stopped: { name: BREAKS }, counts: { left_out: 2 } });
+    for (const odd of ['/stops/reports/x', '/stops/reports/70000000-0000-4000-8000-000000000007'])
+      expect(await viewer.get(odd)).toMatchObject({ status: 404 });
+    const other = await here.console.browser({ tenant: 'globex', subject: 'operator:glx' });
+    // Whom identity does not know is told nothing.
+    expect(await other.get(at)).toMatchObject({ status: 401 });
   });
 
   it('stops the tenant whose name is typed out, which every page says at once', async () => {

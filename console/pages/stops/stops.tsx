@@ -1,4 +1,4 @@
-import type { StopRecord } from '../../../contracts/identity.js';
+import type { KeptStopReport, StopRecord } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { type Settled, settled } from '../../services.js';
@@ -99,8 +99,9 @@ const stoppedOf = ({ state, changed_at, changed_by, reason, release }: StopRecor
 async function stopsShown(visit: Visit, refused?: Refused): Promise<Shown> {
   const { services, mayPost, person } = visit;
   const mayStop = mayPost('/stops/tool');
-  const [stops, called] = await Promise.all([
+  const [stops, reports, called] = await Promise.all([
     ofIdentity(services.identity.stops()),
+    ofIdentity(services.identity.reports()),
     mayStop ? settled('ledger', toolsCalled(visit)) : null,
   ]);
   return {
@@ -113,6 +114,7 @@ async function stopsShown(visit: Visit, refused?: Refused): Promise<Shown> {
           <a href="/agents">its own page</a>.
         </p>
         <OrUnknown of={stops}>{(all) => <Listed of={all} visit={visit} refused={refused} />}</OrUnknown>
+        {stops !== 'nobody' && <OrUnknown of={reports}>{(all) => <Reports of={all} nowMs={visit.nowMs} />}</OrUnknown>}
         {called && stops !== 'nobody' && <StopATool of={called} visit={visit} refused={refused} />}
         {mayStop && stops !== 'nobody' && (
           <StopTheTenant
@@ -212,6 +214,54 @@ function Listed({
   );
 }
 
+/** What was running at each stop, of agents too, as files. */
+const Reports = ({ of: reports, nowMs }: { readonly of: readonly KeptStopReport[]; readonly nowMs: number }) => (
+  <section aria-labelledby="reports">
+    <h2 id="reports">What was running</h2>
+    {reports.length === 0 ? (
+      <Empty>Nothing was stopped of which there is a report.</Empty>
+    ) : (
+      <>
+        <p class="dim">
+          A report says which calls a stop met: those that ran, waited, or began meanwhile, by digest. It is signed;
+          whoever gets it checks it with <code data-copy={CHECKING}>{CHECKING}</code> and the certificate of the CA.
+        </p>
+        <Table label="Reports" heads={['Stopped', 'When', 'By', { number: 'Certificates revoked' }, 'Report']}>
+          {reports.slice(0, REPORTS).map((report) => (
+            <tr key={report.id}>
+              <th scope="row">
+                <Foreign text={stoppedName(report)} />
+              </th>
+              <td>
+                <Time iso={report.stopped_at} nowMs={nowMs} />
+              </td>
+              <td>
+                <Foreign text={report.stopped_by} />
+              </td>
+              <td class="number">{report.certificates_revoked}</td>
+              <td>
+                {report.state === 'made' ? (
+                  <a href={`/stops/reports/${report.id}`} download>
+                    take it
+                  </a>
+                ) : (
+                  <span class="dim">being made</span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      </>
+    )}
+  </section>
+);
+
+const stoppedName = ({ stopped: { kind, name }, tenant }: KeptStopReport): string =>
+  kind === 'tenant' ? `tenant ${tenant}` : `${kind} ${name}`;
+const REPORTS = 20;
+/** The name of the report is what the browser saved it as. */
+const CHECKING = 'npx gate verify --bundle REPORT.json --key ca.crt';
+
 /** A tool, or the tenant, that is stopped. */
 function OneStop({
   of: stop,
@@ -307,4 +357,4 @@ const StopTheTenant = ({
 };
 
 const STOPPING =
-  'Within two seconds all of its agents are refused whatever they ask for, their connections end, and nothing that waits runs, whoever approves it. Two people together let it go again.';
+  'Within two seconds all of its agents are refused whatever they ask for, their connections end, and nothing that waits runs, whoever approves it. Their certificates are taken back. Two people together let it go again, and then each agent needs a first certificate again.';

@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AgentRecord } from '../../../contracts/identity.js';
+import { type AgentRecord, type StopCall, stopReport, type StopReport } from '../../../contracts/identity.js';
+import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
 import type { AgentClient } from '../../support/agent.js';
 import { commandLine } from '../../support/command.js';
 import { gate } from '../../support/running-stack.js';
@@ -32,6 +35,32 @@ const record = async (): Promise<AgentRecord | undefined> => {
   const { out } = await cli('agents', '--json');
   return (JSON.parse(out) as AgentRecord[]).find(({ agent_name: name }) => name === NAME);
 };
+
+/** The report that a stop named: made in a few seconds, taken into a file, and checked offline; its row is in the ledger. */
+async function reported(told: string): Promise<StopReport> {
+  const [, id = ''] = /stops report ([0-9a-f-]{36})/.exec(told) ?? [];
+  const file = join(gate.stateDir, `stop-${id}.json`);
+  await eventually('the report is made', async () => (await cli('stops', 'report', id, '--out', file)).code === 0);
+  expect(await done('stops', 'report')).toContain(id);
+  const ca = join(gate.stateDir, 'pki', 'ca', 'ca.crt');
+  expect(await done('verify', '--bundle', file, '--key', ca)).toContain('the bundle holds');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('"stopped_by":"operator:dev"', '"stopped_by":"operator:xyz"'));
+  expect(await cli('verify', '--bundle', file, '--key', ca)).toMatchObject({
+    code: 2,
+    out: expect.stringContaining('whose signature does not hold'),
+  });
+  const report = stopReport.parse(JSON.parse(text));
+  const of =
+    report.stopped.kind === 'agent' ? uuidFromDigest('gate.identity-agent', report.stopped.id) : report.stopped.id;
+  const rows = await gate.rows(of, (kinds) => kinds.includes('stop.reported'));
+  expect(rows.filter(({ event_kind: kind }) => kind === 'stop.reported')).toContainEqual(
+    expect.objectContaining({
+      policy_decision: expect.objectContaining({ report_id: id, report_sha256: sha256Hex(text.trim()) }),
+    }),
+  );
+  return report;
+}
 
 describe('containment of an agent, in the full edition', () => {
   it('stops nobody by a name that neither identity nor the ledger knows, unless that is said', async () => {
@@ -68,10 +97,12 @@ describe('containment of an agent, in the full edition', () => {
     const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 7 });
     expect(parked.status).toBe(202);
     const before = (await gate.tools()).counts['wire_transfer'] ?? 0;
-    expect(await cli('contain', 'agent', NAME, '--reason', 'pays somebody unknown')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('stopped: acme/contained-bot, by operator:dev'),
-    });
+    const slow = (await gate.tools()).counts['slow_task'] ?? 0;
+    // Its connection ends with the stop.
+    const runs = bot.call('slow_task', { seconds: 3 }).catch(() => null);
+    await eventually('the tool runs', async () => ((await gate.tools()).counts['slow_task'] ?? 0) > slow);
+    const told = await done('contain', 'agent', NAME, '--reason', 'pays somebody unknown');
+    expect(told).toContain('stopped: acme/contained-bot, by operator:dev');
     const refused = await answered(403, 'agent_suspended');
     expect(refused.body).toMatchObject({ layer: 'identity' });
     const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
@@ -85,6 +116,17 @@ describe('containment of an agent, in the full edition', () => {
     });
     expect((await gate.tools()).counts['wire_transfer'] ?? 0).toBe(before);
     expect(await record()).toMatchObject({ state: 'suspended', reason: 'pays somebody unknown' });
+    await runs;
+    const report = await reported(told);
+    const called = (was: StopCall['was']) =>
+      report.calls.filter((call) => call.was === was).map(({ tool, state }) => [tool, state]);
+    expect([report.stopped, report.stopped_by]).toMatchObject([{ kind: 'agent', name: NAME }, 'operator:dev']);
+    // What it came to stands in it where it ended by then.
+    expect(called('running')).toEqual([['slow_task', expect.stringMatching(/^(intended|completed)$/)]]);
+    expect(report.calls).toContainEqual(
+      expect.objectContaining({ was: 'parked', tool: 'wire_transfer', correlation_id: parked.correlationId }),
+    );
+    expect(called('started')).toEqual([]);
   }, 120_000);
 
   it('is lifted by two people', async () => {
@@ -127,9 +169,8 @@ describe('a tool that is stopped, in the full edition', () => {
     const parked = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 9 });
     expect(parked.status).toBe(202);
     const before = (await gate.tools()).counts['wire_transfer'] ?? 0;
-    expect(await done('contain', 'tool', 'wire_transfer', '--reason', 'pays somebody unknown')).toContain(
-      'stopped: the tool wire_transfer of acme, by operator:dev',
-    );
+    const told = await done('contain', 'tool', 'wire_transfer', '--reason', 'pays somebody unknown');
+    expect(told).toContain('stopped: the tool wire_transfer of acme, by operator:dev');
     const refused = await eventually('a payment is refused', async () => {
       const reply = await bot.call('wire_transfer', { from: 'operating', to: 'vendor', amount: 8 });
       return reply.status === 403 ? reply : null;
@@ -142,6 +183,9 @@ describe('a tool that is stopped, in the full edition', () => {
     expect(decided).toMatchObject({ code: 1, out: expect.stringContaining('suspended') });
     expect((await gate.tools()).counts['wire_transfer'] ?? 0).toBe(before);
     expect(await done('stops')).toMatch(/wire_transfer.*suspended.*operator:dev/s);
+    expect((await reported(told)).calls).toContainEqual(
+      expect.objectContaining({ was: 'parked', tool: 'wire_transfer', correlation_id: parked.correlationId }),
+    );
   }, 120_000);
 
   it('is let go by two people', async () => {
@@ -165,8 +209,10 @@ describe('a tool that is stopped, in the full edition', () => {
 
 describe('a tenant that is stopped whole, in the full edition', () => {
   it('does nothing until two people let it go', async () => {
-    expect(await done('contain', 'tenant', 'acme', '--reason', 'a breach')).toContain('stopped: tenant acme');
+    const told = await done('contain', 'tenant', 'acme', '--reason', 'a breach');
+    expect(told).toContain('stopped: tenant acme');
     await answered(403, 'tenant_suspended');
+    expect(await reported(told)).toMatchObject({ stopped: { kind: 'tenant', name: null }, reason: 'a breach' });
     expect(await done('release', 'tenant', 'acme')).toContain('asked for its release');
     expect(await done('release', 'tenant', 'acme', '--as', 'second')).toContain('let go: tenant acme');
     await answered(200);

@@ -1,0 +1,34 @@
+import { createPrivateKey, hash, type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
+import type { CaSignature } from '../../contracts/identity.js';
+import { certificatesOf } from './svid-signer.js';
+
+/** Signs with the key of the CA (`caPem`), as ES256 of RFC 7518 does: whoever trusts its certificates trusts what it says. */
+export function caSigner(caPem: string, key: string): (bytes: Buffer) => CaSignature {
+  const [authority] = certificatesOf(caPem);
+  const privateKey = createPrivateKey(key);
+  if (!authority?.checkPrivateKey(privateKey)) throw new Error('is not the key of this CA');
+  const keyId = keyIdOf(authority);
+  return (bytes) => ({
+    algorithm: 'ES256',
+    key_id: keyId,
+    value: sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url'),
+  });
+}
+
+/** Checks that a CA of `trusted` signed these bytes. Throws where none did; `what` is what they are, as after "a". */
+export function caVerifier(trusted: string, what: string): (bytes: Buffer, signature: CaSignature) => void {
+  const keys = new Map<string, KeyObject>();
+  for (const authority of certificatesOf(trusted))
+    if (authority.ca && authority.publicKey.asymmetricKeyType === 'ec')
+      keys.set(keyIdOf(authority), authority.publicKey);
+  return (bytes, signature) => {
+    const key = keys.get(signature.key_id);
+    if (!key) throw new Error(`a ${what} that no CA of those that are trusted signed`);
+    const value = Buffer.from(signature.value, 'base64url');
+    if (!verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, value))
+      throw new Error(`a ${what} whose signature does not hold`);
+  };
+}
+
+const keyIdOf = ({ publicKey }: X509Certificate): string =>
+  hash('sha256', publicKey.export({ type: 'spki', format: 'der' }));

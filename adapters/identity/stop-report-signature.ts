@@ -1,0 +1,20 @@
+import type { StopReport, StopReportContent } from '../../contracts/identity.js';
+import { stopReportBytes } from '../../domain/identity/stop-reports.js';
+import { caSigner, caVerifier } from './ca-signature.js';
+
+export type StopReportSigner = (content: StopReportContent) => StopReport;
+
+/** Signs reports of stops with the key of the CA. */
+export function stopReportSigner(caPem: string, key: string): StopReportSigner {
+  const signed = caSigner(caPem, key);
+  return (content) => ({ ...content, signature: signed(stopReportBytes(content)) });
+}
+
+/** Checks that a CA of `trusted` signed a report. Throws where none did. */
+export function stopReportVerifier(trusted: string): (report: StopReport) => StopReportContent {
+  const verified = caVerifier(trusted, 'report');
+  return ({ signature, ...content }) => {
+    verified(stopReportBytes(content), signature);
+    return content;
+  };
+}

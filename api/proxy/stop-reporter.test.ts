@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DueStopReport, StopCalls } from '../../contracts/identity.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
+import { callInput } from '../../test/support/call-input.js';
+import { eventually } from '../../test/support/waiting.js';
+import { createStopReporter } from './stop-reporter.js';
+
+const STOPPED = Date.parse('2026-11-02T10:00:00.000Z');
+const due = (change: Partial<DueStopReport> = {}): DueStopReport => ({
+  id: '70000000-0000-4000-8000-000000000007',
+  tenant: 'acme',
+  kind: 'agent',
+  name: 'bot',
+  stopped_at: new Date(STOPPED).toISOString(),
+  ...change,
+});
+function running(change: { readonly agent?: string } = {}): CallRecord {
+  const call = callInput(STOPPED - 50, change);
+  return {
+    correlation_id: call.correlation_id,
+    version: 2,
+    state: 'intended',
+    digest: call.digest,
+    tier: 'green',
+    approval_tier: 'standard',
+    pending_id: null,
+    deadline_ms: null,
+    not_after_ms: call.not_after_ms,
+    created_ms: STOPPED - 40,
+    updated_ms: STOPPED - 30,
+    evidence: {
+      call,
+      verdict: null,
+      inspection: null,
+      inspection_failure: null,
+      decision: null,
+      policy_failure: null,
+      facts: null,
+      params_sha256: 'a'.repeat(64),
+      callback_url: null,
+    },
+    decision: null,
+    outcome: null,
+  };
+}
+
+function reporting(records: readonly CallRecord[], dues: DueStopReport[], leftOut = 0) {
+  const told: [string, StopCalls][] = [];
+  const asked: unknown[][] = [];
+  const faults: (string | null)[] = [];
+  const state = { away: false };
+  const reporter = createStopReporter({
+    identity: async () => ({
+      async stopReportsDue() {
+        if (state.away) throw new Error('identity cannot be reached');
+        return dues.splice(0);
+      },
+      async tellStopReport(id, said) {
+        told.push([id, said]);
+      },
+    }),
+    calls: {
+      async openSince(...of) {
+        asked.push(of);
+        return { records, leftOut };
+      },
+    },
+    onFault: (reason) => void faults.push(reason),
+    everyMs: 1,
+    now: () => STOPPED + 2_500,
+  });
+  return { reporter, told, asked, faults, state };
+}
+
+describe('what a proxy tells of stops', () => {
+  it.each([
+    ['an agent', due(), { tenant: 'acme', agent: 'bot', tool: null }],
+    ['a tool', due({ kind: 'tool', name: 'pay' }), { tenant: 'acme', agent: null, tool: 'pay' }],
+    ['a tenant', due({ kind: 'tenant', name: null }), { tenant: 'acme', agent: null, tool: null }],
+  ])('is the calls of %s that had not ended then', async (_what, one, of) => {
+    const { reporter, told, asked } = reporting([running()], [one], 4);
+    await reporter.once();
+    expect(asked).toEqual([[of, STOPPED, 5_000]]);
+    expect(told).toEqual([
+      [
+        one.id,
+        {
+          looked_at: new Date(STOPPED + 2_500).toISOString(),
+          calls: [expect.objectContaining({ was: 'running', state: 'intended', agent: 'bot' })],
+          left_out: 4,
+        },
+      ],
+    ]);
+  });
+
+  it('counts what cannot be told as left out: a name that somebody wrote into the store keeps no report back', async () => {
+    const { reporter, told } = reporting([running(), running({ agent: 'x'.repeat(300) })], [due()]);
+    await reporter.once();
+    expect(told).toMatchObject([[due().id, { calls: [{ agent: 'bot' }], left_out: 1 }]]);
+  });
+
+  it('goes on where identity was away, and says once that it was, and once that it is back', async () => {
+    const { reporter, told, faults, state } = reporting([], [due()]);
+    state.away = true;
+    reporter.begin();
+    await eventually('a fault is said', () => faults.length > 0);
+    state.away = false;
+    await eventually('it is told', () => told.length > 0);
+    await eventually('the end is said', () => faults.length > 1);
+    await reporter.stop();
+    expect(faults).toEqual(['identity cannot be reached', null]);
+  });
+});

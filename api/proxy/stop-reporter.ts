@@ -1,0 +1,91 @@
+import {
+  type DueStopReport,
+  STOP_CALLS_TOLD,
+  type StopCall,
+  stopCall,
+  type StopCalls,
+} from '../../contracts/identity.js';
+import { stopCallOf } from '../../domain/call-record/at-stop.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+import { errorText } from '../../domain/errors.js';
+
+export interface StopReporter {
+  begin(): void;
+  /** Says what was running at each stop of which nobody said it yet. */
+  once(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 2_000;
+
+/**
+ * Tells identity which calls each stop met (docs/architecture/identity.md#reports). Every proxy asks for what nobody told yet, so that one which is
+ * killed in between leaves it to the next; who comes second changes nothing.
+ */
+export function createStopReporter({
+  identity,
+  calls,
+  onFault,
+  everyMs = EVERY_MS,
+  now = Date.now,
+}: {
+  readonly identity: () => Promise<{
+    stopReportsDue(): Promise<readonly DueStopReport[]>;
+    tellStopReport(id: string, said: StopCalls): Promise<void>;
+  }>;
+  readonly calls: Pick<CallStore, 'openSince'>;
+  /** Told once per fault, and null when it is over. */
+  readonly onFault: (reason: string | null) => void;
+  readonly everyMs?: number;
+  readonly now?: () => number;
+}): StopReporter {
+  let stopped = false;
+  let failing = false;
+  let timer: NodeJS.Timeout | undefined;
+  let turn: Promise<void> = Promise.resolve();
+
+  async function once(): Promise<void> {
+    const client = await identity();
+    for (const { id, tenant, kind, name, stopped_at: stoppedAt } of await client.stopReportsDue()) {
+      if (stopped) return;
+      const stoppedMs = Date.parse(stoppedAt);
+      const lookedMs = now();
+      const of = { tenant, agent: kind === 'agent' ? name : null, tool: kind === 'tool' ? name : null };
+      const { records, leftOut } = await calls.openSince(of, stoppedMs, STOP_CALLS_TOLD);
+      const met = records.flatMap((record) => stopCallOf(record, stoppedMs) ?? []);
+      // What somebody edited in the store keeps no report from being made.
+      const told = met.filter((call): call is StopCall => stopCall.safeParse(call).success);
+      await client.tellStopReport(id, {
+        looked_at: new Date(lookedMs).toISOString(),
+        calls: told,
+        left_out: leftOut + met.length - told.length,
+      });
+    }
+  }
+  async function look(): Promise<void> {
+    try {
+      await once();
+      if (failing) onFault(null);
+      failing = false;
+    } catch (error) {
+      if (!stopped && !failing) onFault(errorText(error));
+      failing = true;
+    }
+  }
+  const begin = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      turn = look().finally(begin);
+    }, everyMs).unref();
+  };
+
+  return {
+    begin,
+    once,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await turn;
+    },
+  };
+}
