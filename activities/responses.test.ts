@@ -162,7 +162,7 @@ describe('an answer of a tool is judged before anything of it is kept', () => {
 
     it('what is left after something was taken out is not paid for once more', async () => {
       await ended();
-      expect(scanned.map(({ ask_models }) => ask_models)).toEqual([undefined, false]);
+      expect(scanned.map(({ ask_models }) => ask_models)).toEqual([true, false]);
     });
   });
 

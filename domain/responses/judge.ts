@@ -100,7 +100,7 @@ export function createResponseJudge({
       response_body: text,
       lanes,
       span_unit: 'utf16_units',
-      ...(!askModels && { ask_models: false }),
+      ask_models: askModels,
     });
   };
 
