@@ -24,6 +24,7 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
+import type { NamedStanding } from '../domain/pipeline/upstream.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
@@ -65,6 +66,8 @@ export interface LiteAppOptions {
   readonly classing: ToolClassing;
   readonly uncertain: UncertainCalls;
   readonly pinning: ToolPinning;
+  /** How the upstream stands, where it is the only one. */
+  readonly upstreamStanding?: () => NamedStanding;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -87,7 +90,7 @@ const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/de
  * (docs/architecture/lite.md).
  */
 export function createLiteApp(options: LiteAppOptions): ServiceApp {
-  const { access, reviews, ledger, mode } = options;
+  const { access, reviews, ledger, mode, upstreamStanding } = options;
   const scopeOf = reviewScopeOf(access, 'api');
   const { app, openApi } = createProxyService({
     ...options.proxy,
@@ -174,7 +177,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       ledger: () => ledger.ready(),
       calls: () => options.proxy.calls.ready(),
       policy: () => options.policies.ready(),
-      ...upstreamReadiness(options.proxy.upstream),
+      ...upstreamReadiness(upstreamStanding ? { standings: () => [upstreamStanding()] } : options.proxy.upstream),
     },
     // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {

@@ -27,6 +27,7 @@ import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../domain/tool-definitions/pinning.js';
+import { notedUpstream } from '../domain/pipeline/noted-upstream.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -149,12 +150,15 @@ export async function startLite({
 
   // Tools, and the activities over their ports.
   let stopping = false;
-  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env).catch(
+  const reached = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env).catch(
     async (error: unknown) => {
       await file.close();
       throw error;
     },
   );
+  // Of several each stands for itself.
+  const noted = reached && !reached.standings ? notedUpstream(toolsName, reached, now) : null;
+  const tools = noted?.upstream ?? reached;
   const { ports, upstream, judging } = litePorts({
     config,
     stores,
@@ -244,6 +248,7 @@ export async function startLite({
     }),
     // Its row is appended by whoever runs the calls.
     uncertain: uncertainCalls({ calls, appendRows: () => Promise.resolve(), now }),
+    ...(noted && { upstreamStanding: noted.standing }),
     pinning: toolPinning({ pins, ledger }),
     proxy: liteProxyOptions({
       config,

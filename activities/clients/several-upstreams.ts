@@ -15,6 +15,7 @@ import { itemsMember, renamedPage, renamedResult, renamedUri } from '../../domai
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { READ_METHODS } from '../../domain/mcp/read-methods.js';
 import type { HeardResources, Listener } from '../../domain/pipeline/call-talks.js';
+import { faultOf } from '../../domain/pipeline/noted-upstream.js';
 import {
   createUpstreamCircuit,
   type UpstreamCircuit,
@@ -408,22 +409,6 @@ const holdsOthers = (outcome: ControlOutcome, tookMs = 0): boolean =>
 
 const is503 = (outcome: ControlOutcome): boolean =>
   (outcome.kind === 'unknown' && outcome.status === 503) || (outcome.kind === 'reply' && outcome.statusCode === 503);
-
-/** Whether the outcome of a control request says that the upstream is not well. */
-function faultOf(outcome: ControlOutcome): UpstreamFault | null {
-  switch (outcome.kind) {
-    case 'not_sent':
-      if (outcome.noCredentials) return 'no_credentials';
-      return outcome.refused ? 'refused' : 'unreachable';
-    case 'unknown':
-      if (outcome.status !== undefined) return 'refused';
-      return outcome.cause === 'timeout' ? 'timeout' : 'invalid_answer';
-    case 'reply':
-      return outcome.statusCode >= 400 ? 'refused' : null;
-    case 'accepted':
-      return null;
-  }
-}
 
 const heldWords = ({ name }: Member, fault: UpstreamFault): string =>
   `the upstream ${name} does not answer (${fault}) and is asked again later`;

@@ -6,9 +6,9 @@ const MAX_NAMED = 20;
 
 /**
  * How several upstreams stand, as they answered last. It is reported and no reason to refuse what goes to the others; nothing is asked for
- * it. Nothing where there is one upstream.
+ * it. Nothing where nobody keeps that, as of one upstream in the full edition.
  */
-export function upstreamReadiness({ standings }: Upstream): ReadinessChecks {
+export function upstreamReadiness({ standings }: Pick<Upstream, 'standings'>): ReadinessChecks {
   if (!standings) return {};
   const since = (ms: number | null) => (ms === null ? '' : ` since ${new Date(ms).toISOString()}`);
   return {

@@ -91,7 +91,8 @@ describe('lite without tokens: whoever asks does not decide', () => {
   it('tells agents that it is ready or not, and operators why', async () => {
     const { send, lite } = await open();
     const told = (await send('GET', '/readyz')).body;
-    expect(told).toEqual({ status: 'ready', mode: 'enforce', checks: { ledger: 'ok', calls: 'ok', policy: 'ok' } });
+    const checks = { ledger: 'ok', calls: 'ok', policy: 'ok', upstreams: 'ok' };
+    expect(told).toEqual({ status: 'ready', mode: 'enforce', checks });
     const authorization = `Bearer ${lite.ownDecideToken?.token ?? ''}`;
     // Each check says a word about itself or nothing: what a store returned, its seal among it, is not for printing.
     const { details } = (await send('GET', '/readyz', { headers: { authorization } })).body as { details: object };
