@@ -237,7 +237,8 @@ describe('added rules', () => {
 
   it('take no call out of the hands of people whom the floor leaves to a rule', async () => {
     const added = await addedOf('review contains "Review: look" if true');
-    const replay = call('test_replay');
+    const replay = { ...call('test_replay'), tool_classes: { test_replay: { class: 'change' as const } } };
+    expect(floor.evaluate(replay).approval_tier).toBe('auto');
     expect(floor.judge(replay, undefined, added).decision.approval_tier).toBe('standard');
   });
 
