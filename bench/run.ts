@@ -226,7 +226,7 @@ async function run(what: string): Promise<void> {
       title: 'What the rules cost a call, and what calls feel of a change of the rules',
       machine,
       notes: [
-        `Evaluations: one thread, sides in turns. Of the ${rounds} times of each call the least counts, because other work only adds; p50 and p99 are over the distinct calls. Each is parsed anew, outside of the time, and known by no cache but that of names.`,
+        `Evaluations: one thread, sides in turns. Of the ${rounds} times of each call the least counts, because other work only adds; p50 and p99 are over the distinct calls. Each is parsed anew, outside of the time, and known by no cache but that of names. Before, each side judged every call twice: a process that has just begun runs its code uncompiled.`,
         'opa-wasm, one trivial rule: the limit of the runtime; it finds nothing in the arguments and writes the same input.',
         'Changes: an engine over a store in a file, asked over HTTP all the time by four callers of another process; one policy is switched off and on.',
         'longest_block_ms: how long nothing else could run in the engine. Lines without changes say what the machine adds.',

@@ -9,8 +9,8 @@ import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { openTemplates } from '../adapters/policy/template-files.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { errorText, GateError } from '../domain/errors.js';
-import type { PolicyCompiler, PolicyFault } from '../domain/policy/compiler.js';
-import { faultIn, givenBy, readingNothing } from '../domain/policy/validation.js';
+import type { PolicyCompiler, PolicyFault, PolicyTester } from '../domain/policy/compiler.js';
+import { faultIn, givenBy, readingNothing, warningsOf } from '../domain/policy/validation.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { AddedRules } from '../domain/policy/added-rules.js';
 import { CliError } from './errors.js';
@@ -28,9 +28,11 @@ export interface PolicyFolder {
   readonly policies: readonly FolderPolicy[];
   /** Files of cases (docs/how-to/keep-policies-in-git.md). */
   readonly cases: readonly string[];
+  /** Files of tests in Rego. */
+  readonly tests: readonly string[];
 }
 
-/** The policies of a folder and of the folders in it, by name, and the cases beside them; tests in Rego are for `opa test`, schemas for readers. */
+/** The policies of a folder and of the folders in it, by name, and the cases and tests beside them; schemas are for readers. */
 export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
   const paths = (
     await readdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -43,7 +45,8 @@ export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
   policies.sort((one, other) => (one.name < other.name ? -1 : 1));
   const twice = policies.find((policy, at) => policy.name === policies[at + 1]?.name);
   if (twice) throw new CliError(`two policies are named ${twice.name}`, 2);
-  return { policies, cases: named.filter((path) => path.endsWith('.yaml')).map((path) => join(folder, path)) };
+  const endingWith = (ending: RegExp) => named.filter((path) => ending.test(path)).map((path) => join(folder, path));
+  return { policies, cases: endingWith(/\.ya?ml$/), tests: endingWith(/_test\.rego$/) };
 }
 
 export async function readPolicyFile(path: string): Promise<FolderPolicy> {
@@ -60,7 +63,7 @@ export interface FoundFault extends PolicyFault {
 
 export interface CheckedFolder {
   readonly faults: readonly FoundFault[];
-  /** What rules read that is in none of the folder's documents, and not of Gate. */
+  /** What is no fault and hardly what its author meant, as a fact that no call has; documents are those of the folder and of Gate. */
   readonly warnings: readonly { readonly path: string; readonly message: string }[];
   /** What was not looked at, and why, in sentences. */
   readonly unchecked: readonly string[];
@@ -100,13 +103,14 @@ export async function checkedFolder(
       continue;
     }
     try {
-      const { fault, reads = [] } = shipped.has(policy.name)
+      const checked: Awaited<ReturnType<typeof faultIn>> = shipped.has(policy.name)
         ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
         : await faultIn(policy, compiler, gate, templates);
+      const { fault, reads = [] } = checked;
       if (fault) faults.push({ ...fault, path: policy.path });
       else if (isRule) sound.push(policy);
-      for (const message of await readingNothing(reads, givenBy(gate, templates, names)))
-        warnings.push({ path: policy.path, message });
+      const unread = await readingNothing(reads, givenBy(gate, templates, names));
+      for (const message of warningsOf(policy, checked, unread)) warnings.push({ path: policy.path, message });
     } catch (error) {
       if (!(error instanceof GateError && error.code === 'policy_compiler_unavailable')) throw error;
       missing = error.message;
@@ -153,8 +157,11 @@ export function callOf({ input, classed }: Pick<PolicyCase, 'input' | 'classed'>
 }
 
 export interface CaseResult {
+  /** With the line of a test in Rego. */
   readonly file: string;
   readonly description: string;
+  /** A test in Rego that its author put off. */
+  readonly skipped?: boolean;
   /** Null for a case that holds. */
   readonly fault: string | null;
 }
@@ -169,12 +176,14 @@ export async function rulesOf(
   if (rules.length === 0) return null;
   const compiled = await compiler.compile(rules);
   if (compiled.fault) throw new CliError(compiled.fault.message);
-  const documents = policies.filter(({ content_type: type }) => type === 'json');
-  const data = Object.fromEntries(
-    documents.map(({ name, body }) => [name.slice(0, -'.json'.length), JSON.parse(body) as JsonObject]),
-  );
-  return createLivePolicies({ floor, store: NOTHING_STORED }).tried(compiled.wasm, data, []);
+  return createLivePolicies({ floor, store: NOTHING_STORED }).tried(compiled.wasm, documentsOf(policies), []);
 }
+const documentsOf = (policies: readonly FolderPolicy[]): JsonObject =>
+  Object.fromEntries(
+    policies
+      .filter(({ content_type: type }) => type === 'json')
+      .map(({ name, body }) => [name.slice(0, -'.json'.length), JSON.parse(body) as JsonObject]),
+  );
 const NOTHING_STORED = {
   mark: () => Promise.resolve(null),
   sets: () => Promise.resolve({ generation: 0, sets: [], unreadable: [], tampered: null, madeUp: null }),
@@ -211,6 +220,30 @@ export async function casesOf(
     const missing = mentions.filter((mention) => !texts.some((text) => text.includes(mention)));
     return missing.length > 0 ? `no reason mentions ${missing.join(', ')}` : null;
   }
+}
+
+/** Each test in Rego of the folder's rules, beside its documents and the data of the floor. */
+export async function testsOf(
+  { policies, tests: paths }: PolicyFolder,
+  tester: PolicyTester,
+  floor: PolicySet,
+): Promise<readonly CaseResult[]> {
+  if (paths.length === 0) return [];
+  const tests = await Promise.all(paths.map(async (path) => ({ name: path, body: await readFile(path, 'utf8') })));
+  const sources = policies
+    .filter(({ content_type: type }) => type === 'rego')
+    .map(({ path, body }) => ({ name: path, body }));
+  const data = { ...floor.material.data.gate, ...documentsOf(policies) };
+  const tested = await tester.test({ sources, tests, data });
+  const placeOf = ({ file, line }: { readonly file: string | null; readonly line: number | null }): string =>
+    [file, line].filter((part) => part !== null).join(':');
+  if (tested.fault) throw new CliError([placeOf(tested.fault), tested.fault.message].filter((part) => part).join(': '));
+  return tested.tests.map(({ name, fault, skipped, ...place }) => ({
+    file: placeOf(place),
+    description: name,
+    fault,
+    skipped,
+  }));
 }
 
 export const shippedFloor = (): Promise<PolicySet> => loadPolicySet({ directory: shippedPolicyDirectory() });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -23,6 +23,7 @@ import {
   readPolicyFolder,
   rulesOf,
   shippedFloor,
+  testsOf,
 } from './policy-folder.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
@@ -84,6 +85,18 @@ describe('a folder of policies, without a server', () => {
       ],
       unchecked: [],
     });
+  });
+
+  it('is warned of what no call has, of a header that its rules contradict, and of an unusual name', async () => {
+    write('Odd.rego', rego('review contains "Review: odd" if input.tool_typ == "x"').replace(/^/, '# Tier: deny\n\n'));
+    const { faults, warnings } = await checkedFolder(await readPolicyFolder(folder), compiler, floor);
+    expect(faults).toEqual([]);
+    expect(warnings).toEqual(
+      [/unusual name/, /# Tier: deny/, /line 7 reads input\.tool_typ, .*input\.tool_type\?/].map((message) => ({
+        path: join(folder, 'Odd.rego'),
+        message: expect.stringMatching(message),
+      })),
+    );
   });
 
   it('is told every fault at once, also of rules that cannot be in force together beside one that has a fault by itself', async () => {
@@ -148,6 +161,84 @@ describe('a folder of policies, without a server', () => {
     const read = await readPolicyFolder(folder);
     const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
     expect(results.map(({ fault }) => fault)).toEqual([null, null, null, 'is green, not red']);
+  });
+
+  it('is tested by its tests in Rego, with its documents and the shared rules, and with no network', async () => {
+    const test = (body: string): string =>
+      `package gate.authz_test\n\nimport rego.v1\n\nimport data.gate.authz\nimport data.gate.lib\n\n${body}\n`;
+    write(
+      'finance/ceiling_test.rego',
+      test(`test_above if "Violation: ceiling" in authz.deny with input as {"arguments": {"amount": 11}}
+
+test_at if not "Violation: ceiling" in authz.deny with input as {"arguments": {"amount": 10}}
+
+test_asks_nobody if authz.review == set() with input as {}
+
+test_shared if lib.given(["amount"]) with input as {"arguments": {"a": {"Amount": 1}}}
+
+test_floor_data if count(data.gate.money.tools) > 0
+
+test_wrong if "Violation: ceiling" in authz.deny with input as {"arguments": {"amount": 10}}
+
+todo_test_later if false`),
+    );
+    const read = await readPolicyFolder(folder);
+    expect(read.policies.map(({ name }) => name)).toEqual(['ceiling.rego', 'ceilings.json']);
+    const at = (line: number): string => `${join(folder, 'finance/ceiling_test.rego')}:${line}`;
+    expect(await testsOf(read, compiler, floor)).toEqual(
+      [
+        ['test_above', null],
+        ['test_at', null],
+        ['test_asks_nobody', null],
+        ['test_shared', null],
+        ['test_floor_data', null],
+        ['test_wrong', 'does not hold'],
+        ['todo_test_later', null],
+      ].map(([description, fault], index) => ({
+        file: at(8 + 2 * index),
+        description,
+        fault,
+        skipped: description === 'todo_test_later',
+      })),
+    );
+
+    for (const name of ['nope', 'http.send', 'net.lookup_ip_addr', 'opa.runtime']) {
+      write('finance/ceiling_test.rego', test(`test_x if ${name}(1)`));
+      await expect(testsOf(read, compiler, floor)).rejects.toThrow(
+        `${at(8)}: rego_type_error: undefined function ${name}`,
+      );
+    }
+  });
+
+  it('has the templates that ship, each with its tests, as they are', async () => {
+    rmSync(join(folder, 'finance'), { recursive: true });
+    const shipped = join(shippedPolicyDirectory(), 'templates', 'finance');
+    cpSync(shipped, join(folder, 'copied'), { recursive: true });
+    const read = await readPolicyFolder(folder);
+    const tested = await testsOf(read, compiler, floor);
+    expect(tested.length).toBeGreaterThan(10);
+    expect(tested.filter(({ fault }) => fault !== null)).toEqual([]);
+    // Whoever copied what they share as well has it once.
+    cpSync(join(shipped, '..', 'fixtures_test.rego'), join(folder, 'fixtures_test.rego'));
+    expect(await testsOf(await readPolicyFolder(folder), compiler, floor)).toEqual(tested);
+    const cases = await casesOf(read, floor, await rulesOf(read, compiler, floor));
+    expect(cases.length).toBeGreaterThan(20);
+    expect(cases.filter(({ fault }) => fault !== null)).toEqual([]);
+  });
+
+  it('ends with 1 where a test in Rego does not hold, and says where there is nothing to test', () => {
+    const run = () =>
+      spawnSync(process.execPath, [join(PROJECT_ROOT, 'dist/cli/main.js'), 'policy', 'test', folder], {
+        encoding: 'utf8',
+        env: process.env,
+      });
+    expect(run()).toMatchObject({ status: 0, stdout: 'there are no cases (*.yaml) and no tests (*_test.rego)\n' });
+    write('a_test.rego', 'package t\n\nimport rego.v1\n\ntest_no if false\n\ntodo_test_x if true\n');
+    expect(run()).toMatchObject({
+      status: 1,
+      stdout: `${join(folder, 'a_test.rego')}:5: test_no does not hold\n${join(folder, 'a_test.rego')}:7: todo_test_x is skipped\n`,
+      stderr: 'gate: 1 of 1 tests do not hold\n',
+    });
   });
 });
 

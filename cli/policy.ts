@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { PolicyCompiler } from '../domain/policy/compiler.js';
+import type { PolicyCompiler, PolicyTester } from '../domain/policy/compiler.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { behindTold, diffLine, warningLines } from './lab-report.js';
@@ -72,20 +72,42 @@ export function registerPolicy(program: Command): void {
 
   policy
     .command('test')
-    .description('judge the cases of the folder (*.yaml) by its policies and the rules that ship')
+    .description(
+      'judge the cases of the folder (*.yaml) by its policies and the rules that ship, and run its tests in Rego',
+    )
     .argument('<folder>')
     .addOption(json())
     .action(async (folder: string, { json: asJson }: Asked) => {
-      const { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } = await import('./policy-folder.js');
+      const { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor, testsOf } = await import(
+        './policy-folder.js'
+      );
       const [read, compiler, floor] = [await readPolicyFolder(folder), await localCompiler(), await shippedFloor()];
       const [fault] = await faultsOf(read, compiler, floor);
       if (fault) throw new CliError(`${fault.path}: ${oneLine(fault.message)}; \`gate policy check\` says more`);
-      const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
-      const failed = results.filter((result) => result.fault !== null);
-      if (asJson) print({ cases: results.length, failed });
-      else for (const one of failed) say(`${one.file}: ${oneLine(one.description)} ${oneLine(one.fault ?? '')}`);
-      if (failed.length > 0) throw new CliError(`${failed.length} of ${results.length} cases do not hold`);
-      if (!asJson) say(`${results.length} cases hold`);
+      const cases = await casesOf(read, floor, await rulesOf(read, compiler, floor));
+      const tests = await testsOf(read, compiler, floor);
+      const failing = <One extends { readonly fault: string | null }>(results: readonly One[]) =>
+        results.filter(({ fault: found }) => found !== null);
+      const [failed, failedTests] = [failing(cases), failing(tests)];
+      const skipped = tests.filter((one) => one.skipped);
+      if (asJson)
+        print({ cases: cases.length, failed, tests: tests.length, failed_tests: failedTests, skipped_tests: skipped });
+      else {
+        for (const one of [...failed, ...failedTests])
+          say(`${one.file}: ${oneLine(one.description)} ${oneLine(one.fault ?? '')}`);
+        for (const one of skipped) say(`${one.file}: ${oneLine(one.description)} is skipped`);
+      }
+      const counts = [
+        [failed.length, cases.length, 'cases'],
+        [failedTests.length, tests.length - skipped.length, 'tests'],
+      ] as const;
+      const missed = counts
+        .filter(([missing]) => missing > 0)
+        .map(([missing, all, what]) => `${missing} of ${all} ${what}`);
+      if (missed.length > 0) throw new CliError(`${missed.join(' and ')} do not hold`);
+      const held = counts.filter(([, all]) => all > 0).map(([, all, what]) => `${all} ${what}`);
+      if (!asJson)
+        say(held.length > 0 ? `${held.join(' and ')} hold` : 'there are no cases (*.yaml) and no tests (*_test.rego)');
     });
 
   policy
@@ -247,7 +269,7 @@ function registerTemplates(policy: Command): void {
 const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 /** OPA on this machine, with the functions that the rules of Gate may use. */
-async function localCompiler(): Promise<PolicyCompiler> {
+async function localCompiler(): Promise<PolicyCompiler & PolicyTester> {
   const [{ opaCompiler }, { findOpa }, { shippedPolicyDirectory }] = await Promise.all([
     import('../adapters/policy/opa-compiler.js'),
     import('../stack/programs/find-program.js'),

@@ -219,6 +219,31 @@ describe('added rules', () => {
     );
   });
 
+  it('say no more of a call than is kept, however much they quote of it', async () => {
+    const added = await addedOf(
+      'deny contains sprintf("Violation: %d", [n]) if some n in input.arguments.ids',
+      'review contains sprintf("Review: %s", [input.arguments.note]) if input.arguments.note',
+    );
+    const ids = Array.from({ length: 1_000 }, (_, at) => 1_000 + at);
+    const { decision } = floor.judge(
+      call('list_files', { ids, note: `${'word '.repeat(390)}${'x'.repeat(100_000)}` }),
+      undefined,
+      added,
+    );
+    expect(decision.reasons).toHaveLength(101);
+    expect(decision.reasons).toEqual(
+      expect.arrayContaining(['Violation: 1000', 'Violation: 1099', 'Violation: and 900 more reasons of policies.']),
+    );
+    // No part of a word, which may be a secret.
+    expect(decision.review_reasons).toEqual([`Review: ${'word '.repeat(390).trimEnd()}…`]);
+    expect(JSON.stringify(decision).length).toBeLessThan(20_000);
+    const few = floor.judge(call('list_files', { ids: [1, 2], note: 'x'.repeat(1_992) }), undefined, added).decision;
+    expect(few).toMatchObject({
+      reasons: ['Violation: 1', 'Violation: 2'],
+      review_reasons: [`Review: ${'x'.repeat(1_992)}`],
+    });
+  });
+
   it('are as many as there are, whatever memory their texts take', async () => {
     const long = 'x'.repeat(1_500_000);
     const added = await addedOf(`deny contains "Violation: long" if input.tool_type in {"${long}", "short"}`);
@@ -237,7 +262,8 @@ describe('added rules', () => {
 
   it('take no call out of the hands of people whom the floor leaves to a rule', async () => {
     const added = await addedOf('review contains "Review: look" if true');
-    const replay = call('test_replay');
+    const replay = { ...call('test_replay'), tool_classes: { test_replay: { class: 'change' as const } } };
+    expect(floor.evaluate(replay).approval_tier).toBe('auto');
     expect(floor.judge(replay, undefined, added).decision.approval_tier).toBe('standard');
   });
 

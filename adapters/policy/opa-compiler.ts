@@ -13,8 +13,11 @@ import {
   FLOOR_RULES,
   type PolicyCompiler,
   type PolicyFault,
+  type PolicyTester,
   type FirstRead,
   type RegoSource,
+  type RegoTest,
+  type Tested,
 } from '../../domain/policy/compiler.js';
 import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
 import { words } from '../../domain/text.js';
@@ -34,6 +37,8 @@ export interface OpaCompilerOptions {
 const LIMITS = {
   /** One run; 300 rules compile in less than two seconds. */
   timeMs: 20_000,
+  /** All tests of a folder. */
+  testsMs: 120_000,
   /** Address space of one run, in KiB. OPA itself reserves about one GiB. */
   memoryKib: 3 * 1_024 * 1_024,
   /** What one run may say. A file of one MiB has a syntax tree of about 60. */
@@ -116,9 +121,9 @@ export function opaCompiler({
   directory,
   limits: given = {},
   temporary = tmpdir(),
-}: OpaCompilerOptions): PolicyCompiler {
+}: OpaCompilerOptions): PolicyCompiler & PolicyTester {
   const limits = { ...LIMITS, ...given };
-  const capabilities = join(directory, POLICY_LAYOUT.capabilities);
+  const allowed = join(directory, POLICY_LAYOUT.capabilities);
   let library: Promise<readonly RegoSource[]> | undefined;
   const libraryFiles = (): Promise<readonly RegoSource[]> =>
     (library ??= readLibrary(join(directory, POLICY_LAYOUT.library)));
@@ -131,7 +136,7 @@ export function opaCompiler({
     last = turn.catch(() => undefined).finally(() => (waiting -= 1));
     return turn;
   }
-  async function opa(folder: string, args: readonly string[]): Promise<Run> {
+  async function opa(folder: string, args: readonly string[], timeMs = limits.timeMs): Promise<Run> {
     const program = await find().catch((error: unknown) => {
       throw unavailable(errorText(error), error);
     });
@@ -143,7 +148,7 @@ export function opaCompiler({
         {
           cwd: folder,
           env: { ...OPA_MEMORY, GOMEMLIMIT: `${Math.floor(limits.memoryKib / 2)}KiB`, GOMAXPROCS: '2' },
-          timeout: limits.timeMs,
+          timeout: timeMs,
           killSignal: 'SIGKILL',
           maxBuffer: limits.outputBytes,
           encoding: 'utf8',
@@ -152,8 +157,7 @@ export function opaCompiler({
           const { code, killed } = (error ?? {}) as { code?: unknown; killed?: boolean };
           if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
             return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
-          if (killed)
-            return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${limits.timeMs} ms to compile` });
+          if (killed) return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${timeMs} ms` });
           if (typeof code === 'string') return reject(unavailable(`OPA does not run: ${code}`, error));
           resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
         },
@@ -194,7 +198,7 @@ export function opaCompiler({
       column: place && at ? Math.max(1, at.col) : null,
     };
   };
-  const rulesOnly = ['--capabilities', capabilities];
+  const rulesOnly = ['--capabilities', allowed];
   const treeOf = (folder: string, file: string): Promise<Run> =>
     opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', file]);
   /**
@@ -278,6 +282,52 @@ export function opaCompiler({
         return {
           fault: null,
           wasm: fileInTar(gunzipSync(await readFile(join(folder, 'bundle.tar.gz'))), '/policy.wasm'),
+        };
+      }),
+    test: ({ sources, tests, data }) =>
+      inFolder(sources, async (folder): Promise<Tested> => {
+        const known = await opa(folder, ['capabilities', '--current']);
+        if (known.code !== 0) return { fault: faultOf(known, []) };
+        // What somebody proposes is tested on machines that may reach what he may not.
+        const { builtins, ...rest } = capabilities.parse(JSON.parse(known.stdout));
+        const offline = { ...rest, builtins: builtins.filter(({ name }) => !REACHES_OUT.has(name)) };
+        // What tests of templates share; a folder of templates that were copied may have it too.
+        const shared = tests.some(({ body }) => TEMPLATES_SHARE.test(body))
+          ? ''
+          : await readFile(join(directory, POLICY_LAYOUT.templates, 'fixtures_test.rego'), 'utf8');
+        await Promise.all([
+          writeFile(join(folder, 'nothing-added.rego'), NOTHING_ADDED),
+          ...(shared === '' ? [] : [writeFile(join(folder, 'lib-fixtures.rego'), shared)]),
+          writeFile(join(folder, 'data.json'), JSON.stringify({ gate: data })),
+          writeFile(join(folder, 'offline.capabilities'), JSON.stringify(offline)),
+          ...tests.map(({ body }, at) => writeFile(join(folder, `${at}_test.rego`), body)),
+        ]);
+        const asked = ['test', '--format', 'json', '--capabilities', 'offline.capabilities', '.'];
+        const run = await opa(folder, asked, limits.testsMs);
+        const fileOf = (file: string): string | null => {
+          const [, at, isTest] = NUMBERED.exec(file) ?? [];
+          return at === undefined ? null : ((isTest ? tests : sources)[Number(at)]?.name ?? null);
+        };
+        const found = run.cut === null ? testResults(run.stdout) : null;
+        if (found === null) {
+          const [, file = '', line] = PLACED.exec(run.stdout) ?? PLACED.exec(run.stderr) ?? [];
+          const placed = { file: fileOf(file), line: line === undefined ? null : Number(line), column: null };
+          const said = run.stdout.trim() || run.stderr.trim();
+          return {
+            fault: { message: run.cut ?? (PLACED.exec(said)?.[3] ?? firstLine(run)).slice(0, 1_000), ...placed },
+          };
+        }
+        return {
+          fault: null,
+          tests: inOrder(found).map(
+            ({ name, location: at, fail = false, error, skip = false }): RegoTest => ({
+              name,
+              file: at ? fileOf(at.file) : null,
+              line: at?.row ?? null,
+              fault: error ? `fails: ${error.message ?? 'it cannot be evaluated'}` : fail ? 'does not hold' : null,
+              skipped: skip,
+            }),
+          ),
         };
       }),
     shared: async () =>
@@ -378,6 +428,38 @@ async function readLibrary(folder: string): Promise<readonly RegoSource[]> {
   return Promise.all(
     names.toSorted().map(async (name) => ({ name, body: await readFile(join(folder, name), 'utf8') })),
   );
+}
+
+const REACHES_OUT: ReadonlySet<string> = new Set(['http.send', 'net.lookup_ip_addr', 'opa.runtime']);
+const capabilities = z.looseObject({ builtins: z.array(z.looseObject({ name: z.string() })) });
+const TEMPLATES_SHARE = /^package gate\.templates\.fixtures$/m;
+/** A file of a folder, which has a number for a name. */
+const NUMBERED = /(?:^|\/)(\d{1,6})(_test)?\.rego$/;
+/** What `opa test` says of rules that it cannot run is text. */
+const PLACED = /(?:^|\s)(\d{1,6}(?:_test)?\.rego):(\d{1,9}): ([^\n]{1,2000})/;
+const testedRules = z.array(
+  z.object({
+    location: location.optional(),
+    name: z.string(),
+    fail: z.boolean().optional(),
+    skip: z.boolean().optional(),
+    error: z.object({ message: z.string().optional() }).nullish(),
+  }),
+);
+type TestedRules = z.infer<typeof testedRules>;
+const inOrder = (tests: TestedRules): TestedRules =>
+  tests.toSorted(
+    ({ location: one }, { location: other }) =>
+      Number.parseInt(one?.file ?? '', 10) - Number.parseInt(other?.file ?? '', 10) ||
+      (one?.row ?? 0) - (other?.row ?? 0),
+  );
+/** Null where it is no list of results. No tests at all are none that fail. */
+function testResults(text: string): TestedRules | null {
+  try {
+    return testedRules.parse(JSON.parse(text) ?? []);
+  } catch {
+    return null;
+  }
 }
 
 /** What OPA complains of, as JSON on either stream. */

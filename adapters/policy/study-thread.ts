@@ -7,7 +7,7 @@ import { type AddedMaterial, type AddedRules, createAddedRules } from '../../dom
 import { type Explanation, explained } from '../../domain/policy/explain/explain.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
-import { judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
+import { type JudgeBoth, judgedBefore, judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
 import { type Compared, comparedCalls, type InCommon } from '../../domain/policy/mining/evidence.js';
 import { createPolicySet, type PolicyMaterial, type TimedJudgement } from '../../domain/policy/policy-set.js';
 import type { Comparison } from '../../domain/replay/comparisons.js';
@@ -50,6 +50,9 @@ export type StudyAnswer = StudyAnswers[keyof StudyAnswers];
 /** How long other values of a call's facts are tried. */
 const WHY_MS = 5_000;
 
+/** How long rules are judged by before they are timed. */
+const BEFORE_TIMED_MS = 1_000;
+
 /** Sets whose instances a thread keeps: those of a lab come with each page. */
 const INSTANCES_KEPT = 4;
 
@@ -57,6 +60,7 @@ const INSTANCES_KEPT = 4;
 async function start(material: PolicyMaterial): Promise<void> {
   const floor = createPolicySet({ ...material, ...(await readersOf(material.data)) });
   const instances = new LRUCache<string, AddedRules>({ max: INSTANCES_KEPT });
+  const timed = new LRUCache<string, true>({ max: INSTANCES_KEPT });
   const rulesOf = (added: AddedMaterial | null): AddedRules | null => {
     const rules = added && (instances.get(added.bundle.hash_sha256) ?? createAddedRules(added));
     if (rules) instances.set(rules.bundle.hash_sha256, rules);
@@ -68,10 +72,17 @@ async function start(material: PolicyMaterial): Promise<void> {
     if (study === 'compare') return comparedCalls(question.calls);
     if (study === 'lab') {
       const sets = [rulesOf(question.before), rulesOf(question.after)];
-      return judgedInLab(question.calls, (input) => {
+      const both: JudgeBoth = (input) => {
         const [before, after] = floor.judgeEach(input, sets, { now });
         return [before as TimedJudgement, after as TimedJudgement];
-      });
+      };
+      const which = sets.map((rules) => rules?.bundle.hash_sha256).join();
+      if (!timed.has(which)) {
+        const until = now() + BEFORE_TIMED_MS;
+        await judgedBefore(question.calls, both, () => now() < until);
+      }
+      timed.set(which, true);
+      return judgedInLab(question.calls, both);
     }
     const rules = rulesOf(question.added);
     const judge = (input: PolicyInput) => floor.judge(input, unlimited, rules).decision;

@@ -48,6 +48,31 @@ export interface PolicyCompiler {
   shared(): Promise<string>;
 }
 
+/** A test in Rego, and what came of it. */
+export interface RegoTest {
+  readonly name: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  /** Null for one that holds. */
+  readonly fault: string | null;
+  /** Its name begins with `todo_`. */
+  readonly skipped: boolean;
+}
+export type Tested = { readonly fault: PolicyFault } | { readonly fault: null; readonly tests: readonly RegoTest[] };
+
+/** Where tests that people wrote of their rules are run, as a compiler reads the rules. */
+export interface PolicyTester {
+  /**
+   * Every test of these, of rules as they are compiled together. `data` is the whole of `data.gate`, but for the rules. Tests may use every function,
+   * and reach no network.
+   */
+  test(folder: {
+    readonly sources: readonly RegoSource[];
+    readonly tests: readonly RegoSource[];
+    readonly data: object;
+  }): Promise<Tested>;
+}
+
 /** The package of rules that operators write. The rules of Gate in the same package are in another module, which these never see. */
 export const ADDED_PACKAGE = 'gate.authz';
 

@@ -3,7 +3,7 @@ import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import type { AddedRules } from './added-rules.js';
-import { judgedInLab } from './lab.js';
+import { judgedBefore, judgedInLab } from './lab.js';
 import { ORDINARY_CALL } from './ordinary-call.js';
 import type { PolicySet, TimedJudgement } from './policy-set.js';
 
@@ -58,5 +58,21 @@ describe('calls in a lab', () => {
     expect(whole?.after.review_reasons).toContain('Review: candidate.');
     expect(whole?.before.review_reasons).not.toContain('Review: candidate.');
     expect([gone, unreadable]).toEqual([null, null]);
+  });
+
+  it('are judged some hundred times before they are timed, also where they are few, and no longer than is given', async () => {
+    const count = async (calls: number, most = Number.POSITIVE_INFINITY): Promise<number> => {
+      let judged = 0;
+      const counted = (one: PolicyInput) => {
+        judged += 1;
+        return both(one);
+      };
+      const few = Array.from({ length: calls }, () => ({ input: input({}), request: null }));
+      await judgedBefore(few, counted, () => judged < most);
+      return judged;
+    };
+    expect([await count(0), await count(1), await count(3), await count(250), await count(3, 10)]).toEqual([
+      0, 200, 201, 250, 10,
+    ]);
   });
 });

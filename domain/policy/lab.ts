@@ -66,6 +66,23 @@ export async function judgedInLab(
   }
 }
 
+const BEFORE_TIMED = 200;
+/**
+ * Judges these calls again and again, untimed: code runs slowly until it has run some hundred times, and a lab of a few calls would tell what that costs,
+ * and not what an evaluation does. `goOn` ends it.
+ */
+export async function judgedBefore(
+  calls: readonly RecordedCall[],
+  judgeBoth: JudgeBoth,
+  goOn: () => boolean,
+): Promise<void> {
+  for (let done = 0; done < BEFORE_TIMED && calls.length > 0; done += calls.length)
+    for (const call of calls) {
+      if (!goOn()) return;
+      await judgedInLab([call], judgeBoth);
+    }
+}
+
 /** Of each kind of change, so that one kind does not crowd out the others. */
 const ROWS_OF_A_KIND = 50;
 const DIFFS: readonly Diff[] = batchDiff.options;

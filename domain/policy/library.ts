@@ -30,14 +30,14 @@ import {
   type StoredPolicy,
   type StoredSet,
 } from './library-ports.js';
-import { headerOf, tierContradicted } from './policy-header.js';
+import { headerOf } from './policy-header.js';
 import { behindBase, createPlanner, expectedOf, made, named, type Planned, there, versioned } from './planned.js';
 import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { createReadings } from './unread-documents.js';
 import { edited, isEdited } from './sealed-policies.js';
-import { faultIn, givenBy, readingNoFact, readingNothing, unreadableIn } from './validation.js';
+import { faultIn, givenBy, readingNothing, unreadableIn, warningsOf } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -66,7 +66,6 @@ export interface LibraryOptions {
 
 /** Changes at once of others, after which a change is given up. */
 const ATTEMPTS = 5;
-const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
 
 /** What would be in force: a module, its documents, and what it was compiled from. */
 export interface Proposed {
@@ -333,23 +332,9 @@ export function createPolicyLibrary({
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const {
-        fault: found,
-        formatted,
-        reads = [],
-        inputs = [],
-      } = await faultIn(asked, compiler, floor.data, templates);
-      const unusual = USUAL_NAME.test(asked.name)
-        ? []
-        : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
-      const nothing = reads.length === 0 ? [] : await readsNothing(reads);
-      const contradicted = asked.content_type === 'rego' ? tierContradicted(asked.body) : null;
-      const warned = warnings([
-        ...unusual,
-        ...(contradicted === null ? [] : [contradicted]),
-        ...nothing,
-        ...readingNoFact(inputs),
-      ]);
+      const checked = await faultIn(asked, compiler, floor.data, templates);
+      const { fault: found, formatted, reads = [] } = checked;
+      const warned = warnings(warningsOf(asked, checked, reads.length === 0 ? [] : await readsNothing(reads)));
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },

@@ -19,7 +19,7 @@ import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
 import { type ShellReader, shellTold } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
-import { foreignText } from '../text.js';
+import { clipped, foreignText } from '../text.js';
 import type { AddedRules, AddedRuling, Watched } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
@@ -398,8 +398,9 @@ function judgementOf(
 }
 
 /** The floor's ruling, and what the added rules say beside it. Nothing that the floor said is lost. */
-function withAdded(floor: z.infer<typeof ruling>, { deny, review }: AddedRuling): z.infer<typeof ruling> {
-  if (deny.length === 0 && review.length === 0) return floor;
+function withAdded(floor: z.infer<typeof ruling>, said: AddedRuling): z.infer<typeof ruling> {
+  if (said.deny.length === 0 && said.review.length === 0) return floor;
+  const [deny, review] = [bounded(said.deny, 'Violation'), bounded(said.review, 'Review')];
   const all = { deny: [...floor.deny, ...deny], review: [...floor.review, ...review] };
   return {
     ...floor,
@@ -410,6 +411,31 @@ function withAdded(floor: z.infer<typeof ruling>, { deny, review }: AddedRuling)
     approval_tier: review.length > 0 && floor.approval_tier === 'auto' ? 'standard' : floor.approval_tier,
     event: { ...floor.event, reasons: sortedTexts(all.deny), review_reasons: sortedTexts(all.review) },
   };
+}
+
+const MOST_REASONS = 100;
+const LONGEST_REASON = 2_000;
+/**
+ * Reasons of policies may quote the call, and stand in its answer, its review and its rows: how many and how long they are is not up to whoever wrote it.
+ * What is no text stays, since it must not pass for nothing.
+ */
+function bounded(members: readonly unknown[], kind: 'Violation' | 'Review'): readonly unknown[] {
+  const texts = sortedTexts(members);
+  const kept = texts.slice(0, MOST_REASONS).map(cutAtWord);
+  const more = texts.length - kept.length;
+  return [
+    ...members.filter((member) => typeof member !== 'string'),
+    ...new Set(kept),
+    ...(more > 0 ? [`${kind}: and ${more} more reasons of policies.`] : []),
+  ];
+}
+
+/** No word is cut: part of a secret is masked by nobody. */
+function cutAtWord(text: string): string {
+  if (text.length <= LONGEST_REASON) return text;
+  const head = clipped(text, LONGEST_REASON);
+  const at = Math.max(...[' ', '\n', '\t'].map((blank) => head.lastIndexOf(blank)));
+  return `${head.slice(0, Math.max(0, at))}…`;
 }
 
 const utf8 = new TextEncoder();

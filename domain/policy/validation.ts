@@ -3,6 +3,7 @@ import type { ValidatePolicy } from '../../contracts/policy-library.js';
 import { parseStrictJson, StrictJsonError } from '../mcp/strict-json.js';
 import type { PolicyCompiler, PolicyFault, FirstRead } from './compiler.js';
 import { parameterFault } from './parameters.js';
+import { tierContradicted } from './policy-header.js';
 import type { TemplateCatalogue } from './templates.js';
 
 const MOUNT = /^[a-z][a-z0-9_]*$/;
@@ -95,6 +96,22 @@ export async function readingNothing(
         `line ${line} reads data.gate.${name}, and there is no document ${name}.json: what needs it never holds`,
       );
   return unknown;
+}
+
+const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
+/** What is no fault of a policy by itself and hardly what its author meant; `unread` is what it reads of documents and nobody gives. */
+export function warningsOf(
+  { name, content_type: type, body }: ValidatePolicy,
+  { inputs = [] }: { readonly inputs?: readonly FirstRead[] | undefined },
+  unread: readonly string[],
+): readonly string[] {
+  const contradicted = type === 'rego' ? tierContradicted(body) : null;
+  return [
+    ...(USUAL_NAME.test(name) ? [] : [`${name} is an unusual name: use lower-case letters, digits and _`]),
+    ...(contradicted === null ? [] : [contradicted]),
+    ...unread,
+    ...readingNoFact(inputs),
+  ];
 }
 
 /** What a rule reads of a call and no call has: a misspelt name is no fault of Rego, and what needs it never holds. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadPolicySet } from '../../../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
@@ -51,6 +53,45 @@ describe('why a call was judged as it was', () => {
       complete: true,
       spoke: [{ effect: 'denies', rule: { file: 'own.rego', rule: 'deny', line: 5 }, facts: ['arguments.amount'] }],
       changes: [{ tier: 'green', facts: [{ name: 'arguments.amount', whose: 'call', from: 900, to: 500 }] }],
+    });
+  });
+
+  it('finds where the verdict turns in the document that its rule reads, also of a number in a text', async () => {
+    const texts = [
+      ...floor.files,
+      rego('deny contains "Violation: above." if not lib.at_most(["amount"], data.gate.ceilings.most)'),
+      { name: 'ceilings.json', content_type: 'json', body: '{"most": 10}' } as const,
+    ];
+    const above = rules((input) => (amount(input) > 10 ? ['Violation: above.'] : []));
+    for (const [from, to] of [
+      [26, 10],
+      ['26', '10'],
+    ] as const)
+      expect(await why({ arguments: { amount: from } }, above, texts)).toMatchObject({
+        spoke: [{ rule: { file: 'own.rego' }, facts: ['arguments.amount'] }],
+        changes: [{ tier: 'green', facts: [{ name: 'arguments.amount', from, to }] }],
+      });
+  });
+
+  it('finds what a template misses, by the fields that it looks at', async () => {
+    const template = readFileSync(join(shippedPolicyDirectory(), 'templates/finance/money_moves.rego'), 'utf8');
+    const unreferenced = (input: PolicyInput): boolean => !('bill_id' in (input.arguments ?? {}));
+    const found = await why(
+      { tool_type: 'wire_transfer', arguments: { amount: 25 } },
+      rules(
+        () => [],
+        (input) =>
+          unreferenced(input)
+            ? [
+                'Review: money_moves: no reference says what is paid (invoice_id, po_number, payment_reference); add it, or approve the payment as it is.',
+              ]
+            : [],
+      ),
+      [...floor.files, { name: 'money_moves.rego', content_type: 'rego', body: template }],
+    );
+    expect(found.changes).toContainEqual({
+      tier: 'green',
+      facts: [{ name: 'arguments.bill_id', whose: 'call', to: true }],
     });
   });
 
@@ -182,6 +223,48 @@ deny contains "Violation: a long reason that nobody compares anything with, ever
 deny contains sprintf("Violation: %d", [limit]) if input.arguments.amount.value > 500`),
       { name: 'own.json', content_type: 'json', body: '{"most": [{"of": 9}], "who": "ada"}' },
     ]);
-    expect(hints).toEqual({ numbers: [12.5, 500, 9], words: ['prod', 'ada'], names: ['ceiling', 'env', 'amount'] });
+    expect(hints).toEqual({
+      numbers: [12.5, 500, 9],
+      near: [],
+      words: ['prod', 'ada'],
+      names: ['ceiling', 'env', 'amount'],
+    });
+  });
+
+  it('is of the rules that spoke and of the documents that they read first, however much others compare with', () => {
+    const others = rego(`limits := [${Array.from({ length: 60 }, (_, at) => 1_000 + at).join(', ')}]`, 'aaa.rego');
+    const spoke = rego('deny contains "Violation: more." if not lib.at_most(["amount"], data.gate.ceilings.most)');
+    const document: RuleText = { name: 'ceilings.json', content_type: 'json', body: '{"most": 10}' };
+    const hints = hintsIn([...floor.files, others, spoke, document], new Set(['own.rego']));
+    expect(hints.near).toEqual([10]);
+    expect(hints.numbers[0]).toBe(10);
+    expect(hints.names[0]).toBe('amount');
+    // Of the floor's one document what the rule reads.
+    const fast = hintsIn(floor.files, new Set(['velocity.rego'])).near;
+    expect(fast).toEqual(expect.arrayContaining([100, 60]));
+    expect(fast.length).toBeLessThan(10);
+  });
+
+  it('is of a list of fields one name, of tools none, and of other words a few', () => {
+    const hints = hintsIn([
+      rego(`own_defaults := {
+	"tools": ["pay", "send"],
+	"harmless_tools": ["draft"],
+	"reference_fields": ["invoice", "order", "contract"],
+	"modes": ["dry", "rehearsal", "test", "trial"],
+}
+deny contains "Violation: own." if lib.tool_is(["close_account"])`),
+      {
+        name: 'own.json',
+        content_type: 'json',
+        body: '{"ticket_fields": ["case", "ticket"], "tools": ["x"], "who": ["a"]}',
+      },
+    ]);
+    expect(hints).toEqual({
+      numbers: [],
+      near: [],
+      words: ['dry', 'rehearsal', 'test', 'a'],
+      names: ['invoice', 'case'],
+    });
   });
 });

@@ -61,10 +61,7 @@ export async function explained(
 
   const rules = attributed(texts);
   const spokenIn = new Set(reasonsOf(base).flatMap((reason) => rules(reason)?.file ?? []));
-  const facts = factsOf(
-    call,
-    hintsIn(texts.toSorted((one, other) => Number(spokenIn.has(other.name)) - Number(spokenIn.has(one.name)))),
-  );
+  const facts = factsOf(call, hintsIn(texts, spokenIn));
 
   const singles: Variant[] = [];
   let complete = true;

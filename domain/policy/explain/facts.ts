@@ -100,21 +100,31 @@ function argumentFacts(given: JsonObject, hints: Hints): Fact[] {
   return found;
 }
 
-function otherValues(value: Json, { numbers, words }: Hints): readonly (Json | undefined)[] {
+function otherValues(value: Json, hints: Hints): readonly (Json | undefined)[] {
   if (typeof value === 'boolean') return [!value, undefined];
-  if (typeof value === 'number') return [...closest(value, numbers), undefined];
+  if (typeof value === 'number') return [...closest(value, hints), undefined];
+  const { words } = hints;
+  if (typeof value === 'string' && A_NUMBER.test(value))
+    return [...closest(Number(value), hints).map(String), ANOTHER, undefined];
   if (typeof value === 'string')
     return [ANOTHER, ...words.slice(0, MOST_WORDS), 'select 1', undefined].filter((other) => other !== value);
   return [undefined];
 }
 
-/** Both sides of each number that rules compare with, nearest first: the first that alters a verdict is where it turns. */
-function closest(value: number, numbers: readonly number[]): readonly number[] {
-  const sides = numbers.flatMap((limit) => [limit - 1, limit, limit + 1]);
-  return [...new Set([...sides, 0, 1])]
-    .filter((other) => other !== value)
-    .toSorted((one, other) => Math.abs(one - value) - Math.abs(other - value))
-    .slice(0, MOST_NUMBERS);
+const A_NUMBER = /^-?\d{1,15}(?:\.\d{1,6})?$/;
+
+/**
+ * Both sides of each number that rules compare with, those of the rules that spoke before all others, nearest first: the first that alters a verdict is
+ * where it turns.
+ */
+function closest(value: number, { near, numbers }: Hints): readonly number[] {
+  const away = (one: number): number => Math.abs(one - value);
+  const nearest = (limits: readonly number[]): readonly number[] =>
+    [...new Set([...limits.flatMap((limit) => [limit - 1, limit, limit + 1]), 0, 1])]
+      .filter((other) => other !== value)
+      .toSorted((one, other) => away(one) - away(other))
+      .slice(0, MOST_NUMBERS);
+  return [...new Set([...nearest(near), ...nearest(numbers)])].toSorted((one, other) => away(one) - away(other));
 }
 
 function agentFacts(input: PolicyInput): Fact[] {
