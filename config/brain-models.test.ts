@@ -233,6 +233,18 @@ describe('the file of models', () => {
     expect(qualificationFault({})).toBeNull();
   });
 
+  it('has answers read by models that a required report is about, and by any where none is required', () => {
+    const route = (primary: string) => ({ primary, fallback: { policy: 'disabled', models: [] } });
+    const readBy = (primary: string) => read(changed('workloads.scanResponse', route(primary)));
+    expect(readBy('fast').routing.workloads.scanResponse?.targets[0].alias).toBe('fast');
+    expect(judgingRoutes(readBy('fast').routing)).toHaveLength(5);
+    expect(qualificationFault({ requireQualified: 'report.json', models: readBy('fast') })).toBeNull();
+    expect(qualificationFault({ requireQualified: 'report.json', models: readBy('spare') })).toMatch(
+      /^GATE_BRAIN_REQUIRE_QUALIFIED: .*workloads\.scanResponse: spare must be among/,
+    );
+    expect(qualificationFault({ models: readBy('spare') })).toBeNull();
+  });
+
   it('is named by the setting; a start with a file that is not there is refused', () => {
     expect(readBrainConfig({}).models).toBeUndefined();
     expect(() => readBrainConfig({ GATE_BRAIN_MODELS_FILE: '/nowhere/models.yaml' })).toThrow(

@@ -37,7 +37,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     ...(!parts.together && { limitMs: LIMIT_APART_MS }),
   });
   const threads = scanInThreads({ level });
-  const scanner = { ...threads, ...(opened?.readAnswers(threads) ?? {}) };
+  const scanner = { ...threads, ...opened?.readAnswers(threads) };
   parts.onStop('threads', 'the threads that inspect', async () => {
     await Promise.all([inspector.close(), threads.close()]);
   });

@@ -528,7 +528,8 @@ def write(folder: Path, found: dict, command: str = "python3 bench/agentdojo/rep
         "",
         "What goes through with the rule: slack 3 visits the page that the answer names (`get_webpage`, and what it reads there is foreign too); travel 2",
         "puts an entry without participants into the user's own calendar. Neither pays anybody nor sends anything to anybody. An operator to whom that is",
-        "too much classes the two tools as `review`: the last side.",
+        "too much classes the two tools as `review`: the last side. There fewer pairs read an injection at all, because a page that holds one is not",
+        "fetched before somebody looked.",
     ]
     (folder / f"{day}-agentdojo.md").write_text("\n".join(lines) + "\n")
 

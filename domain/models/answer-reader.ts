@@ -94,7 +94,7 @@ async function read(models: Models, request: ScanRequest, deadlineMs: number): P
   const windows = windowsOf(stringsOf(request.response_body).filter(speaks));
   if (windows.length === 0) return null;
   const said = await Promise.all(
-    windows.map((window, at) => (at < MOST_WINDOWS ? ask(models, request, window, deadlineMs) : TOO_LARGE)),
+    windows.map(async (window, at) => (at < MOST_WINDOWS ? ask(models, request, window, deadlineMs) : TOO_LARGE)),
   );
   const isSuspected = ({ found, unread }: Said): boolean => found.length > 0 || unread !== null;
   return {

@@ -127,7 +127,6 @@ const PUT_TOGETHER: ReadonlySet<string> = new Set([
   'af120552',
   '786b3764',
   '961c0a14',
-  '1a28df8a',
   '9f8154c7',
   'a18179a1',
   '35a1fdf2',
