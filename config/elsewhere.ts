@@ -151,4 +151,10 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
     fallback,
     meaning: 'The tag of that image.',
   })),
+  {
+    variable: 'GATE_ENGINE_IMAGE',
+    readBy: 'docker-compose.yml',
+    fallback: 'gate-engine:0.1.0',
+    meaning: 'The image of the workflow engine, built from deploy/temporal/server.',
+  },
 ];

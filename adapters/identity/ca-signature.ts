@@ -15,15 +15,19 @@ export function caSigner(caPem: string, key: string): (bytes: Buffer) => CaSigna
   });
 }
 
-/** Checks that a CA of `trusted` signed these bytes. Throws where none did; `what` is what they are, as after "a". */
-export function caVerifier(trusted: string, what: string): (bytes: Buffer, signature: CaSignature) => void {
+/** Checks that a CA of `trusted` signed these bytes. Throws where none did; `what` is what they are, as after "a", and `where` those CAs are named. */
+export function caVerifier(
+  trusted: string,
+  what: string,
+  where: string,
+): (bytes: Buffer, signature: CaSignature) => void {
   const keys = new Map<string, KeyObject>();
   for (const authority of certificatesOf(trusted))
     if (authority.ca && authority.publicKey.asymmetricKeyType === 'ec')
       keys.set(keyIdOf(authority), authority.publicKey);
   return (bytes, signature) => {
     const key = keys.get(signature.key_id);
-    if (!key) throw new Error(`a ${what} that no CA of those that are trusted signed`);
+    if (!key) throw new Error(`a ${what} that no CA of ${where} signed`);
     const value = Buffer.from(signature.value, 'base64url');
     if (!verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, value))
       throw new Error(`a ${what} whose signature does not hold`);

@@ -12,7 +12,7 @@ export function revocationSigner(caPem: string, key: string): RevocationSigner {
 
 /** Checks that a CA of `trusted` signed a list. Throws where none did. */
 export function revocationVerifier(trusted: string): (list: RevocationList) => RevocationContent {
-  const verified = caVerifier(trusted, 'list');
+  const verified = caVerifier(trusted, 'list', 'GATE_TLS_CA_FILE');
   return ({ signature, ...content }) => {
     verified(revocationBytes(content), signature);
     return content;

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheFolder } from '../../stack/programs/find-program.js';
@@ -13,16 +13,21 @@ export const hasGo = (): Promise<boolean> =>
     () => false,
   );
 
+const LIMIT_MS = 8 * 60_000;
+
 /** The program of a folder with `main.go`, built once for its sources. */
-export async function goProgram(name: string, sources: string): Promise<string> {
+export async function goProgram(name: string, sources: string, timeout = LIMIT_MS): Promise<string> {
   const digest = createHash('sha256');
-  for (const file of ['main.go', 'go.mod', 'go.sum']) digest.update(readFileSync(join(sources, file)));
+  for (const file of readdirSync(sources)
+    .filter((each) => /\.go$|^go\./.test(each))
+    .sort())
+    digest.update(readFileSync(join(sources, file)));
   const folder = cacheFolder(process.env);
   const target = join(folder, `${name}-${digest.digest('hex').slice(0, 16)}`);
   if (existsSync(target)) return target;
   mkdirSync(folder, { recursive: true });
   const built = `${target}.${process.pid}`;
-  await run('go', ['build', '-trimpath', '-o', built, '.'], { cwd: sources, timeout: 8 * 60_000 });
+  await run('go', ['build', '-trimpath', '-o', built, '.'], { cwd: sources, timeout });
   renameSync(built, target);
   return target;
 }

@@ -13,8 +13,10 @@ import { findTemporal } from '../../stack/programs/find-program.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
 import { SERVICES } from '../../stack/services.js';
+import { type ClaimsEngine, startClaimsEngine } from './claims-engine.js';
 import { type ComposeService, filesOf, readCompose } from './compose.js';
 import { endsWithThisProcess } from './ends-with-this-process.js';
+import { hasGo } from './go-program.js';
 import { startPostgres, type TestPostgres } from './postgres.js';
 import { bareEnvironment, type ToolsState } from './stack.js';
 import { timePasses } from './waiting.js';
@@ -27,7 +29,7 @@ export interface RunningProcess {
 
 /**
  * The services of docker-compose.yml, command and environment as they stand there, as processes of this machine: only addresses, ports and
- * folders are this machine's. A real Postgres, and a real engine behind mutual TLS.
+ * folders are this machine's. A real Postgres, and the engine of deploy/temporal; where no Go builds that, the development server behind mutual TLS.
  */
 export interface SeparateStack {
   readonly folder: string;
@@ -80,7 +82,7 @@ export async function startSeparateStack(): Promise<SeparateStack> {
   const ports = new Map<string, number>();
   const running = new Map<string, RunningProcess>();
   let postgres: TestPostgres | null = null;
-  let engine: TemporalServer | null = null;
+  let engine: TemporalServer | ClaimsEngine | null = null;
   let engineDoor: Server | null = null;
 
   async function portOf(name: string): Promise<number> {
@@ -248,15 +250,23 @@ export async function startSeparateStack(): Promise<SeparateStack> {
         .filter((role) => !role.startsWith('temporal:'))
         .join(','),
     });
-    engine = await startTemporal({
-      binary: await findTemporal({ onProgress: () => undefined }),
-      stateDir: join(folder, 'engine'),
-      port: await freePort(),
-      uiPort: null,
-      namespace: 'unused',
-      dbFile: null,
-    });
-    engineDoor = await openEngineDoor(engine.address);
+    if (await hasGo())
+      engine = await startClaimsEngine({
+        folder: join(folder, 'engine'),
+        files: join(folder, 'out', 'temporal'),
+        port: port('temporal:7233'),
+      });
+    else {
+      engine = await startTemporal({
+        binary: await findTemporal({ onProgress: () => undefined }),
+        stateDir: join(folder, 'engine'),
+        port: await freePort(),
+        uiPort: null,
+        namespace: 'unused',
+        dbFile: null,
+      });
+      engineDoor = await openEngineDoor(engine.address);
+    }
     await finish('prepare-engine');
 
     for (const name of CONTAINERS) running.set(name, start(name));
