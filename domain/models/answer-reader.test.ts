@@ -16,6 +16,7 @@ import {
   status,
   verdictText,
 } from '../../test/support/model-stub.js';
+import { stringsOf } from '../responses/json-strings.js';
 import { released } from '../responses/release.js';
 import { scanResponse } from '../responses/scan-response.js';
 import { readByModel } from './answer-reader.js';
@@ -31,12 +32,12 @@ afterEach(async () => {
 });
 
 const route = { primary: 'fast', fallback: { policy: 'disabled', models: [] } };
-async function reader(places: Partial<Places> = {}, options: { deadlineMs?: number } = {}) {
+function modelsAt(places: Partial<Places> = {}) {
   const file = written(modelsFile({ url: stub.url, workloads: { scanResponse: route }, ...places }), readModels);
-  const { models, close } = await openModels(file, {
-    env: ENV,
-    metrics: { attempt: () => undefined, saved: () => undefined },
-  });
+  return openModels(file, { env: ENV, metrics: { attempt: () => undefined, saved: () => undefined } });
+}
+async function reader(places: Partial<Places> = {}, options: { deadlineMs?: number } = {}) {
+  const { models, close } = await modelsAt(places);
   cleanups.push(close);
   return readByModel({ scanResponse: async (request) => scanResponse(request) }, models, options);
 }
@@ -160,6 +161,21 @@ describe('a long answer', () => {
     expect(stub.asked).toHaveLength(3);
     expect(spanned(body, found)).toEqual(texts.slice(6));
     expect(found.cost_micros).toBe(3 * 1_400);
+  });
+
+  it('of many strings is put together in time, whatever the rules suspect of it', async () => {
+    stub.behave(status(503));
+    const texts = Array.from({ length: 20_000 }, (_, at) => `the words of entry ${at}, which say nothing`);
+    const body = answerOf(...texts);
+    const strings = stringsOf(body).filter(({ value }) => value.startsWith('the words'));
+    const { models, close } = await modelsAt();
+    cleanups.push(close);
+    const spans = strings.map(({ start, end }) => ({ entity_type: 'SUSPECTED_INJECTION' as const, start, end }));
+    const byRules = scanResponse({ response_body: '""', lanes: ['injection'], span_unit: 'utf16_units' });
+    const suspicious: ScanResult = { ...byRules, detected_entities: ['SUSPECTED_INJECTION'], spans };
+    const { scanResponse: scan } = readByModel({ scanResponse: async () => suspicious }, models);
+    // Each against each would be 400 million comparisons, longer than a test may take.
+    expect((await scan(request(body))).spans).toHaveLength(20_000);
   });
 
   it('has an order across two parts of one string in one of them', async () => {

@@ -113,10 +113,12 @@ export function suspectedToo(
   if (strings.length === 0) return byRules;
   const suspected = strings.map(({ start, end }): EntitySpan => ({ entity_type: 'SUSPECTED_INJECTION', start, end }));
   const spans = byRules.span_unit === 'utf8_bytes' ? inBytes(text, suspected) : suspected;
-  const isNew = ({ start, end }: EntitySpan): boolean =>
-    !byRules.spans.some(
-      (known) => known.entity_type === 'SUSPECTED_INJECTION' && known.start === start && known.end === end,
-    );
+  const known = new Map(
+    byRules.spans.flatMap(({ entity_type, start, end }) =>
+      entity_type === 'SUSPECTED_INJECTION' ? [[start, end] as const] : [],
+    ),
+  );
+  const isNew = ({ start, end }: EntitySpan): boolean => known.get(start) !== end;
   return concluded({
     ...byRules,
     confidence: Math.max(byRules.confidence, SUSPECTED),

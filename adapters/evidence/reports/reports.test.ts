@@ -656,6 +656,14 @@ describe('reports over the rows of a ledger', () => {
       expect(await micros({ month: '2026-03', tenant: 'other' })).toBe(1_400);
       expect(await micros({ month: '2025-03' })).toBe(0);
     });
+
+    it('has what a model cost that read an answer, which is no request of its own', async () => {
+      const before = await reports().spend({ limit: 9 });
+      const read = { method: 'response.inspected', event_kind: 'response.inspected', agent_id: 'b', cost_micros: 90 };
+      await store.at(0, [testRow({ ...read, tenant: 'third' })]);
+      const { total_spend_micros: total, total_requests: requests } = await reports().spend({ limit: 9 });
+      expect([total, requests]).toEqual([before.total_spend_micros + 90, before.total_requests]);
+    });
   });
 });
 
