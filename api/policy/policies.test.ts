@@ -856,6 +856,29 @@ describe('a tenant', () => {
 });
 
 describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('switches its own copies of a domain alone, and nobody else’s', async () => {
+    const gate = await replica(places()[kind]);
+    const body = `# Domain: finance\n\n${denies('list_files', 'finance')}`;
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body, ...by });
+    for (const tenant of ['acme', 'beta']) await gate.ask('POST', `/policies/tenant/${tenant}/provision`);
+    const whoIsDenied = async (): Promise<string[]> => {
+      const denied: string[] = [];
+      for (const tenant of ['acme', 'beta', 'other'])
+        if (!(await gate.judge('list_files', { tenant })).allow) denied.push(tenant);
+      return denied;
+    };
+    const category = async (what: string, scope: string) =>
+      (await gate.ask('POST', `/policies/categories/finance/${what}${scope}`, by)).body;
+    expect(await whoIsDenied()).toEqual(['acme', 'beta', 'other']);
+    expect(await category('deactivate', '?tenant=acme')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['beta', 'other']);
+    expect(await category('deactivate', '?tenant=other')).toMatchObject({ changed: 0, skipped: 0 });
+    expect(await category('deactivate', '')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['beta']);
+    expect(await category('activate', '?tenant=acme')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['acme', 'beta']);
+  });
+
   it('has copies of what holds for everybody, once, and none when it went', async () => {
     const gate = await replica(places()[kind]);
     const post = (name: string, tool: string) =>
