@@ -125,7 +125,12 @@ async function evaluated(floor: PolicySet, { rounds, policies, say }: PolicyBenc
   // An engine that just began runs its code uncompiled for some hundred calls, whatever the rules.
   const all = Object.values(kinds).flat();
   for (let time = 0; time < WARMED; time += 1)
-    for (const side of sides) await judgedOnce(side, all, all.map(() => Number.POSITIVE_INFINITY));
+    for (const side of sides)
+      await judgedOnce(
+        side,
+        all,
+        all.map(() => Number.POSITIVE_INFINITY),
+      );
   say(`every side judged ${WARMED * all.length} calls before`);
   const rows: EvaluationRow[] = [];
   for (const [kind, calls] of Object.entries(kinds)) {

@@ -459,6 +459,28 @@ describe.each(PLACES)('policies of operators, on %s', (kind) => {
     expect(await gate.judge('x')).toEqual(before);
   });
 
+  it('are not rolled back to a text that this Gate refuses, though an earlier one took it', async () => {
+    const place = places()[kind];
+    const taken = rego('approval_tier := "auto"\n\ndeny contains "Violation: x" if input.tool_type == "x"');
+    const earlier = await replica(place, {}, null, null, {
+      compiling: {
+        ...compiler,
+        check: async ({ body }) => ({ fault: null, formatted: body, reads: [], inputs: [] }),
+      },
+    });
+    const make = { name: 'a.rego', content_type: 'rego', body: taken, ...by };
+    expect((await earlier.ask('POST', '/policies', make)).status).toBe(201);
+    const gate = await replica(place);
+    const now = { body: denies('y'), expected_current_version: 1, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego', now)).status).toBe(200);
+    expect(await gate.ask('POST', '/policies/a.rego/rollback/1', by)).toMatchObject({
+      status: 400,
+      body: { error: 'policy_invalid', reason: expect.stringContaining('defined by the floor alone') },
+    });
+    expect((await gate.judge('x')).reasons).not.toContain('Violation: x');
+    expect((await gate.ask('GET', '/policies/a.rego/versions')).body.versions).toHaveLength(2);
+  });
+
   it('are proved one by one: what would deny every call is refused whatever was proved before, and refuses nothing after it', async () => {
     const gate = await replica(places()[kind]);
     const post = (name: string, body: string) =>
@@ -834,6 +856,29 @@ describe('a tenant', () => {
 });
 
 describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('switches its own copies of a domain alone, and nobody else’s', async () => {
+    const gate = await replica(places()[kind]);
+    const body = `# Domain: finance\n\n${denies('list_files', 'finance')}`;
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body, ...by });
+    for (const tenant of ['acme', 'beta']) await gate.ask('POST', `/policies/tenant/${tenant}/provision`);
+    const whoIsDenied = async (): Promise<string[]> => {
+      const denied: string[] = [];
+      for (const tenant of ['acme', 'beta', 'other'])
+        if (!(await gate.judge('list_files', { tenant })).allow) denied.push(tenant);
+      return denied;
+    };
+    const category = async (what: string, scope: string) =>
+      (await gate.ask('POST', `/policies/categories/finance/${what}${scope}`, by)).body;
+    expect(await whoIsDenied()).toEqual(['acme', 'beta', 'other']);
+    expect(await category('deactivate', '?tenant=acme')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['beta', 'other']);
+    expect(await category('deactivate', '?tenant=other')).toMatchObject({ changed: 0, skipped: 0 });
+    expect(await category('deactivate', '')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['beta']);
+    expect(await category('activate', '?tenant=acme')).toMatchObject({ changed: 1, skipped: 0 });
+    expect(await whoIsDenied()).toEqual(['acme', 'beta']);
+  });
+
   it('has copies of what holds for everybody, once, and none when it went', async () => {
     const gate = await replica(places()[kind]);
     const post = (name: string, tool: string) =>
