@@ -51,6 +51,7 @@ const HELD_MS = 45_000;
 const TOGETHER_MS = 50;
 /** The key of Gate's own question: where is decided about the call. */
 const PAGE_KEY = 'gate.decision_page';
+const NONE: ReadonlyMap<string, string> = new Map();
 const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 
 /**
@@ -144,10 +145,10 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     ): Promise<Answer | Streamed> {
       const { handle, round } = begin(asked, request.correlationId);
       if (answers) round?.bring(answers);
-      return answered(
-        request,
-        asClientCall(asked, round, () => ended(round, handler.handle(asked.call, request.correlationId), handle)),
-      );
+      const first = () =>
+        // They are of this request alone, and may be large.
+        ended(round, handler.handle(asked.call, request.correlationId), handle).finally(() => round?.bring(NONE));
+      return answered(request, asClientCall(asked, round, first));
     },
 
     /** The same for a call that may become a task: what is asked before its first answer, if anything is. */
