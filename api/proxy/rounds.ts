@@ -87,7 +87,7 @@ export function createRounds(
         const question = { id, key: keyFor(keys, id, wanted), method, params: withoutClaim(params) };
         let timer: NodeJS.Timeout | undefined;
         const answer = new Promise<ClientAnswer | null>((give) => {
-          timer = setTimeout(() => give(null), timeoutMs);
+          timer = setTimeout(() => give(null), timeoutMs).unref();
           open.set(id, { question, give });
         });
         wake();
