@@ -38,7 +38,8 @@ export function hidingSecrets(upstream: Upstream, secrets: () => readonly string
   const hiding = (listener: Listener): Listener => ({
     ...listener,
     told: (method, params) => listener.told(method, hidden(params)),
-    asked: (method, params, timeoutMs) => listener.asked(method, hidden(params), timeoutMs),
+    asked: (method, params, timeoutMs, key) =>
+      listener.asked(method, hidden(params), timeoutMs, ...(key === undefined ? [] : [hidden(key)])),
   });
   const { listen } = upstream;
   return {

@@ -434,7 +434,13 @@ export function createMcpUpstream({
     const mirrored = call.method === 'tools/call' ? params.of(caller, call.params['name']) : [];
     const progress = listener?.progress ?? false;
     if (session.stateless)
-      return statelessMessage(id, call, { can: caller.client_can ?? [], progress, round, mirrored });
+      return statelessMessage(id, call, {
+        can: caller.client_can ?? [],
+        progress,
+        logs: Boolean(listener),
+        round,
+        mirrored,
+      });
     const given = (call.params['arguments'] ?? {}) as JsonObject;
     return { id, text: callText(id, call, progress), headers: paramHeaders(mirrored, given) };
   }

@@ -109,6 +109,16 @@ describe.each([
     expect(asked).toEqual([]);
   });
 
+  it('says what it does meanwhile to whoever listens', async () => {
+    const told: string[] = [];
+    const { listener } = answering({});
+    const hears = { ...listener, told: (method: string, params: string) => void told.push(`${method} ${params}`) };
+    await upstream.callTool(ASKED_BY, call('test_logging_tool'), { ...LIMIT, listener: hears });
+    expect(told).toEqual([expect.stringMatching(/^notifications\/message .*said only to who asks for it/)]);
+    await upstream.callTool(ASKED_BY, call('test_logging_tool'), LIMIT);
+    expect(told).toHaveLength(1);
+  });
+
   it('gets the headers that its tool wants, also where nobody listed its tools before', async () => {
     const tool = call('test_mirrored_region', { region: 'zürich' });
     expect(textOf(await upstream.callTool(ASKED_BY, tool, LIMIT))).toContain('zürich');

@@ -6,7 +6,7 @@ import { exactly } from '../../domain/mcp/exact-numbers.js';
 import type { OutgoingCall } from '../../domain/mcp/outgoing.js';
 import { coded, type MirroredParam, mirroredParams, paramHeaders } from '../../domain/mcp/param-headers.js';
 import { itemsOf, membersOf, objectText } from '../../domain/mcp/reply.js';
-import { CAPABILITIES_KEY, NAMED, STATELESS_VERSION, VERSION_KEY } from '../../domain/mcp/stateless.js';
+import { CAPABILITIES_KEY, LOG_LEVEL_KEY, NAMED, STATELESS_VERSION, VERSION_KEY } from '../../domain/mcp/stateless.js';
 import { errorText } from '../../domain/errors.js';
 import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
@@ -44,18 +44,24 @@ export function statelessMessage(
   {
     can = [],
     progress = false,
+    logs = false,
     round = {},
     mirrored = [],
   }: {
     readonly can?: readonly ClientCapability[];
     readonly progress?: boolean;
+    /** Asks for all log messages: who hears which is filtered by what its client wants. */
+    readonly logs?: boolean;
     readonly round?: NextRound;
     readonly mirrored?: readonly MirroredParam[];
   } = {},
 ): StatelessMessage {
   const { inputResponses, requestState } = round;
   const members: [string, string][] = Object.entries(params).map(([name, value]) => [name, JSON.stringify(value)]);
-  members.push(['_meta', JSON.stringify(metaOf(can, progress ? { progressToken: id } : {}))]);
+  members.push([
+    '_meta',
+    JSON.stringify(metaOf(can, { ...(progress && { progressToken: id }), ...(logs && { [LOG_LEVEL_KEY]: 'debug' }) })),
+  ]);
   if (inputResponses !== undefined) members.push(['inputResponses', inputResponses]);
   if (requestState !== undefined) members.push(['requestState', requestState]);
   const named = params[NAMED[method] ?? ''];

@@ -152,6 +152,8 @@ export function createMcpClients(options: McpClientsOptions) {
 
     introduce,
 
+    close: calls.close,
+
     async end(request: FastifyRequest, sealed: string): Promise<void> {
       request.rpc = { id: null, tool: false, admitted: false };
       const caller = options.callerOf(request);

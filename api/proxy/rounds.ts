@@ -35,7 +35,7 @@ export interface Round {
   asked(): Promise<void>;
   /** Gives the answer to the question of that id; something else is not given, and the question stays. */
   answer(id: string, text: string): void;
-  /** Answers that came with the call itself: to what the upstream asks under these keys. */
+  /** Answers that came with the call itself: to what the upstream asks under these keys, until others come or none. */
   bring(answers: ReadonlyMap<string, string>): void;
   /** Whoever listens is told what the upstream says; what comes back ends that. */
   tell(conversation: Conversation): () => void;
@@ -87,7 +87,7 @@ export function createRounds(
         const question = { id, key: keyFor(keys, id, wanted), method, params: withoutClaim(params) };
         let timer: NodeJS.Timeout | undefined;
         const answer = new Promise<ClientAnswer | null>((give) => {
-          timer = setTimeout(() => give(null), timeoutMs);
+          timer = setTimeout(() => give(null), timeoutMs).unref();
           open.set(id, { question, give });
         });
         wake();
@@ -118,6 +118,7 @@ export function createRounds(
         asked.give(['result', text]);
       },
       bring(all) {
+        brought.clear();
         for (const [key, text] of all) brought.set(key, text);
       },
       tell(conversation) {

@@ -51,6 +51,7 @@ const HELD_MS = 45_000;
 const TOGETHER_MS = 50;
 /** The key of Gate's own question: where is decided about the call. */
 const PAGE_KEY = 'gate.decision_page';
+const NONE: ReadonlyMap<string, string> = new Map();
 const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 
 /**
@@ -60,6 +61,7 @@ const NEVER_BEGAN = 'no call of this agent under this id: it never began, and no
  */
 export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
   const { answered, unknownAfterMs, now } = options;
+  const closing = new AbortController();
   const rounds = talks && createRounds(talks, controls.handedOn);
 
   /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
@@ -67,7 +69,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     work.catch(() => undefined);
     try {
       const first = round ? Promise.race([work, round.asked().then(() => null)]) : work;
-      const given = (await within(first, HELD_MS))?.value ?? null;
+      const given = (await within(first, HELD_MS, closing.signal))?.value ?? null;
       if (given && given.status !== 202) {
         rounds?.over(handle.correlationId);
         return given;
@@ -144,10 +146,10 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     ): Promise<Answer | Streamed> {
       const { handle, round } = begin(asked, request.correlationId);
       if (answers) round?.bring(answers);
-      return answered(
-        request,
-        asClientCall(asked, round, () => ended(round, handler.handle(asked.call, request.correlationId), handle)),
-      );
+      const first = () =>
+        // They are of this request alone, and may be large.
+        ended(round, handler.handle(asked.call, request.correlationId), handle).finally(() => round?.bring(NONE));
+      return answered(request, asClientCall(asked, round, first));
     },
 
     /** The same for a call that may become a task: what is asked before its first answer, if anything is. */
@@ -169,6 +171,9 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     },
 
     over: (correlationId: string): void => rounds?.over(correlationId),
+
+    /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. */
+    close: (): void => closing.abort(),
 
     /** A request that goes on with a call. Throws `request_state_invalid`, `request_state_mismatch`. */
     async resumed(request: FastifyRequest, asked: StatelessCall, brought: BroughtBack): Promise<Answer | Streamed> {

@@ -11,7 +11,7 @@ import { membersOf, objectText } from './reply.js';
 export const STATELESS_VERSION = '2026-07-28';
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
-const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
+export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 
 /** The headers that repeat what the body says, so that what stands between can route by them. */
 export interface StatelessHeaders {

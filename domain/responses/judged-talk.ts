@@ -60,7 +60,8 @@ export function judgedTalk(
         if (passes(params)) listener.told(method, params);
       },
       async asked(method, params, timeoutMs, key) {
-        if (!passes(params))
+        // Its key reaches an agent as well.
+        if (!passes(params) || (key !== undefined && !passes(JSON.stringify({ key }))))
           throw new Error('egress_blocked: what was to be asked holds instructions to a model or a secret');
         return listener.asked(method, params, timeoutMs, key);
       },

@@ -182,6 +182,26 @@ describe('a call of MCP 2026-07-28 that waits for a person, for a client that kn
   };
   const waitingNow = async () => (await waiting()).length;
 
+  it('is given its handle at once where Gate closes while its request is held', async () => {
+    const folderOfItsOwn = await liteFolder();
+    const closing = await openLite(
+      { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' },
+      { folder: folderOfItsOwn },
+    );
+    const first = await eventually('it waits', async () => {
+      const said = await ask(closing, transfer(17));
+      return said.result['resultType'] === 'input_required' && said;
+    });
+    const held = ask(closing, transfer(17), { brings: { requestState: first.result.requestState } });
+    let isOver = false;
+    void held.then(() => (isOver = true));
+    await eventually('the request is there', async () => (await closing.send('GET', '/health')).status === 200);
+    expect(isOver).toBe(false);
+    const [said] = await Promise.all([held, closing.lite.close()]);
+    expect(said.result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
+    await rm(folderOfItsOwn, { recursive: true, force: true });
+  }, 40_000);
+
   it('is awaited by an unmodified client, which comes back by itself', async () => {
     const client = new Client({ name: 'an agent', version: '1' }, { versionNegotiation: { mode: { pin: VERSION } } });
     const address = new URL(`${gate.lite.url}/mcp`);

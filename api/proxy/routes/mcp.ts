@@ -54,9 +54,10 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
     done(null, body),
   );
-  // An open stream would keep the proxy from closing. Its client comes back to the place that it knows.
+  // An open stream, or a request that is held, would keep the proxy from closing. Its client comes back to the place that it knows.
   app.addHook('preClose', (done) => {
     streams.close();
+    clients.close();
     done();
   });
 

@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
+import type { Conversation } from './conversation.js';
+import type { AgentCaller } from './mcp-requests.js';
+import { type Askable, createRounds } from './rounds.js';
+
+const CALLER = { tenant: 'acme', agent: 'one' } as AgentCaller;
+const ALL: Askable = { can: ['elicitation', 'sampling', 'roots'], opensUrls: true };
+const FORM = JSON.stringify({ message: 'Who?', requestedSchema: {} });
+
+function opened(askable: Askable = ALL) {
+  const talks = createCallTalks();
+  const noted: string[] = [];
+  const rounds = createRounds(talks, (_caller, method, id, answered) => noted.push(`${id} ${method} ${answered}`));
+  const { round, isNew } = rounds.of(CALLER, 'call', askable);
+  return { talks, rounds, round, isNew, noted, listener: talks.listenerOf('call') as Listener };
+}
+const accepted = (name: string) => JSON.stringify({ action: 'accept', content: { name } });
+
+describe('what an upstream asks while its call is under way', () => {
+  it('waits for an answer by the id of the question, and is given the client’s own text', async () => {
+    const { round, listener, noted } = opened();
+    const asked = round.asked();
+    const answer = listener.asked('elicitation/create', FORM, 5_000, 'who');
+    await asked;
+    const [question] = round.questions();
+    expect(question).toMatchObject({ key: 'who', method: 'elicitation/create', params: FORM });
+    round.answer('another', accepted('Mallory'));
+    round.answer(question?.id ?? '', '{"action":"perhaps"}');
+    round.answer(question?.id ?? '', 'no JSON');
+    expect(round.questions()).toHaveLength(1);
+    round.answer(question?.id ?? '', accepted('Alice'));
+    expect(await answer).toEqual(['result', accepted('Alice')]);
+    expect(round.questions()).toEqual([]);
+    round.answer(question?.id ?? '', accepted('Mallory'));
+    expect(noted).toEqual(['call elicitation/create true']);
+  });
+
+  it.each<[string, string, string, boolean]>([
+    ['sampling/createMessage', '{"role":"assistant","content":{}}', '{"role":"assistant"}', true],
+    ['roots/list', '{"roots":[]}', '{"roots":{}}', true],
+  ])('knows an answer to %s', async (method, good, bad) => {
+    const { round, listener } = opened();
+    const answer = listener.asked(method, '{}', 5_000);
+    const id = round.questions()[0]?.id ?? '';
+    round.answer(id, bad);
+    expect(round.questions()).toHaveLength(1);
+    round.answer(id, good);
+    expect(await answer).toEqual(['result', good]);
+  });
+
+  it('has a key once in the life of its call, and one of its own where the upstream’s is long or missing', async () => {
+    const { round, listener } = opened();
+    for (const key of ['who', 'who', 'x'.repeat(129), undefined])
+      listener.asked('elicitation/create', FORM, 5_000, key).catch(() => undefined);
+    const keys = round.questions().map(({ key }) => key);
+    expect(keys.slice(0, 2)).toEqual(['who', 'who.2']);
+    expect(keys.slice(2)).toEqual(
+      round
+        .questions()
+        .slice(2)
+        .map(({ id }) => id),
+    );
+  });
+
+  it.each<[string, Askable, string, string]>([
+    ['did not declare it', { can: ['sampling'], opensUrls: false }, 'elicitation/create', FORM],
+    ['opens no addresses', { can: ['elicitation'], opensUrls: false }, 'elicitation/create', '{"mode":"url"}'],
+    ['cannot know it', ALL, 'tools/call', '{}'],
+    ['is asked too much', ALL, 'elicitation/create', JSON.stringify('x'.repeat(65_536))],
+  ])('is refused where the client %s', async (_, askable, method, params) => {
+    const { round, listener } = opened(askable);
+    await expect(listener.asked(method, params, 5_000)).rejects.toThrow(/cannot be/);
+    expect(round.questions()).toEqual([]);
+  });
+
+  it('is asked of who the newest request says that its client is, and ends with the time, or with the call', async () => {
+    const { rounds, round, listener, noted } = opened({ can: [], opensUrls: false });
+    expect(rounds.of(CALLER, 'call', ALL)).toEqual({ round, isNew: false });
+    await expect(listener.asked('roots/list', '{}', 1)).rejects.toThrow('in time');
+    const late = listener.asked('roots/list', '{}', 60_000);
+    rounds.over('call');
+    await expect(late).rejects.toThrow('in time');
+    expect(noted).toEqual(['call roots/list false', 'call roots/list false']);
+    expect(rounds.find('call')).toBeNull();
+    expect(rounds.of(CALLER, 'call', ALL).isNew).toBe(true);
+  });
+
+  it('is answered at once by what came with the call under its key, once', async () => {
+    const { round, listener } = opened();
+    round.bring(
+      new Map([
+        ['who', accepted('Alice')],
+        ['bad', '{}'],
+      ]),
+    );
+    expect(await listener.asked('elicitation/create', FORM, 5_000, 'who')).toEqual(['result', accepted('Alice')]);
+    for (const key of ['who', 'bad']) listener.asked('elicitation/create', FORM, 5_000, key).catch(() => undefined);
+    expect(round.questions()).toHaveLength(2);
+  });
+
+  it('tells what is said meanwhile to whoever listens now', () => {
+    const { round, listener } = opened();
+    const told: string[] = [];
+    const conversation = (name: string) =>
+      ({ progress: true, told: (method: string) => told.push(`${name} ${method}`) }) as unknown as Conversation;
+    listener.told('notifications/message', '{}');
+    const stop = round.tell(conversation('first'));
+    expect(listener.progress).toBe(true);
+    round.tell(conversation('second'));
+    stop();
+    listener.told('notifications/progress', '{}');
+    expect(told).toEqual(['second notifications/progress']);
+  });
+});
