@@ -8,6 +8,7 @@ import {
   stopRecord,
   stopReportAnswer,
 } from '../../contracts/identity.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { stopReportText } from '../../domain/identity/stop-reports.js';
@@ -109,6 +110,24 @@ describe.each(STORES)('the report of a stop, on %s', (kind) => {
     });
     expect(told().every(isOfIdentity)).toBe(true);
     for (const one of told()) expect(() => prepareRow(one)).not.toThrow();
+  });
+
+  it.each([
+    ['stands in the sidecar of its row', 'pay', true],
+    ['of very long names too, is there by its digest alone', '\u20ac'.repeat(256), false],
+  ])('of very many calls %s', async (_what, tool, isThere) => {
+    const id = String((await stopped('pay')).report_id);
+    at.now += 2_000;
+    const calls = Array.from({ length: 5_000 }, () => call('parked', { tool }));
+    const most = isThere ? calls : calls.slice(0, 4_500);
+    expect((await tell(id, most)).statusCode).toBe(200);
+    const { report, kept } = await made(id);
+    expect(stopReportVerifier(ca())(report).counts.parked).toBe(most.length);
+    expect(await kinds()).toEqual(['stop.set', 'stop.reported']);
+    const row = told()[1];
+    expect(() => prepareRow(row as NewLedgerRow)).not.toThrow();
+    expect(row?.policy_decision).toMatchObject({ report_sha256: kept.report_sha256 });
+    expect(row?.payload_sha256).toBe(isThere ? kept.report_sha256 : null);
   });
 
   it('is made once: by two proxies that tell it at once, and whatever is told later', async () => {

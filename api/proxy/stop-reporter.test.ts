@@ -14,7 +14,7 @@ const due = (change: Partial<DueStopReport> = {}): DueStopReport => ({
   stopped_at: new Date(STOPPED).toISOString(),
   ...change,
 });
-function running(change: { readonly agent?: string } = {}): CallRecord {
+function running(change: { readonly agent?: string; readonly tool?: string } = {}): CallRecord {
   const call = callInput(STOPPED - 50, change);
   return {
     correlation_id: call.correlation_id,
@@ -97,6 +97,16 @@ describe('what a proxy tells of stops', () => {
     const { reporter, told } = reporting([running(), running({ agent: 'x'.repeat(300) })], [due()]);
     await reporter.once();
     expect(told).toMatchObject([[due().id, { calls: [{ agent: 'bot' }], left_out: 1 }]]);
+  });
+
+  it('is no more than identity takes, however long the names are', async () => {
+    const records = Array.from({ length: 5_000 }, () => running({ tool: '\u20ac'.repeat(256) }));
+    const { reporter, told } = reporting(records, [due()]);
+    await reporter.once();
+    const [[, said] = []] = told;
+    expect(Buffer.byteLength(JSON.stringify(said))).toBeLessThan(8_388_608);
+    expect(said?.calls.length).toBeGreaterThan(4_000);
+    expect(said?.left_out).toBe(5_000 - (said?.calls.length ?? 0));
   });
 
   it('goes on where identity was away, and says once that it was, and once that it is back', async () => {

@@ -17,6 +17,18 @@ export interface StopReporter {
 }
 
 const EVERY_MS = 2_000;
+/** Under what identity takes, however long the names of tools are. */
+const MOST_BYTES = 6_000_000;
+
+/** What can be told: neither what somebody edited in the store nor very long names keep a report from being made. */
+function fitting(calls: readonly StopCall[]): StopCall[] {
+  let left = MOST_BYTES;
+  return calls.filter((call) => {
+    if (!stopCall.safeParse(call).success) return false;
+    left -= Buffer.byteLength(JSON.stringify(call)) + 1;
+    return left >= 0;
+  });
+}
 
 /**
  * Tells identity which calls each stop met (docs/architecture/identity.md#reports). Every proxy asks for what nobody told yet, so that one which is
@@ -53,8 +65,7 @@ export function createStopReporter({
       const of = { tenant, agent: kind === 'agent' ? name : null, tool: kind === 'tool' ? name : null };
       const { records, leftOut } = await calls.openSince(of, stoppedMs, STOP_CALLS_TOLD);
       const met = records.flatMap((record) => stopCallOf(record, stoppedMs) ?? []);
-      // What somebody edited in the store keeps no report from being made.
-      const told = met.filter((call): call is StopCall => stopCall.safeParse(call).success);
+      const told = fitting(met);
       await client.tellStopReport(id, {
         looked_at: new Date(lookedMs).toISOString(),
         calls: told,

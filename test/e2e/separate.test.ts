@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { enrollment, issuedSvid } from '../../contracts/identity.js';
+import {
+  enrollment,
+  issuedSvid,
+  type KeptStopReport,
+  type StopRecord,
+  type StopReport,
+} from '../../contracts/identity.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../../contracts/ledger.js';
 import type { PendingRequest } from '../../contracts/review.js';
@@ -120,6 +126,24 @@ describe('docker-compose.yml, its services as separate processes', () => {
     expect(await refused.ended).toBe(1);
     expect(refused.output()).toContain('the workflow engine at');
   }, 30_000);
+
+  it('has one report of what a stop met, also where the proxy was killed before it told that', async () => {
+    const parked = await agent.call('wire_transfer', { from: 'operating', to: 'payroll', amount: 24 });
+    expect(parked.status).toBe(202);
+    const stopped = await operator<StopRecord>('contain', 'tool', 'wire_transfer', '--unlisted', '--reason', 'odd');
+    await stack.killed('proxy');
+    await stack.back('proxy');
+    const report = await eventually('the report is made', () =>
+      operator<StopReport>('stops', 'report', String(stopped.report_id)).catch(() => null),
+    );
+    expect(report).toMatchObject({ stopped: { kind: 'tool', id: stopped.id, name: 'wire_transfer' }, reason: 'odd' });
+    expect(report.calls).toContainEqual(
+      expect.objectContaining({ was: 'parked', correlation_id: parked.correlationId }),
+    );
+    for (const as of [[], ['--as', 'second']])
+      await operator('release', 'tool', 'wire_transfer', '--reason', 'known', ...as);
+    expect(await operator<KeptStopReport[]>('stops', 'report')).toMatchObject([{ id: report.id, state: 'made' }]);
+  }, 120_000);
 
   describe('while a neighbour is away', () => {
     const stopped = (name: string) => stack.killed(name);
