@@ -856,6 +856,40 @@ describe('a tenant', () => {
 });
 
 describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('without a copy changes nothing of what holds for everybody: it gets a copy, and deletes none', async () => {
+    const gate = await replica(places()[kind]);
+    const create = { name: 'a.rego', content_type: 'rego', body: denies('list_files'), ...by };
+    await gate.ask('POST', '/policies', create);
+    const on = { expected_current_version: 1, ...by };
+    const everybodys = async () => {
+      const { policies } = await gate.store.catalogue();
+      return policies.find(({ tenant }) => tenant === EVERYBODY);
+    };
+    const before = await everybodys();
+    expect((await gate.ask('DELETE', '/policies/a.rego?tenant=acme', on)).status).toBe(404);
+    for (const [tenant, what] of [
+      ['off', 'deactivate'],
+      ['on', 'activate'],
+    ])
+      expect((await gate.ask('POST', `/policies/a.rego/${what}?tenant=${tenant}`, on)).body).toMatchObject({
+        version: 2,
+      });
+    const put = { body: denies('read_file'), ...on };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=other', put)).body).toMatchObject({ version: 2 });
+    expect((await gate.ask('POST', '/policies/a.rego/rollback/1?tenant=back', by)).body).toMatchObject({ version: 2 });
+    const applied = { changes: [{ what: 'delete', name: 'a.rego', expected_current_version: 1 }], ...by };
+    expect((await gate.ask('POST', '/policies/apply?tenant=acme', applied)).status).toBe(404);
+    expect(await everybodys()).toEqual(before);
+    for (const [tenant, allowed] of [
+      ['acme', false],
+      ['off', true],
+      ['on', false],
+      ['other', true],
+      ['back', false],
+    ] as const)
+      expect([tenant, (await gate.judge('list_files', { tenant })).allow]).toEqual([tenant, allowed]);
+  });
+
   it('switches its own copies of a domain alone, and nobody else’s', async () => {
     const gate = await replica(places()[kind]);
     const body = `# Domain: finance\n\n${denies('list_files', 'finance')}`;
