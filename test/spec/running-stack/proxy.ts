@@ -618,7 +618,11 @@ describe('the door itself: bytes, connections and certificates', () => {
     ['another name, from a page of that name', { host: 'evil.example', origin: 'http://evil.example' }, 403],
     ['no name of any page', { host: 'localhost:8443', origin: 'null' }, 403],
   ])('is called by %s', async (_what, headers, status) => {
-    const answer = await exchange(await door(), head({ ...headers, 'content-length': String(body.length) }) + body);
+    const answer = await exchange(
+      await door(),
+      head({ ...headers, 'content-length': String(body.length) }) + body,
+      whole,
+    );
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (status === 403) expect(answer).toContain('"error":"host_not_allowed"');
   });
