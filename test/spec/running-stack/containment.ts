@@ -126,7 +126,8 @@ describe('containment of an agent, in the full edition', () => {
     expect(report.calls).toContainEqual(
       expect.objectContaining({ was: 'parked', tool: 'wire_transfer', correlation_id: parked.correlationId }),
     );
-    expect(called('started')).toEqual([]);
+    // A call may have come before the proxy heard of the stop; it was not run.
+    expect(called('started').filter(([, state]) => state !== 'not_run')).toEqual([]);
   }, 120_000);
 
   it('is lifted by two people', async () => {
