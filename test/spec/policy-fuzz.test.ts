@@ -223,7 +223,8 @@ describe('the policy engine, asked anything over HTTP', () => {
       }),
       { seed: random.seed, numRuns: 60, endOnFailure: true },
     );
-    expect(judged).toBeGreaterThan(5);
+    // It must have met some, or it showed nothing.
+    expect(judged).toBeGreaterThan(0);
   }, 120_000);
 
   it.each([
