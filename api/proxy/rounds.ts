@@ -39,6 +39,12 @@ export interface Round {
   bring(answers: ReadonlyMap<string, string>): void;
   /** Whoever listens is told what the upstream says; what comes back ends that. */
   tell(conversation: Conversation): () => void;
+  /** The call is this request's: what its upstream says is heard from here on. */
+  admit(): void;
+  /** Resolves once it is. */
+  admitted(): Promise<void>;
+  /** Nothing more is said of it. */
+  end(): void;
 }
 
 /** As many calls as may be under way or wait; the oldest beyond that are told nothing more. */
@@ -52,15 +58,12 @@ const MAX_TEXT = 65_536;
  * listened to here for as long as it lasts, whoever holds a request of it meanwhile, and in the process that sends it.
  */
 export function createRounds(
-  talks: CallTalks,
+  talks: CallTalks | undefined,
   onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
 ) {
-  const rounds = new LRUCache<string, { readonly round: Round; askable: Askable; readonly end: () => void }>({
-    max: MAX_ROUNDS,
-    dispose: ({ end }) => end(),
-  });
+  const rounds = new LRUCache<string, Held>({ max: MAX_ROUNDS, dispose: ({ end }) => end() });
 
-  function begin(caller: AgentCaller, correlationId: string, first: Askable): Round {
+  function made(caller: AgentCaller, correlationId: string, asks: string, first: Askable): Held {
     const open = new Map<
       string,
       { readonly question: Question; readonly give: (answer: ClientAnswer | null) => void }
@@ -103,7 +106,9 @@ export function createRounds(
         }
       },
     };
-    const stop = talks.listen(correlationId, listener);
+    let stop: (() => void) | undefined;
+    let isAdmitted: () => void = () => undefined;
+    const admitted = new Promise<void>((resolve) => (isAdmitted = resolve));
     const round: Round = {
       questions: () => [...open.values()].map(({ question }) => question),
       asked() {
@@ -127,33 +132,58 @@ export function createRounds(
           if (listening === conversation) listening = null;
         };
       },
+      admit() {
+        if (rounds.get(correlationId) !== held) rounds.set(correlationId, held);
+        stop ??= talks?.listen(correlationId, listener);
+        isAdmitted();
+      },
+      admitted: () => admitted,
+      end() {
+        if (rounds.peek(correlationId) === held) rounds.delete(correlationId);
+      },
     };
     const end = () => {
-      stop();
+      stop?.();
+      stop = undefined;
       for (const { give } of open.values()) give(null);
     };
-    const held = { round, askable: first, end };
-    rounds.set(correlationId, held);
-    return round;
+    const held: Held = { round, asks, askable: first, end };
+    return held;
   }
 
   return {
-    /** The call as it is listened to; begun where nobody does, which was in another process before. */
+    /**
+     * The round of the requests that ask for this under that id; nothing is heard in it before it is admitted. A request that asks for something
+     * else under the same id has one of its own: whose call it is the record says.
+     */
     of(
       caller: AgentCaller,
       correlationId: string,
+      asks: string,
       askable: Askable,
     ): { readonly round: Round; readonly isNew: boolean } {
       const known = rounds.get(correlationId);
-      if (!known) return { round: begin(caller, correlationId, askable), isNew: true };
-      // What its client can be asked it says in each request.
-      known.askable = askable;
-      return { round: known.round, isNew: false };
+      if (known?.asks === asks) {
+        // What its client can be asked it says in each request.
+        known.askable = askable;
+        return { round: known.round, isNew: false };
+      }
+      const held = made(caller, correlationId, asks, askable);
+      if (!known) rounds.set(correlationId, held);
+      return { round: held.round, isNew: true };
     },
     find: (correlationId: string): Round | null => rounds.get(correlationId)?.round ?? null,
     /** The call is over: nothing more is said of it. */
     over: (correlationId: string): void => void rounds.delete(correlationId),
   };
+}
+
+interface Held {
+  readonly round: Round;
+  /** Digest of what its requests ask for. */
+  readonly asks: string;
+  askable: Askable;
+  readonly end: () => void;
 }
 
 /** A key is used once in the life of a call. */

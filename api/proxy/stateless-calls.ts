@@ -62,31 +62,33 @@ const NEVER_BEGAN = 'no call of this agent under this id: it never began, and no
 export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
   const { answered, unknownAfterMs, now } = options;
   const closing = new AbortController();
-  const rounds = talks && createRounds(talks, controls.handedOn);
+  const rounds = createRounds(talks, controls.handedOn);
 
   /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
-  async function ended(round: Round | null, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
+  async function ended(round: Round, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
     work.catch(() => undefined);
     try {
-      const first = round ? Promise.race([work, round.asked().then(() => null)]) : work;
+      const first = Promise.race([work, round.asked().then(() => null)]);
       const given = (await within(first, HELD_MS, closing.signal))?.value ?? null;
       if (given && given.status !== 202) {
-        rounds?.over(handle.correlationId);
+        round.end();
         return given;
       }
+      // Before that its key may be another request's, and so may the call that is recorded under it.
+      await Promise.race([work, round.admitted()]);
       return await inputRequired(round, handle, given);
     } catch (error) {
       // Of a request that is refused nothing goes on; another one of the same call may.
-      if (handle.isNew) rounds?.over(handle.correlationId);
+      if (handle.isNew) round.end();
       throw error;
     }
   }
 
   /** `input_required`: what the upstream asks, or where is decided about the call; and the handle under which the call goes on. */
-  async function inputRequired(round: Round | null, handle: Handle, waits: Answer | null): Promise<Answer> {
+  async function inputRequired(round: Round, handle: Handle, waits: Answer | null): Promise<Answer> {
     const { caller, correlationId, asks, askedMs, askable, consoleUrl } = handle;
-    if (round && round.questions().length > 0) await after(TOGETHER_MS);
-    const questions = round?.questions() ?? [];
+    if (round.questions().length > 0) await after(TOGETHER_MS);
+    const questions = round.questions();
     const record = await handler.standing(correlationId, caller);
     const page =
       record && questions.length === 0 && !handle.opened && askable.opensUrls ? decisionPage(consoleUrl, record) : null;
@@ -122,19 +124,22 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
 
   function goOn({ call, form, askable, consoleUrl }: StatelessCall, state: Omit<RequestState, 'questions'>) {
     const { caller } = call;
-    const { round = null, isNew = false } = rounds?.of(caller, state.correlationId, askable) ?? {};
+    const { round, isNew } = rounds.of(caller, state.correlationId, state.asks, askable);
     const handle: Handle = { ...state, caller, form, askable, consoleUrl, isNew };
     return { handle, round };
   }
-  const begin = (asked: StatelessCall, correlationId: string) =>
-    goOn(asked, { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false });
-  const asClientCall = (asked: StatelessCall, round: Round | null, first: () => Promise<Answer>): ClientCall => ({
+  function begin(asked: StatelessCall, correlationId: string) {
+    const state = { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false };
+    const { handle, round } = goOn(asked, state);
+    return { handle, round, call: { ...asked.call, onAdmitted: async () => round.admit() } };
+  }
+  const asClientCall = (asked: StatelessCall, round: Round, first: () => Promise<Answer>): ClientCall => ({
     call: asked.call,
     form: asked.form,
     progressToken: asked.progressToken,
     leastLevel: async () => asked.leastLevel,
     first,
-    listens: round ? round.tell : null,
+    listens: round.tell,
   });
 
   return {
@@ -144,33 +149,40 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       asked: StatelessCall,
       answers?: BroughtBack['answers'],
     ): Promise<Answer | Streamed> {
-      const { handle, round } = begin(asked, request.correlationId);
-      if (answers) round?.bring(answers);
+      const { handle, round, call } = begin(asked, request.correlationId);
+      // Those of a request that joins a call are not its call's.
+      if (answers && handle.isNew) round.bring(answers);
       const first = () =>
         // They are of this request alone, and may be large.
-        ended(round, handler.handle(asked.call, request.correlationId), handle).finally(() => round?.bring(NONE));
+        ended(round, handler.handle(call, request.correlationId), handle).finally(
+          () => handle.isNew && round.bring(NONE),
+        );
       return answered(request, asClientCall(asked, round, first));
     },
 
-    /** The same for a call that may become a task: what is asked before its first answer, if anything is. */
-    asked(asked: StatelessCall, correlationId: string): Promise<Answer> | null {
-      const { handle, round } = begin(asked, correlationId);
-      return round && round.asked().then(() => inputRequired(round, handle, null));
+    /** The same for a call that may become a task. */
+    joined(asked: StatelessCall, correlationId: string): Joined {
+      const { handle, round, call } = begin(asked, correlationId);
+      return {
+        call,
+        question: round.asked().then(() => inputRequired(round, handle, null)),
+        admitted: round.admitted(),
+      };
     },
 
     /** What the upstream asks of the client of a call now. */
-    questions: (correlationId: string): readonly Question[] => rounds?.find(correlationId)?.questions() ?? [],
+    questions: (correlationId: string): readonly Question[] => rounds.find(correlationId)?.questions() ?? [],
 
     /** Answers by key to what is asked now. */
     answer(correlationId: string, answers: BroughtBack['answers']): void {
-      const round = rounds?.find(correlationId);
+      const round = rounds.find(correlationId);
       for (const { id, key } of round?.questions() ?? []) {
         const text = answers.get(key);
         if (text !== undefined) round?.answer(id, text);
       }
     },
 
-    over: (correlationId: string): void => rounds?.over(correlationId),
+    over: (correlationId: string): void => rounds.over(correlationId),
 
     /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. */
     close: (): void => closing.abort(),
@@ -182,9 +194,11 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const state = states.open(caller, brought.state ?? '', askedBy(asked.askedFor));
       request.correlationId = state.correlationId;
       const { handle, round } = goOn(asked, state);
+      // The state was given for a call that was.
+      round.admit();
       for (const [key, text] of brought.answers) {
         const question = state.questions.get(key);
-        if (question !== undefined) round?.answer(question, text);
+        if (question !== undefined) round.answer(question, text);
       }
       return answered(
         request,
@@ -192,6 +206,16 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       );
     },
   };
+}
+
+/** A request of a call that may become a task. */
+export interface Joined {
+  /** To be handled. */
+  readonly call: ToolCallRequest;
+  /** What is asked before the first answer, if anything is. */
+  readonly question: Promise<Answer>;
+  /** Resolves once what is recorded under the id is this request's call. */
+  readonly admitted: Promise<void>;
 }
 
 /** The call that a request is about, and what its client is given for it. */

@@ -17,7 +17,7 @@ export interface StatelessTasksOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'recorded'>;
   readonly controls: Pick<Controls, 'admit'>;
   /** What is asked of the clients of calls. */
-  readonly calls: Pick<StatelessCalls, 'asked' | 'questions' | 'answer' | 'over'>;
+  readonly calls: Pick<StatelessCalls, 'joined' | 'questions' | 'answer' | 'over'>;
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
@@ -69,17 +69,19 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
 
     /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
     async answered(asker: TaskAsker, asked: StatelessCall, correlationId: string): Promise<Answer> {
-      const { call, form } = asked;
+      const { form } = asked;
       const askedMs = now();
-      const question = calls.asked(asked, correlationId);
+      const { call, question, admitted } = calls.joined(asked, correlationId);
       const first = handler.handle(call, correlationId);
       // If the call is recorded by then, the record has the answer.
       first.catch(() => undefined);
-      const soon = await within(question ? Promise.race([first, question]) : first, SOON_MS);
+      const soon = await within(Promise.race([first, question]), SOON_MS);
       if (soon && soon.value.status !== 202) {
         if (!soon.value.whole) calls.over(correlationId);
         return rpcAnswer(form, soon.value);
       }
+      // Under its key another call may be recorded, which is none of this request.
+      if (!soon) await Promise.race([first, admitted]);
       if (!soon) await Promise.race([first, handler.recorded(correlationId, askedMs + unknownAfterMs)]);
       const known = await tasks.keep(asker.caller, correlationId, askedMs);
       if (known.record === null) return rpcAnswer(form, await first);
