@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import { SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
@@ -18,7 +19,7 @@ import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
 import { type Askable, createRounds, type Question, type Round } from './rounds.js';
 
 export interface StatelessCallsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'assertInUse'>;
   readonly controls: Pick<Controls, 'admit' | 'handedOn'>;
   readonly states: RequestStates;
   /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
@@ -142,6 +143,25 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     listens: round.tell,
   });
 
+  /** Gives answers by key to those of these questions that nobody answered yet: none to a call of what was stopped since. */
+  function give(
+    round: Round,
+    { caller, tool }: Answering,
+    correlationId: string,
+    answers: BroughtBack['answers'],
+    questions: RequestState['questions'],
+  ): void {
+    const open = new Set(round.questions().map(({ id }) => id));
+    const given = [...answers].flatMap(([key, text]): [string, string][] => {
+      const id = questions.get(key);
+      return id !== undefined && open.has(id) ? [[id, text]] : [];
+    });
+    if (given.length === 0) return;
+    const contract = SERVER_EXECUTION_CONTRACT;
+    handler.assertInUse({ caller, tools: [tool], name: tool, contract }, correlationId);
+    for (const [id, text] of given) round.answer(id, text);
+  }
+
   return {
     /** A request that begins a call, or joins it under its key. Answers that it brings are to what the upstream asks under their keys. */
     async begun(
@@ -173,13 +193,10 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     /** What the upstream asks of the client of a call now. */
     questions: (correlationId: string): readonly Question[] => rounds.find(correlationId)?.questions() ?? [],
 
-    /** Answers by key to what is asked now. */
-    answer(correlationId: string, answers: BroughtBack['answers']): void {
+    /** Answers by key to what is asked now. Throws where what was called is stopped. */
+    answer(of: Answering, correlationId: string, answers: BroughtBack['answers']): void {
       const round = rounds.find(correlationId);
-      for (const { id, key } of round?.questions() ?? []) {
-        const text = answers.get(key);
-        if (text !== undefined) round?.answer(id, text);
-      }
+      if (round) give(round, of, correlationId, answers, new Map(round.questions().map(({ key, id }) => [key, id])));
     },
 
     over: (correlationId: string): void => rounds.over(correlationId),
@@ -196,16 +213,19 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const { handle, round } = goOn(asked, state);
       // The state was given for a call that was.
       round.admit();
-      for (const [key, text] of brought.answers) {
-        const question = state.questions.get(key);
-        if (question !== undefined) round.answer(question, text);
-      }
+      give(round, { caller, tool: mcp.tool }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
         asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),
       );
     },
   };
+}
+
+/** Who answers what a tool asks. */
+export interface Answering {
+  readonly caller: AgentCaller;
+  readonly tool: string;
 }
 
 /** A request of a call that may become a task. */

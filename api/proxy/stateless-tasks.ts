@@ -111,7 +111,9 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
       if (method === 'tasks/get')
         return answerTo({ status: 200, text: resultText(form, await detailed(asker, known, COMPLETE)), failed: false });
       // An answer to nothing that is asked now is ignored, as the extension has it.
-      if (method === 'tasks/update') calls.answer(taskId, answers);
+      const tool = known.record?.evidence.call.tool;
+      if (method === 'tasks/update' && tool !== undefined)
+        calls.answer({ caller: asker.caller, tool }, known.kept.correlationId, answers);
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },
