@@ -118,6 +118,38 @@ describe('what an upstream asks while its call is under way', () => {
     expect(round.questions()).toHaveLength(2);
   });
 
+  it('is of its agent alone: whoever begins very many calls gives up his own, and none in which something is asked', async () => {
+    const talks = createCallTalks();
+    const rounds = createRounds(talks, () => undefined, 3);
+    const begin = (agent: string, id: string) => {
+      const { round } = rounds.of({ tenant: 'acme', agent } as AgentCaller, id, 'asks', ALL);
+      round.admit();
+      return round;
+    };
+    const heard = (...ids: string[]) => ids.filter((id) => talks.listenerOf(id) !== null);
+    const ask = (id: string) =>
+      void talks
+        .listenerOf(id)
+        ?.asked('roots/list', '{}', 60_000)
+        .catch(() => undefined);
+    begin('other', 'of another');
+    for (const id of ['a', 'b', 'c']) begin('one', id);
+    expect(heard('of another', 'a', 'b', 'c')).toEqual(['of another', 'b', 'c']);
+    // The one that was looked at last goes last.
+    rounds.find('b');
+    begin('one', 'd');
+    expect(heard('of another', 'b', 'c', 'd')).toEqual(['of another', 'b', 'd']);
+    ask('b');
+    ask('d');
+    const left = begin('one', 'e');
+    expect(heard('of another', 'b', 'd', 'e')).toEqual(['of another', 'b', 'd']);
+    await left.admitted();
+    expect(rounds.find('b')?.questions()).toHaveLength(1);
+    for (const id of ['b', 'd']) rounds.over(id);
+    begin('one', 'f');
+    expect(heard('of another', 'f')).toEqual(['of another', 'f']);
+  });
+
   it('tells what is said meanwhile to whoever listens now', () => {
     const { round, listener } = opened();
     const told: string[] = [];

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { ClientCapability } from '../../contracts/call.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import {
@@ -11,6 +10,7 @@ import {
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
+import { agentKey } from './refusals.js';
 
 /** What a client said in a request that it can be asked. */
 export interface Askable {
@@ -47,7 +47,7 @@ export interface Round {
   end(): void;
 }
 
-/** As many calls as may be under way or wait; the oldest beyond that are told nothing more. */
+/** As many calls as may be under way or wait. Beyond that room is made at the agent with the most. */
 const MAX_ROUNDS = 10_000;
 const LONGEST_KEY = 128;
 /** A longer question is not handed on. */
@@ -60,8 +60,9 @@ const MAX_TEXT = 65_536;
 export function createRounds(
   talks: CallTalks | undefined,
   onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
+  most = MAX_ROUNDS,
 ) {
-  const rounds = new LRUCache<string, Held>({ max: MAX_ROUNDS, dispose: ({ end }) => end() });
+  const rounds = heldRounds(most);
 
   function made(caller: AgentCaller, correlationId: string, asks: string, first: Askable): Held {
     const open = new Map<
@@ -133,21 +134,20 @@ export function createRounds(
         };
       },
       admit() {
-        if (rounds.get(correlationId) !== held) rounds.set(correlationId, held);
-        stop ??= talks?.listen(correlationId, listener);
+        // Where there is no room it is asked nothing.
+        if (rounds.keep(held)) stop ??= talks?.listen(correlationId, listener);
         isAdmitted();
       },
       admitted: () => admitted,
-      end() {
-        if (rounds.peek(correlationId) === held) rounds.delete(correlationId);
-      },
+      end: () => rounds.end(held),
     };
     const end = () => {
       stop?.();
       stop = undefined;
       for (const { give } of open.values()) give(null);
     };
-    const held: Held = { round, asks, askable: first, end };
+    const isAsked = () => open.size > 0;
+    const held: Held = { correlationId, agent: agentKey(caller), round, asks, askable: first, isAsked, end };
     return held;
   }
 
@@ -162,28 +162,84 @@ export function createRounds(
       asks: string,
       askable: Askable,
     ): { readonly round: Round; readonly isNew: boolean } {
-      const known = rounds.get(correlationId);
+      const known = rounds.find(correlationId);
       if (known?.asks === asks) {
         // What its client can be asked it says in each request.
         known.askable = askable;
         return { round: known.round, isNew: false };
       }
       const held = made(caller, correlationId, asks, askable);
-      if (!known) rounds.set(correlationId, held);
+      if (!known) rounds.keep(held);
       return { round: held.round, isNew: true };
     },
-    find: (correlationId: string): Round | null => rounds.get(correlationId)?.round ?? null,
+    find: (correlationId: string): Round | null => rounds.find(correlationId)?.round ?? null,
     /** The call is over: nothing more is said of it. */
-    over: (correlationId: string): void => void rounds.delete(correlationId),
+    over(correlationId: string): void {
+      const held = rounds.find(correlationId);
+      if (held) rounds.end(held);
+    },
   };
 }
 
 interface Held {
+  readonly correlationId: string;
+  readonly agent: string;
   readonly round: Round;
   /** Digest of what its requests ask for. */
   readonly asks: string;
   askable: Askable;
+  /** There is a question that nobody answered yet. */
+  readonly isAsked: () => boolean;
   readonly end: () => void;
+}
+
+/**
+ * The rounds by their calls, each agent's apart: where there is no room for one more, the agent with the most gives one up, and none in which something is
+ * asked.
+ */
+function heldRounds(most: number) {
+  const byCall = new Map<string, Held>();
+  /** Of each agent those that nobody asked for the longest first. */
+  const byAgent = new Map<string, Set<Held>>();
+
+  function end(held: Held): void {
+    const own = byAgent.get(held.agent);
+    if (!own?.delete(held)) return;
+    if (own.size === 0) byAgent.delete(held.agent);
+    if (byCall.get(held.correlationId) === held) byCall.delete(held.correlationId);
+    held.end();
+  }
+
+  /** The oldest one that can be given up, of the agent with the most. */
+  function spare(): Held | null {
+    const fullest = [...byAgent.values()].reduce((one, other) => (other.size > one.size ? other : one));
+    for (const held of fullest) if (!held.isAsked()) return held;
+    return null;
+  }
+
+  return {
+    find(correlationId: string): Held | null {
+      const held = byCall.get(correlationId) ?? null;
+      const own = held && byAgent.get(held.agent);
+      if (held && own?.delete(held)) own.add(held);
+      return held;
+    },
+    /** `false` where there is no room for it. */
+    keep(held: Held): boolean {
+      const known = byCall.get(held.correlationId);
+      if (known === held) return true;
+      if (known) end(known);
+      if (byCall.size >= most) {
+        const given = spare();
+        if (!given) return false;
+        end(given);
+      }
+      byCall.set(held.correlationId, held);
+      byAgent.set(held.agent, (byAgent.get(held.agent) ?? new Set()).add(held));
+      return true;
+    },
+    end,
+  };
 }
 
 /** A key is used once in the life of a call. */

@@ -102,3 +102,27 @@ describe('an answer to what a stopped tool asks', () => {
     await expect(answer).rejects.toThrow('in time');
   });
 });
+
+describe('a request that is refused', () => {
+  it.each<[string, 'begun' | 'tasks']>([
+    ['knows no tasks', 'begun'],
+    ['knows tasks', 'tasks'],
+  ])('leaves nothing that listens, of a client that %s', async (_, how) => {
+    const refusals: [string, (call: ToolCallRequest) => Promise<void>][] = [
+      ['before it is admitted', async () => undefined],
+      ['after that', async ({ onAdmitted }) => onAdmitted?.()],
+    ];
+    for (const [when, before] of refusals) {
+      const { tasks, talks, begin } = opened({
+        handle: async (call) => {
+          await before(call);
+          throw new GateError('rate_limited');
+        },
+      });
+      const answer =
+        how === 'begun' ? begin('call') : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call');
+      await expect(answer).rejects.toThrow(GateError);
+      expect([when, talks.listenerOf('call')]).toEqual([when, null]);
+    }
+  });
+});

@@ -187,6 +187,9 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
         call,
         question: round.asked().then(() => inputRequired(round, handle, null)),
         admitted: round.admitted(),
+        refused() {
+          if (handle.isNew) round.end();
+        },
       };
     },
 
@@ -236,6 +239,8 @@ export interface Joined {
   readonly question: Promise<Answer>;
   /** Resolves once what is recorded under the id is this request's call. */
   readonly admitted: Promise<void>;
+  /** To be called where the request is refused: nothing of it goes on. */
+  readonly refused: () => void;
 }
 
 /** The call that a request is about, and what its client is given for it. */
