@@ -4,7 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
-import type { CallTalks } from '../domain/pipeline/call-talks.js';
+import type { CallTalks, Listener } from '../domain/pipeline/call-talks.js';
 import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
 import { withheldText } from '../domain/responses/withheld.js';
 import type { JudgedResponse, ResponseJudge } from '../domain/responses/judge.js';
@@ -127,6 +127,12 @@ export function createUpstreamActivities({
   const stoppedNow = (call: CallInput, tools: readonly string[]): GateError | null =>
     standing?.agentFault(call) ?? standing?.toolFault(call.tenant, tools) ?? null;
 
+  /** The same of a call that is at its tool, in words that say nothing of what was executed. */
+  const stoppedMeanwhile = (call: CallInput, tools: readonly string[]): string | null => {
+    const fault = stoppedNow(call, tools);
+    return fault && `${fault.code}: what it calls, its agent or its tenant was stopped, or nobody knows whether it was`;
+  };
+
   /** Of a proxy or worker that has just begun it may not be known for a moment. */
   const stoppedSoon = async (
     call: CallInput,
@@ -236,7 +242,9 @@ export function createUpstreamActivities({
       // What was looked at meanwhile took its time: from here to the first byte nothing is waited for.
       const stoppedSince = stoppedNow(call, called);
       if (stoppedSince) return notRunSince(correlationId, stoppedSince);
-      const heard = talks?.listenerOf(correlationId) ?? null;
+      const fault = () => stoppedMeanwhile(call, called);
+      const listening = talks?.listenerOf(correlationId) ?? null;
+      const heard = listening && untilStopped(listening, fault);
       const talk = heard && responses && !tools ? responses.listening(call, heard) : null;
       const steps = batchCalls(call.method, body);
       const reply = steps
@@ -259,6 +267,7 @@ export function createUpstreamActivities({
             timeoutMs: leftMs(),
             ...(signal && { signal }),
             listener: talk?.listener ?? heard,
+            fault,
           });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
@@ -317,4 +326,24 @@ export function createUpstreamActivities({
     },
   };
 }
+/** Nothing is asked of a client once its call was stopped, and what it answers then reaches no tool. */
+function untilStopped(listener: Listener, stopped: () => string | null): Listener {
+  const assertGoesOn = () => {
+    const fault = stopped();
+    if (fault !== null) throw new Error(fault);
+  };
+  return {
+    ...listener,
+    get progress() {
+      return listener.progress;
+    },
+    async asked(...question) {
+      assertGoesOn();
+      const answer = await listener.asked(...question);
+      assertGoesOn();
+      return answer;
+    },
+  };
+}
+
 export type UpstreamActivities = ReturnType<typeof createUpstreamActivities>;

@@ -483,7 +483,10 @@ export function createMcpUpstream({
       let round: NextRound = {};
       let learned = false;
       let statelessly = false;
+      const stopped = () => limits.fault?.() ?? null;
       for (let rounds = 0; ; rounds += 1) {
+        const fault = rounds > 0 ? stopped() : null;
+        if (fault !== null) return brokenOff(request['id'], fault);
         const outcome = await send(
           caller,
           request['id'],
@@ -567,17 +570,18 @@ const HEADERS_DIFFER = '-32020';
 const saysHeadersDiffer = (reply: string): boolean =>
   membersOf(membersOf(reply)?.get('error') ?? '')?.get('code') === HEADERS_DIFFER;
 
-/** The tool wanted to be told something, was not, and said so: it goes no further with this call. */
-const unasked = (id: Json | undefined, fault: string): UpstreamOutcome => ({
+/** The tool waits to be asked again and is not: it goes no further with this call. */
+const ended = (id: Json | undefined, why: string): UpstreamOutcome => ({
   kind: 'reply',
   statusCode: 200,
-  text: JSON.stringify({
-    jsonrpc: '2.0',
-    id: id ?? null,
-    error: { code: -32_603, message: `Gate: the tool asked its client something and was not answered: ${fault}` },
-  }),
+  text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code: -32_603, message: `Gate: ${why}` } }),
   failed: true,
 });
+/** It wanted to be told something, was not, and said so. */
+const unasked = (id: Json | undefined, fault: string): UpstreamOutcome =>
+  ended(id, `the tool asked its client something and was not answered: ${fault}`);
+const brokenOff = (id: Json | undefined, fault: string): UpstreamOutcome =>
+  ended(id, `the call was broken off between two requests of it: ${fault}`);
 
 const aboutResource = (method: string, uri: string): Message => {
   const id = randomUUID();

@@ -87,6 +87,12 @@ export interface Settled {
   readonly answer: Answer;
 }
 
+/** What is about to be done with tools, and by whom. */
+export interface InUse extends Pick<ToolCallRequest, 'caller' | 'contract'> {
+  readonly tools: readonly string[];
+  readonly name: string;
+}
+
 /** How a call that ended is looked up. */
 export interface SettledOptions {
   readonly again?: AskedAgain | null;
@@ -169,6 +175,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     inFlight: () => inFlight,
     /** Calls that wait for their turn to be judged. */
     waiting: () => turns?.waiting() ?? 0,
+
+    /** Throws where nobody uses one of these tools now; a row tells of it. */
+    assertInUse,
 
     /** This agent's own call as it stands; `null` while nothing is recorded of it. Throws `not_found` for another agent's call. */
     async standing(correlationId: string, caller: ToolCallRequest['caller']): Promise<CallRecord | null> {
@@ -263,13 +272,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const { limit, windowMs } = options.velocity;
     const tools = toolsOf(mcp.method, mcp.tool, mcp.body);
     if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
-    const stopped = options.toolFault?.(caller.tenant, tools) ?? null;
-    if (stopped !== null) {
-      const { code, message: reason } = stopped;
-      if (isStopped(code))
-        void options.refusals({ caller, correlationId, name: mcp.tool, limit: code, reason, limits: {} });
-      throw new GateError(code, reason, { fields: { contract, executable: false } });
-    }
+    assertInUse({ caller, tools, name: mcp.tool, contract }, correlationId);
     // It would be judged, wait for a person, and then be sent to nobody.
     const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
@@ -337,6 +340,14 @@ export function createCallHandler(options: CallHandlerOptions) {
       giveBack();
       inFlight -= 1;
     }
+  }
+
+  function assertInUse({ caller, tools, name, contract }: InUse, correlationId: string): void {
+    const stopped = options.toolFault?.(caller.tenant, tools) ?? null;
+    if (stopped === null) return;
+    const { code, message: reason } = stopped;
+    if (isStopped(code)) void options.refusals({ caller, correlationId, name, limit: code, reason, limits: {} });
+    throw new GateError(code, reason, { fields: { contract, executable: false } });
   }
 
   /** The call's turn to be judged. Nothing of it is stored before; throws where it has none in time. */

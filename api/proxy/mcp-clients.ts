@@ -60,7 +60,7 @@ import { createTaskNews } from './task-news.js';
 import { createTasks } from './tasks.js';
 
 export interface McpClientsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded' | 'changed'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded' | 'changed' | 'assertInUse'>;
   readonly controls: Controls;
   readonly sessions: McpSessions;
   /** Seals what a client without a session brings back with its next request. */

@@ -12,7 +12,8 @@ function opened(askable: Askable = ALL) {
   const talks = createCallTalks();
   const noted: string[] = [];
   const rounds = createRounds(talks, (_caller, method, id, answered) => noted.push(`${id} ${method} ${answered}`));
-  const { round, isNew } = rounds.of(CALLER, 'call', askable);
+  const { round, isNew } = rounds.of(CALLER, 'call', 'asks', askable);
+  round.admit();
   return { talks, rounds, round, isNew, noted, listener: talks.listenerOf('call') as Listener };
 }
 const accepted = (name: string) => JSON.stringify({ action: 'accept', content: { name } });
@@ -76,14 +77,32 @@ describe('what an upstream asks while its call is under way', () => {
 
   it('is asked of who the newest request says that its client is, and ends with the time, or with the call', async () => {
     const { rounds, round, listener, noted } = opened({ can: [], opensUrls: false });
-    expect(rounds.of(CALLER, 'call', ALL)).toEqual({ round, isNew: false });
+    expect(rounds.of(CALLER, 'call', 'asks', ALL)).toEqual({ round, isNew: false });
     await expect(listener.asked('roots/list', '{}', 1)).rejects.toThrow('in time');
     const late = listener.asked('roots/list', '{}', 60_000);
     rounds.over('call');
     await expect(late).rejects.toThrow('in time');
     expect(noted).toEqual(['call roots/list false', 'call roots/list false']);
     expect(rounds.find('call')).toBeNull();
-    expect(rounds.of(CALLER, 'call', ALL).isNew).toBe(true);
+    expect(rounds.of(CALLER, 'call', 'asks', ALL).isNew).toBe(true);
+  });
+
+  it('is heard once the call is admitted, and asked of none who asks for something else under its id', async () => {
+    const { talks, rounds, round, listener } = opened();
+    const other = rounds.of(CALLER, 'call', 'something else', ALL);
+    expect(other).toMatchObject({ isNew: true });
+    const asked: string[] = [];
+    void other.round.asked().then(() => asked.push('other'));
+    void other.round.admitted().then(() => asked.push('admitted'));
+    const answer = listener.asked('roots/list', '{}', 5_000);
+    await round.asked();
+    expect([asked, other.round.questions()]).toEqual([[], []]);
+    other.round.end();
+    round.answer(round.questions()[0]?.id ?? '', '{"roots":[]}');
+    expect(await answer).toEqual(['result', '{"roots":[]}']);
+    expect(talks.listenerOf('call')).toBe(listener);
+    rounds.of(CALLER, 'another call', 'asks', ALL);
+    expect(talks.listenerOf('another call')).toBeNull();
   });
 
   it('is answered at once by what came with the call under its key, once', async () => {
@@ -97,6 +116,38 @@ describe('what an upstream asks while its call is under way', () => {
     expect(await listener.asked('elicitation/create', FORM, 5_000, 'who')).toEqual(['result', accepted('Alice')]);
     for (const key of ['who', 'bad']) listener.asked('elicitation/create', FORM, 5_000, key).catch(() => undefined);
     expect(round.questions()).toHaveLength(2);
+  });
+
+  it('is of its agent alone: whoever begins very many calls gives up his own, and none in which something is asked', async () => {
+    const talks = createCallTalks();
+    const rounds = createRounds(talks, () => undefined, 3);
+    const begin = (agent: string, id: string) => {
+      const { round } = rounds.of({ tenant: 'acme', agent } as AgentCaller, id, 'asks', ALL);
+      round.admit();
+      return round;
+    };
+    const heard = (...ids: string[]) => ids.filter((id) => talks.listenerOf(id) !== null);
+    const ask = (id: string) =>
+      void talks
+        .listenerOf(id)
+        ?.asked('roots/list', '{}', 60_000)
+        .catch(() => undefined);
+    begin('other', 'of another');
+    for (const id of ['a', 'b', 'c']) begin('one', id);
+    expect(heard('of another', 'a', 'b', 'c')).toEqual(['of another', 'b', 'c']);
+    // The one that was looked at last goes last.
+    rounds.find('b');
+    begin('one', 'd');
+    expect(heard('of another', 'b', 'c', 'd')).toEqual(['of another', 'b', 'd']);
+    ask('b');
+    ask('d');
+    const left = begin('one', 'e');
+    expect(heard('of another', 'b', 'd', 'e')).toEqual(['of another', 'b', 'd']);
+    await left.admitted();
+    expect(rounds.find('b')?.questions()).toHaveLength(1);
+    for (const id of ['b', 'd']) rounds.over(id);
+    begin('one', 'f');
+    expect(heard('of another', 'f')).toEqual(['of another', 'f']);
   });
 
   it('tells what is said meanwhile to whoever listens now', () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { ClientCapability } from '../../contracts/call.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import {
@@ -11,6 +10,7 @@ import {
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
+import { agentKey } from './refusals.js';
 
 /** What a client said in a request that it can be asked. */
 export interface Askable {
@@ -39,9 +39,15 @@ export interface Round {
   bring(answers: ReadonlyMap<string, string>): void;
   /** Whoever listens is told what the upstream says; what comes back ends that. */
   tell(conversation: Conversation): () => void;
+  /** The call is this request's: what its upstream says is heard from here on. */
+  admit(): void;
+  /** Resolves once it is. */
+  admitted(): Promise<void>;
+  /** Nothing more is said of it. */
+  end(): void;
 }
 
-/** As many calls as may be under way or wait; the oldest beyond that are told nothing more. */
+/** As many calls as may be under way or wait. Beyond that room is made at the agent with the most. */
 const MAX_ROUNDS = 10_000;
 const LONGEST_KEY = 128;
 /** A longer question is not handed on. */
@@ -52,15 +58,13 @@ const MAX_TEXT = 65_536;
  * listened to here for as long as it lasts, whoever holds a request of it meanwhile, and in the process that sends it.
  */
 export function createRounds(
-  talks: CallTalks,
+  talks: CallTalks | undefined,
   onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
+  most = MAX_ROUNDS,
 ) {
-  const rounds = new LRUCache<string, { readonly round: Round; askable: Askable; readonly end: () => void }>({
-    max: MAX_ROUNDS,
-    dispose: ({ end }) => end(),
-  });
+  const rounds = heldRounds(most);
 
-  function begin(caller: AgentCaller, correlationId: string, first: Askable): Round {
+  function made(caller: AgentCaller, correlationId: string, asks: string, first: Askable): Held {
     const open = new Map<
       string,
       { readonly question: Question; readonly give: (answer: ClientAnswer | null) => void }
@@ -103,7 +107,9 @@ export function createRounds(
         }
       },
     };
-    const stop = talks.listen(correlationId, listener);
+    let stop: (() => void) | undefined;
+    let isAdmitted: () => void = () => undefined;
+    const admitted = new Promise<void>((resolve) => (isAdmitted = resolve));
     const round: Round = {
       questions: () => [...open.values()].map(({ question }) => question),
       asked() {
@@ -127,32 +133,112 @@ export function createRounds(
           if (listening === conversation) listening = null;
         };
       },
+      admit() {
+        // Where there is no room it is asked nothing.
+        if (rounds.keep(held)) stop ??= talks?.listen(correlationId, listener);
+        isAdmitted();
+      },
+      admitted: () => admitted,
+      end: () => rounds.end(held),
     };
     const end = () => {
-      stop();
+      stop?.();
+      stop = undefined;
       for (const { give } of open.values()) give(null);
     };
-    const held = { round, askable: first, end };
-    rounds.set(correlationId, held);
-    return round;
+    const isAsked = () => open.size > 0;
+    const held: Held = { correlationId, agent: agentKey(caller), round, asks, askable: first, isAsked, end };
+    return held;
   }
 
   return {
-    /** The call as it is listened to; begun where nobody does, which was in another process before. */
+    /**
+     * The round of the requests that ask for this under that id; nothing is heard in it before it is admitted. A request that asks for something
+     * else under the same id has one of its own: whose call it is the record says.
+     */
     of(
       caller: AgentCaller,
       correlationId: string,
+      asks: string,
       askable: Askable,
     ): { readonly round: Round; readonly isNew: boolean } {
-      const known = rounds.get(correlationId);
-      if (!known) return { round: begin(caller, correlationId, askable), isNew: true };
-      // What its client can be asked it says in each request.
-      known.askable = askable;
-      return { round: known.round, isNew: false };
+      const known = rounds.find(correlationId);
+      if (known?.asks === asks) {
+        // What its client can be asked it says in each request.
+        known.askable = askable;
+        return { round: known.round, isNew: false };
+      }
+      const held = made(caller, correlationId, asks, askable);
+      if (!known) rounds.keep(held);
+      return { round: held.round, isNew: true };
     },
-    find: (correlationId: string): Round | null => rounds.get(correlationId)?.round ?? null,
+    find: (correlationId: string): Round | null => rounds.find(correlationId)?.round ?? null,
     /** The call is over: nothing more is said of it. */
-    over: (correlationId: string): void => void rounds.delete(correlationId),
+    over(correlationId: string): void {
+      const held = rounds.find(correlationId);
+      if (held) rounds.end(held);
+    },
+  };
+}
+
+interface Held {
+  readonly correlationId: string;
+  readonly agent: string;
+  readonly round: Round;
+  /** Digest of what its requests ask for. */
+  readonly asks: string;
+  askable: Askable;
+  /** There is a question that nobody answered yet. */
+  readonly isAsked: () => boolean;
+  readonly end: () => void;
+}
+
+/**
+ * The rounds by their calls, each agent's apart: where there is no room for one more, the agent with the most gives one up, and none in which something is
+ * asked.
+ */
+function heldRounds(most: number) {
+  const byCall = new Map<string, Held>();
+  /** Of each agent those that nobody asked for the longest first. */
+  const byAgent = new Map<string, Set<Held>>();
+
+  function end(held: Held): void {
+    const own = byAgent.get(held.agent);
+    if (!own?.delete(held)) return;
+    if (own.size === 0) byAgent.delete(held.agent);
+    if (byCall.get(held.correlationId) === held) byCall.delete(held.correlationId);
+    held.end();
+  }
+
+  /** The oldest one that can be given up, of the agent with the most. */
+  function spare(): Held | null {
+    const fullest = [...byAgent.values()].reduce((one, other) => (other.size > one.size ? other : one));
+    for (const held of fullest) if (!held.isAsked()) return held;
+    return null;
+  }
+
+  return {
+    find(correlationId: string): Held | null {
+      const held = byCall.get(correlationId) ?? null;
+      const own = held && byAgent.get(held.agent);
+      if (held && own?.delete(held)) own.add(held);
+      return held;
+    },
+    /** `false` where there is no room for it. */
+    keep(held: Held): boolean {
+      const known = byCall.get(held.correlationId);
+      if (known === held) return true;
+      if (known) end(known);
+      if (byCall.size >= most) {
+        const given = spare();
+        if (!given) return false;
+        end(given);
+      }
+      byCall.set(held.correlationId, held);
+      byAgent.set(held.agent, (byAgent.get(held.agent) ?? new Set()).add(held));
+      return true;
+    },
+    end,
   };
 }
 

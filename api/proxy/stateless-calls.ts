@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import { SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
@@ -18,7 +19,7 @@ import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
 import { type Askable, createRounds, type Question, type Round } from './rounds.js';
 
 export interface StatelessCallsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'assertInUse'>;
   readonly controls: Pick<Controls, 'admit' | 'handedOn'>;
   readonly states: RequestStates;
   /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
@@ -62,31 +63,33 @@ const NEVER_BEGAN = 'no call of this agent under this id: it never began, and no
 export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
   const { answered, unknownAfterMs, now } = options;
   const closing = new AbortController();
-  const rounds = talks && createRounds(talks, controls.handedOn);
+  const rounds = createRounds(talks, controls.handedOn);
 
   /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
-  async function ended(round: Round | null, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
+  async function ended(round: Round, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
     work.catch(() => undefined);
     try {
-      const first = round ? Promise.race([work, round.asked().then(() => null)]) : work;
+      const first = Promise.race([work, round.asked().then(() => null)]);
       const given = (await within(first, HELD_MS, closing.signal))?.value ?? null;
       if (given && given.status !== 202) {
-        rounds?.over(handle.correlationId);
+        round.end();
         return given;
       }
+      // Before that its key may be another request's, and so may the call that is recorded under it.
+      await Promise.race([work, round.admitted()]);
       return await inputRequired(round, handle, given);
     } catch (error) {
       // Of a request that is refused nothing goes on; another one of the same call may.
-      if (handle.isNew) rounds?.over(handle.correlationId);
+      if (handle.isNew) round.end();
       throw error;
     }
   }
 
   /** `input_required`: what the upstream asks, or where is decided about the call; and the handle under which the call goes on. */
-  async function inputRequired(round: Round | null, handle: Handle, waits: Answer | null): Promise<Answer> {
+  async function inputRequired(round: Round, handle: Handle, waits: Answer | null): Promise<Answer> {
     const { caller, correlationId, asks, askedMs, askable, consoleUrl } = handle;
-    if (round && round.questions().length > 0) await after(TOGETHER_MS);
-    const questions = round?.questions() ?? [];
+    if (round.questions().length > 0) await after(TOGETHER_MS);
+    const questions = round.questions();
     const record = await handler.standing(correlationId, caller);
     const page =
       record && questions.length === 0 && !handle.opened && askable.opensUrls ? decisionPage(consoleUrl, record) : null;
@@ -122,20 +125,42 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
 
   function goOn({ call, form, askable, consoleUrl }: StatelessCall, state: Omit<RequestState, 'questions'>) {
     const { caller } = call;
-    const { round = null, isNew = false } = rounds?.of(caller, state.correlationId, askable) ?? {};
+    const { round, isNew } = rounds.of(caller, state.correlationId, state.asks, askable);
     const handle: Handle = { ...state, caller, form, askable, consoleUrl, isNew };
     return { handle, round };
   }
-  const begin = (asked: StatelessCall, correlationId: string) =>
-    goOn(asked, { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false });
-  const asClientCall = (asked: StatelessCall, round: Round | null, first: () => Promise<Answer>): ClientCall => ({
+  function begin(asked: StatelessCall, correlationId: string) {
+    const state = { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false };
+    const { handle, round } = goOn(asked, state);
+    return { handle, round, call: { ...asked.call, onAdmitted: async () => round.admit() } };
+  }
+  const asClientCall = (asked: StatelessCall, round: Round, first: () => Promise<Answer>): ClientCall => ({
     call: asked.call,
     form: asked.form,
     progressToken: asked.progressToken,
     leastLevel: async () => asked.leastLevel,
     first,
-    listens: round ? round.tell : null,
+    listens: round.tell,
   });
+
+  /** Gives answers by key to those of these questions that nobody answered yet: none to a call of what was stopped since. */
+  function give(
+    round: Round,
+    { caller, tool }: Answering,
+    correlationId: string,
+    answers: BroughtBack['answers'],
+    questions: RequestState['questions'],
+  ): void {
+    const open = new Set(round.questions().map(({ id }) => id));
+    const given = [...answers].flatMap(([key, text]): [string, string][] => {
+      const id = questions.get(key);
+      return id !== undefined && open.has(id) ? [[id, text]] : [];
+    });
+    if (given.length === 0) return;
+    const contract = SERVER_EXECUTION_CONTRACT;
+    handler.assertInUse({ caller, tools: [tool], name: tool, contract }, correlationId);
+    for (const [id, text] of given) round.answer(id, text);
+  }
 
   return {
     /** A request that begins a call, or joins it under its key. Answers that it brings are to what the upstream asks under their keys. */
@@ -144,33 +169,40 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       asked: StatelessCall,
       answers?: BroughtBack['answers'],
     ): Promise<Answer | Streamed> {
-      const { handle, round } = begin(asked, request.correlationId);
-      if (answers) round?.bring(answers);
+      const { handle, round, call } = begin(asked, request.correlationId);
+      // Those of a request that joins a call are not its call's.
+      if (answers && handle.isNew) round.bring(answers);
       const first = () =>
         // They are of this request alone, and may be large.
-        ended(round, handler.handle(asked.call, request.correlationId), handle).finally(() => round?.bring(NONE));
+        ended(round, handler.handle(call, request.correlationId), handle).finally(
+          () => handle.isNew && round.bring(NONE),
+        );
       return answered(request, asClientCall(asked, round, first));
     },
 
-    /** The same for a call that may become a task: what is asked before its first answer, if anything is. */
-    asked(asked: StatelessCall, correlationId: string): Promise<Answer> | null {
-      const { handle, round } = begin(asked, correlationId);
-      return round && round.asked().then(() => inputRequired(round, handle, null));
+    /** The same for a call that may become a task. */
+    joined(asked: StatelessCall, correlationId: string): Joined {
+      const { handle, round, call } = begin(asked, correlationId);
+      return {
+        call,
+        question: round.asked().then(() => inputRequired(round, handle, null)),
+        admitted: round.admitted(),
+        refused() {
+          if (handle.isNew) round.end();
+        },
+      };
     },
 
     /** What the upstream asks of the client of a call now. */
-    questions: (correlationId: string): readonly Question[] => rounds?.find(correlationId)?.questions() ?? [],
+    questions: (correlationId: string): readonly Question[] => rounds.find(correlationId)?.questions() ?? [],
 
-    /** Answers by key to what is asked now. */
-    answer(correlationId: string, answers: BroughtBack['answers']): void {
-      const round = rounds?.find(correlationId);
-      for (const { id, key } of round?.questions() ?? []) {
-        const text = answers.get(key);
-        if (text !== undefined) round?.answer(id, text);
-      }
+    /** Answers by key to what is asked now. Throws where what was called is stopped. */
+    answer(of: Answering, correlationId: string, answers: BroughtBack['answers']): void {
+      const round = rounds.find(correlationId);
+      if (round) give(round, of, correlationId, answers, new Map(round.questions().map(({ key, id }) => [key, id])));
     },
 
-    over: (correlationId: string): void => rounds?.over(correlationId),
+    over: (correlationId: string): void => rounds.over(correlationId),
 
     /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. */
     close: (): void => closing.abort(),
@@ -182,16 +214,33 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const state = states.open(caller, brought.state ?? '', askedBy(asked.askedFor));
       request.correlationId = state.correlationId;
       const { handle, round } = goOn(asked, state);
-      for (const [key, text] of brought.answers) {
-        const question = state.questions.get(key);
-        if (question !== undefined) round?.answer(question, text);
-      }
+      // The state was given for a call that was.
+      round.admit();
+      give(round, { caller, tool: mcp.tool }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
         asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),
       );
     },
   };
+}
+
+/** Who answers what a tool asks. */
+export interface Answering {
+  readonly caller: AgentCaller;
+  readonly tool: string;
+}
+
+/** A request of a call that may become a task. */
+export interface Joined {
+  /** To be handled. */
+  readonly call: ToolCallRequest;
+  /** What is asked before the first answer, if anything is. */
+  readonly question: Promise<Answer>;
+  /** Resolves once what is recorded under the id is this request's call. */
+  readonly admitted: Promise<void>;
+  /** To be called where the request is refused: nothing of it goes on. */
+  readonly refused: () => void;
 }
 
 /** The call that a request is about, and what its client is given for it. */

@@ -9,7 +9,7 @@ import type { CallHandler } from './calls.js';
 import type { ControlRequest, Controls } from './controls.js';
 import { within } from './event-streams.js';
 import { type RpcForm, answerTo, resultTo, rpcAnswer } from './rpc-answers.js';
-import { type StatelessCall, type StatelessCalls, textOf as questionText } from './stateless-calls.js';
+import { type Joined, type StatelessCall, type StatelessCalls, textOf as questionText } from './stateless-calls.js';
 import type { Known, TaskAsker, Tasks } from './tasks.js';
 
 export interface StatelessTasksOptions {
@@ -17,7 +17,7 @@ export interface StatelessTasksOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'recorded'>;
   readonly controls: Pick<Controls, 'admit'>;
   /** What is asked of the clients of calls. */
-  readonly calls: Pick<StatelessCalls, 'asked' | 'questions' | 'answer' | 'over'>;
+  readonly calls: Pick<StatelessCalls, 'joined' | 'questions' | 'answer' | 'over'>;
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
@@ -62,6 +62,37 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
     ]);
   }
 
+  async function answered(
+    asker: TaskAsker,
+    { form }: StatelessCall,
+    { call, question, admitted }: Joined,
+    correlationId: string,
+  ): Promise<Answer> {
+    const askedMs = now();
+    const first = handler.handle(call, correlationId);
+    // If the call is recorded by then, the record has the answer.
+    first.catch(() => undefined);
+    const soon = await within(Promise.race([first, question]), SOON_MS);
+    if (soon && soon.value.status !== 202) {
+      if (!soon.value.whole) calls.over(correlationId);
+      return rpcAnswer(form, soon.value);
+    }
+    // Under its key another call may be recorded, which is none of this request.
+    if (!soon) await Promise.race([first, admitted]);
+    if (!soon) await Promise.race([first, handler.recorded(correlationId, askedMs + unknownAfterMs)]);
+    const known = await tasks.keep(asker.caller, correlationId, askedMs);
+    if (known.record === null) return rpcAnswer(form, await first);
+    const { ttl = null, pollInterval, ...task } = tasks.told(known, asker.consoleUrl);
+    const made = {
+      resultType: 'task',
+      ...task,
+      status: 'working',
+      ttlMs: ttl,
+      pollIntervalMs: pollInterval ?? SOON_MS,
+    };
+    return resultTo(form.id, made);
+  }
+
   return {
     /** The task for a notification, with members of its own before it. Throws `task_not_found`. */
     told: async (asker: TaskAsker, taskId: string, head: JsonObject): Promise<string> =>
@@ -69,29 +100,13 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
 
     /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
     async answered(asker: TaskAsker, asked: StatelessCall, correlationId: string): Promise<Answer> {
-      const { call, form } = asked;
-      const askedMs = now();
-      const question = calls.asked(asked, correlationId);
-      const first = handler.handle(call, correlationId);
-      // If the call is recorded by then, the record has the answer.
-      first.catch(() => undefined);
-      const soon = await within(question ? Promise.race([first, question]) : first, SOON_MS);
-      if (soon && soon.value.status !== 202) {
-        if (!soon.value.whole) calls.over(correlationId);
-        return rpcAnswer(form, soon.value);
+      const joined = calls.joined(asked, correlationId);
+      try {
+        return await answered(asker, asked, joined, correlationId);
+      } catch (error) {
+        joined.refused();
+        throw error;
       }
-      if (!soon) await Promise.race([first, handler.recorded(correlationId, askedMs + unknownAfterMs)]);
-      const known = await tasks.keep(asker.caller, correlationId, askedMs);
-      if (known.record === null) return rpcAnswer(form, await first);
-      const { ttl = null, pollInterval, ...task } = tasks.told(known, asker.consoleUrl);
-      const made = {
-        resultType: 'task',
-        ...task,
-        status: 'working',
-        ttlMs: ttl,
-        pollIntervalMs: pollInterval ?? SOON_MS,
-      };
-      return resultTo(form.id, made);
     },
 
     /** `tasks/get`, `tasks/update`, `tasks/cancel`, within the agent's control limit. */
@@ -109,7 +124,9 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
       if (method === 'tasks/get')
         return answerTo({ status: 200, text: resultText(form, await detailed(asker, known, COMPLETE)), failed: false });
       // An answer to nothing that is asked now is ignored, as the extension has it.
-      if (method === 'tasks/update') calls.answer(taskId, answers);
+      const tool = known.record?.evidence.call.tool;
+      if (method === 'tasks/update' && tool !== undefined)
+        calls.answer({ caller: asker.caller, tool }, known.kept.correlationId, answers);
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },

@@ -65,7 +65,13 @@ export interface Upstream {
   callTool(
     caller: UpstreamCaller,
     request: JsonObject,
-    limits: { timeoutMs: number; signal?: AbortSignal; listener?: Listener | null },
+    limits: {
+      timeoutMs: number;
+      signal?: AbortSignal;
+      listener?: Listener | null;
+      /** Why nothing more may be sent of a call that takes several requests; `null` while it may. Asked before each but the first. */
+      fault?: () => string | null;
+    },
   ): Promise<UpstreamOutcome>;
   /** A control method that is a request; notifications end at Gate. `accepted`: the upstream answered without a body. */
   control(

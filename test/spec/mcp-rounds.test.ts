@@ -13,9 +13,10 @@ import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 
 const VERSION = '2026-07-28';
-const metaOf = (can: JsonObject) => ({
+const metaOf = (can: JsonObject, key?: string) => ({
   'io.modelcontextprotocol/protocolVersion': VERSION,
   'io.modelcontextprotocol/clientCapabilities': can,
+  ...(key !== undefined && { 'gate/idempotency-key': key }),
 });
 let ids = 0;
 
@@ -24,6 +25,7 @@ interface Asked {
   readonly brings?: Readonly<Record<string, unknown>>;
   readonly headers?: Record<string, string>;
   readonly method?: string;
+  readonly key?: string;
 }
 interface Said {
   readonly status: number;
@@ -33,9 +35,9 @@ interface Said {
 
 /** One request of a client of that revision. */
 async function ask(gate: LiteFixture, params: JsonObject & { name: string }, asked: Asked = {}): Promise<Said> {
-  const { can = {}, brings = {}, headers = {}, method = 'tools/call' } = asked;
+  const { can = {}, brings = {}, headers = {}, method = 'tools/call', key } = asked;
   const { status, body } = await gate.send('POST', '/mcp', {
-    body: { jsonrpc: '2.0', id: (ids += 1), method, params: { ...params, ...brings, _meta: metaOf(can) } },
+    body: { jsonrpc: '2.0', id: (ids += 1), method, params: { ...params, ...brings, _meta: metaOf(can, key) } },
     headers: {
       accept: 'application/json',
       'mcp-protocol-version': VERSION,
@@ -280,6 +282,24 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
     expect(one(stale)).toEqual(one(second));
     const done = await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });
     expect(done.result).toMatchObject({ resultType: 'complete', content: [{ text: 'Color: blue' }] });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['tasks', { extensions: { 'io.modelcontextprotocol/tasks': {} } }],
+    ['no tasks', {}],
+  ])('is not asked of a request with other arguments under its key, of a client that knows %s', async (_, more) => {
+    const of = (account: string, brings = {}) =>
+      ask(gate, { name: ELICITS, arguments: { account } }, { can: { ...can, ...more }, key, brings });
+    const key = `a key, and ${Object.keys(more).length}`.replaceAll(' ', '-');
+    const asked = await of('A');
+    expect(one(asked)[0]).toEqual(expect.any(String));
+    const refused = await of('B', { inputResponses: accepts(asked, { name: 'for B' }).inputResponses });
+    expect(refused.result).toMatchObject({ isError: true });
+    expect(verdictOf(refused)).toMatchObject({ error: 'server_execution_idempotency_conflict' });
+    // The same request again is asked the same.
+    expect(one(await of('A'))).toEqual(one(asked));
+    const done = await of('A', accepts(asked, { name: 'Alice' }));
+    expect(done.result).toMatchObject({ content: [{ text: 'Hello, Alice!' }] });
   });
 
   it('is not asked of a client that did not say that it can be', async () => {

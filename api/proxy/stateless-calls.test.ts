@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { keyRing } from '../../domain/crypto/key-ring.js';
+import { GateError } from '../../domain/errors.js';
+import { stopFault } from '../../domain/identity/stops.js';
+import { requestStates } from '../../domain/mcp/request-state.js';
+import { createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
+import type { ClientCall } from './call-streams.js';
+import type { Answer } from './answers.js';
+import type { ToolCallRequest } from './calls.js';
+import { createStatelessCalls, type StatelessCall } from './stateless-calls.js';
+import { createStatelessTasks } from './stateless-tasks.js';
+
+const CALLER = {
+  tenant: 'acme',
+  agent: 'one',
+  spiffe: 'spiffe://gate.local/tenant/acme/agent/one/instance/1',
+} as ToolCallRequest['caller'];
+const QUESTION = '{"message":"Sure?","requestedSchema":{}}';
+const ACCEPTED = '{"action":"accept","content":{}}';
+
+/** Calls that are handled so; all that are admitted are at their tools. */
+function opened({ handle }: { handle?: (call: ToolCallRequest, correlationId: string) => Promise<Answer> } = {}) {
+  const talks = createCallTalks();
+  const noted: boolean[] = [];
+  let stopped = false;
+  const handler = {
+    handle:
+      handle ??
+      (async ({ onAdmitted }: ToolCallRequest) => {
+        await onAdmitted?.();
+        return new Promise<Answer>(() => undefined);
+      }),
+    settled: async () => null,
+    standing: async () => null,
+    recorded: async () => undefined,
+    assertInUse() {
+      if (stopped) throw stopFault({ tenant: 'acme', tool: 'pay' });
+    },
+  };
+  const calls = createStatelessCalls({
+    handler: handler as never,
+    controls: {
+      admit: async () => undefined,
+      handedOn: (_caller, _method, _id, answered) => noted.push(answered),
+    },
+    states: requestStates({ keys: keyRing(new Map([['test', randomBytes(32)]])) }),
+    talks,
+    answered: async (_request, { first }: ClientCall) => first?.() as Promise<Answer>,
+    unknownAfterMs: 1_000,
+    now: Date.now,
+  });
+  const tasks = createStatelessTasks({
+    tasks: {
+      known: async () => ({ kept: { correlationId: 'call' }, record: { evidence: { call: { tool: 'pay' } } } }),
+    } as never,
+    handler: handler as never,
+    controls: { admit: async () => undefined },
+    calls,
+    unknownAfterMs: 1_000,
+    now: Date.now,
+  });
+  const begin = (correlationId: string) => calls.begun({ correlationId } as never, asked());
+  const listener = (correlationId: string) => talks.listenerOf(correlationId) as Listener;
+  return { calls, tasks, talks, noted, begin, listener, stop: () => (stopped = true) };
+}
+
+const asked = (): StatelessCall => ({
+  call: { caller: CALLER, mcp: { method: 'tools/call', tool: 'pay' } } as never,
+  askedFor: { method: 'tools/call', params: { name: 'pay' } },
+  form: { id: 1, tool: true, admitted: true, stateless: true },
+  askable: { can: ['elicitation'], opensUrls: false },
+  consoleUrl: undefined,
+  progressToken: undefined,
+  leastLevel: null,
+});
+const stateIn = (answer: unknown): string => {
+  const { result } = JSON.parse(String((answer as Answer).body)) as { result: { requestState: string } };
+  return result.requestState;
+};
+
+describe('an answer to what a stopped tool asks', () => {
+  it('is not taken, in another round or for a task, and what is asked stays open', async () => {
+    const { calls, tasks, begin, listener, stop } = opened();
+    const first = begin('call');
+    const answer = listener('call').asked('elicitation/create', QUESTION, 60_000, 'sure');
+    const state = stateIn(await first);
+    stop();
+    const answers = new Map([['sure', ACCEPTED]]);
+    await expect(calls.resumed({} as never, asked(), { state, answers })).rejects.toThrow('is suspended');
+    const params = {
+      taskId: 'call',
+      _meta: {
+        'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+      },
+    };
+    const update = { method: 'tasks/update', body: { params } } as never;
+    const asker = { caller: CALLER, consoleUrl: undefined };
+    await expect(tasks.asked({} as never, asker, update, asked().form, answers)).rejects.toThrow(GateError);
+    expect(calls.questions('call')).toHaveLength(1);
+    calls.over('call');
+    await expect(answer).rejects.toThrow('in time');
+  });
+});
+
+describe('a request that is refused', () => {
+  it.each<[string, 'begun' | 'tasks']>([
+    ['knows no tasks', 'begun'],
+    ['knows tasks', 'tasks'],
+  ])('leaves nothing that listens, of a client that %s', async (_, how) => {
+    const refusals: [string, (call: ToolCallRequest) => Promise<void>][] = [
+      ['before it is admitted', async () => undefined],
+      ['after that', async ({ onAdmitted }) => onAdmitted?.()],
+    ];
+    for (const [when, before] of refusals) {
+      const { tasks, talks, begin } = opened({
+        handle: async (call) => {
+          await before(call);
+          throw new GateError('rate_limited');
+        },
+      });
+      const answer =
+        how === 'begun' ? begin('call') : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call');
+      await expect(answer).rejects.toThrow(GateError);
+      expect([when, talks.listenerOf('call')]).toEqual([when, null]);
+    }
+  });
+});
