@@ -87,7 +87,8 @@ export function openStandingStore(parts: StandingParts): Standings {
         reason: by.reason,
         standing: { state_before: was.state, state_after: row.state, ...change.standing },
       });
-      return recordOf(agent, row, by.nowMs);
+      // Read again: what was done may have opened its recovery.
+      return recordOf(await agentOf(within, id, tenant), row, by.nowMs);
     });
 
   return {
