@@ -546,15 +546,29 @@ export async function openIdentityStore(
     takeBack: async (within, agentId, by) => takenBackWhileStopped(within, await lockedRow(within, agentId), by),
   });
 
-  /** Agents of the tenant with a certificate that counts, a token that they have not used, or a request that is open; by their ids. */
+  /**
+   * Agents of the tenant with a certificate that counts, a token that they have not used, or a request that is open, and those that had a first
+   * certificate and whose recovery is not open, whatever became of it; by their ids.
+   */
   function agentsToTakeBack(within: Database, tenant: string, nowMs: number, after: string, most: number) {
     return within
       .selectFrom('identity_agents as agent')
       .selectAll()
       .where('agent.tenant', '=', tenant)
       .where('agent.id', '>', after)
-      .where(({ or, exists, selectFrom }) =>
+      .where(({ or, and, not, eb, exists, selectFrom }) =>
         or([
+          and([
+            eb('agent.svid_bootstrap_state', '=', 'retired'),
+            not(
+              exists(
+                selectFrom('identity_standings as standing')
+                  .select('standing.id')
+                  .whereRef('standing.id', '=', 'agent.id')
+                  .where('standing.state', '=', 'decommissioned'),
+              ),
+            ),
+          ]),
           exists(
             selectFrom('identity_svids as svid')
               .select('svid.id')
@@ -601,8 +615,9 @@ export async function openIdentityStore(
       const fault = marks.fault('identity_agents', agent);
       const svids = (await countingOf(within, agent.id, nowMs)).slice(0, most);
       const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
-      if (agentId === null || fault !== null || rows.length > 0)
-        found.push({ tenant, agent: agent.agent_name, rows: fault === null ? rows : [fault, ...rows] });
+      const all = fault === null ? rows : [fault, ...rows];
+      if (agentId === null || all.length > 0)
+        found.push({ tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] });
     }
     return found;
   }

@@ -56,6 +56,8 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     if (!found) throw new Error(`no agent ${agent}`);
     return found;
   };
+  const decommissioned = async (agent: string) =>
+    store.decommission((await agentOf(agent)).id, 'acme', by('operator:dev'));
   const edited = async (table: string, agentId: string, set: string) => {
     const key = table === 'identity_agents' ? 'id' : 'agent_id';
     await place.sql(`update ${table} set ${set} where ${key} = '${agentId}'`);
@@ -154,6 +156,23 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     await edited('identity_svids', id, `serial = '${String(serial)}'`);
     expect(await letGo()).toMatchObject({ state: 'active' });
     expect([await revoked(), (await agentOf('a')).bootstrap]).toEqual([4, 'recovery']);
+  });
+
+  it('are had anew by every agent once the tenant is let go, also where they had ended by themselves', async () => {
+    expect(await store.takeBackOne(NOW)).toBe(true);
+    const later = NOW + 2 * 3_600_000;
+    await decommissioned('d');
+    let tries = 0;
+    while (await store.takeBackOne(later)) expect((tries += 1)).toBeLessThan(9);
+    const { id } = (await store.stops({ tenant: 'acme' }, later))[0] as { id: string };
+    await store.releaseStop(id, 'acme', by('operator:second', later));
+    await store.releaseStop(id, 'acme', by('operator:dev', later));
+    for (const agent of ['a', 'b', 'c'])
+      expect(
+        await store.enroll({ tenant: 'acme', agent, by: 'x', nowMs: later, expiresMs: later + 60_000 }),
+      ).toMatchObject({ token: expect.any(String) });
+    // Only what may have one again has its recovery opened.
+    expect([(await agentOf('d')).bootstrap, await rows('agent.svid_recovery_opened')]).toEqual(['retired', 3]);
   });
 
   it('of a request that somebody edited give nothing, and keep nobody from being stopped', async () => {

@@ -80,7 +80,7 @@ export interface StopReportParts {
     nowMs: number,
     most: number,
   ): Promise<readonly LeftBehind[]>;
-  /** The next agent of the tenant, behind that id, with a certificate that counts, a token that it has not used, or a request that is open. */
+  /** The next agent of the tenant, behind that id, that has something to be taken back, or whose recovery is still to be opened. */
   agentToTakeBack(within: Database, tenant: string, nowMs: number, after: string): Promise<string | null>;
   /** Takes all of that back. */
   takeBack(within: Database, agentId: string, by: RevokedBy): Promise<TakenBack>;
