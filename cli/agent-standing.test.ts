@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { everyOne, toldRelease, toldStop } from './agent-standing.js';
+import type { AgentRecord } from '../contracts/identity.js';
+import { everyOne, suspendableAgent, toldRelease, toldStop } from './agent-standing.js';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const BOT = {
@@ -10,6 +11,21 @@ const BOT = {
   release: null,
   report: null,
   certificates: null,
+};
+const RECORD: AgentRecord = {
+  id: '70000000-0000-4000-8000-000000000007',
+  tenant: 'acme',
+  agent_name: 'bot',
+  created_by_sub: 'x',
+  created_at: AT,
+  state: 'suspended',
+  state_changed_at: AT,
+  state_changed_by: 'operator:dev',
+  reason: 'odd',
+  svid_bootstrap_state: 'recovery',
+  report_id: null,
+  force_hil: null,
+  release: null,
 };
 const asked = { requested_by: 'operator:second', requested_at: AT, reason: null, until: '2026-01-03T03:04:05.000Z' };
 
@@ -28,6 +44,24 @@ describe('what came of a stop', () => {
     expect(toldStop({ state: 'suspended', release: asked }, BOT)).toMatch(
       'by operator:dev; what operator:second asked for, its release, counts no more\n',
     );
+  });
+});
+
+describe('what a stop says of certificates', () => {
+  it.each([
+    ['had one', 'recovery', /\nits certificates are taken back: once it is let go, it needs a first one again\n/],
+    ['keeps one that somebody edited', 'retired', /\nnot all of its certificates could be taken back: /],
+    ['never had one', 'available', /^(?!.*certificates)/s],
+  ] as const)('of an agent that %s', (_what, bootstrap, says) => {
+    expect(toldStop(undefined, suspendableAgent({ ...RECORD, svid_bootstrap_state: bootstrap }))).toMatch(says);
+  });
+
+  it('says it of one that is let go', () => {
+    expect(toldRelease({ release: asked }, suspendableAgent({ ...RECORD, state: 'active' }), undefined)).toMatch(
+      /\nits certificates stay taken back: /,
+    );
+    const retired = { ...RECORD, state: 'active', svid_bootstrap_state: 'retired' } as const;
+    expect(toldRelease({ release: asked }, suspendableAgent(retired), undefined)).not.toContain('certificates');
   });
 });
 

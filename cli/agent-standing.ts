@@ -131,13 +131,24 @@ export const suspendableAgent = (agent: AgentRecord): Suspendable => ({
   at: agent.state_changed_at,
   release: agent.release,
   report: agent.report_id,
-  certificates: agent.svid_bootstrap_state === 'recovery' ? TAKEN_BACK : null,
+  certificates: certificatesOf(agent),
 });
+
+function certificatesOf({ state, svid_bootstrap_state: bootstrap }: AgentRecord): Suspendable['certificates'] {
+  if (bootstrap === 'recovery') return TAKEN_BACK;
+  return state === 'suspended' && bootstrap === 'retired' ? LEFT : null;
+}
 
 const TAKEN_BACK = {
   stopped: 'its certificates are taken back: once it is let go, it needs a first one again',
   released:
     'its certificates stay taken back: a new token lets it have a first one again (POST /enrollments; docs/how-to/enrol-an-agent.md)',
+};
+/** Of an agent that had one and is stopped: its recovery opens with the last that is taken back. */
+const LEFT = {
+  ...TAKEN_BACK,
+  stopped:
+    'not all of its certificates could be taken back: somebody edited a row of the store, which the log of identity and the report name; it is not let go before that is put back',
 };
 /** Of all agents of a tenant. */
 export const ALL_TAKEN_BACK = {

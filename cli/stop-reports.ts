@@ -53,6 +53,8 @@ export function registerStopReports(stops: Command): void {
         throw new CliError(`${oneLine(out)} cannot be written: ${errorText(error)}`);
       }
       process.stdout.write(`${oneLine(out)}: ${countsTold(report.counts)}\n`);
+      for (const { agent, rows } of report.not_taken_back ?? [])
+        process.stdout.write(`not taken back of ${oneLine(agent)}: ${oneLine(rows.join('; '))}\n`);
     });
 }
 

@@ -368,6 +368,8 @@ const stopCounts = z.strictObject({
 });
 
 /** What was running when something was stopped. */
+/** Agents of `not_taken_back`, and certificates of each. */
+export const NOT_TAKEN_BACK_LISTED = 100;
 export const stopReportContent = z.strictObject({
   schema: z.literal('gate.stop-report/1'),
   id: z.uuid(),
@@ -379,6 +381,11 @@ export const stopReportContent = z.strictObject({
   reason: z.string().nullable(),
   /** The certificates of agents that were taken back with it. */
   certificates_revoked: z.number().int(),
+  /** What could not be taken back, by agent, since somebody edited these rows in the store; absent where there was nothing. */
+  not_taken_back: z
+    .array(z.strictObject({ agent: z.string(), rows: z.array(z.string()) }))
+    .max(NOT_TAKEN_BACK_LISTED)
+    .optional(),
   looked_at: instant,
   counts: stopCounts,
   calls: z.array(stopCall),

@@ -27,7 +27,7 @@ import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { numberedRows } from './numbered-rows.js';
 import { type NewAgent, openStandingStore, toldStandingOf } from './standing-store.js';
-import { openStopReportStore } from './stop-report-store.js';
+import { type LeftBehind, leftFault, openStopReportStore, type TakenBack } from './stop-report-store.js';
 import { openStopStore, toldStopOf } from './stop-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
@@ -67,6 +67,8 @@ export interface IdentityStoreOptions {
   readonly renewalsPerHour?: number;
   /** The same in all, since a person let it in. */
   readonly mostRenewals?: number;
+  /** Told what a stop could not take back, since somebody edited it in the store. */
+  readonly onLeft?: (left: LeftBehind) => void;
 }
 
 const SUPERSEDED_MS = 60_000;
@@ -90,6 +92,7 @@ export async function openIdentityStore(
     mostListed = MOST_LISTED,
     renewalsPerHour = RENEWALS_PER_HOUR,
     mostRenewals = MOST_RENEWALS,
+    onLeft = () => undefined,
   }: IdentityStoreOptions = {},
 ): Promise<IdentityStore> {
   const store = await openStore<IdentityTables>(target, identityMigrations);
@@ -338,19 +341,26 @@ export async function openIdentityStore(
 
   /** One after the other of one agent: whoever takes certificates back sees the one that is being stored, or that one is not stored. */
   const locked = async (within: Database, agentId: string) =>
-    intact(
-      'identity_agents',
-      await within
-        .updateTable('identity_agents')
-        .set({ recovery_generation: sql`recovery_generation` })
-        .where('id', '=', agentId)
-        .returningAll()
-        .executeTakeFirstOrThrow(),
-    );
+    intact('identity_agents', await lockedRow(within, agentId));
+  /** The same, whoever wrote it. */
+  const lockedRow = (within: Database, agentId: string): Promise<Row<'identity_agents'>> =>
+    within
+      .updateTable('identity_agents')
+      .set({ recovery_generation: sql`recovery_generation` })
+      .where('id', '=', agentId)
+      .returningAll()
+      .executeTakeFirstOrThrow();
   /** What is being made of an agent is not given out. */
   const withoutOpenIntents = async (within: Database, agentId: string): Promise<void> => {
     for (const intent of await pendingOf(within, agentId))
       await change(within, 'identity_intents', intent, { state: 'failed' });
+  };
+  /** The same also where somebody edited one: that keeps its mark, which does not hold, and is given nothing either way. */
+  const closeOpenIntents = async (within: Database, agentId: string): Promise<void> => {
+    for (const intent of await pendingOf(within, agentId))
+      if (marks.fault('identity_intents', intent) === null)
+        await change(within, 'identity_intents', intent, { state: 'failed' });
+      else await within.updateTable('identity_intents').set({ state: 'failed' }).where('id', '=', intent.id).execute();
   };
   const withoutUnusedTokens = (within: Database, agentId: string) =>
     within.deleteFrom('identity_enrollments').where('agent_id', '=', agentId).where('intent_id', 'is', null).execute();
@@ -488,6 +498,7 @@ export async function openIdentityStore(
     locked,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
     takeBackWhileStopped: (within, agent, by) => takenBackWhileStopped(within, agent, by),
+    onLeft,
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
     async assertTenantActive(within, tenant) {
       const what = { tenant, tool: null };
@@ -506,12 +517,15 @@ export async function openIdentityStore(
       }),
     told: (within, event) => toldRow(within, stopRow(event)),
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
-    async assertTakenBack(within, tenant) {
+    takeBackLeft,
+    async assertTakenBack(within, tenant, nowMs) {
       if (await reports.isTakingBack(within, tenant))
         throw new GateError(
           'store_unavailable',
           'the certificates of its agents are still being taken back; ask again in a moment',
         );
+      const [left] = await leftOf(within, { tenant, agentId: null }, nowMs, 1);
+      if (left) throw leftFault(left);
     },
   });
   const reports = openStopReportStore({
@@ -522,47 +536,104 @@ export async function openIdentityStore(
     inTransaction,
     asked,
     told: (within, event) => toldRow(within, stopReportRow(event)),
-    async agentToTakeBack(within, tenant, nowMs) {
-      const having = await within
-        .selectFrom('identity_agents as agent')
-        .select('agent.id')
-        .where('agent.tenant', '=', tenant)
-        .where(({ or, exists, selectFrom }) =>
-          or([
-            exists(
-              selectFrom('identity_svids as svid')
-                .select('svid.id')
-                .whereRef('svid.agent_id', '=', 'agent.id')
-                .where('svid.revoked_ms', 'is', null)
-                .where('svid.not_after_ms', '>', nowMs)
-                .where((still) =>
-                  still.or([
-                    still('svid.refused_from_ms', 'is', null),
-                    still('svid.refused_from_ms', '>', nowMs - SKEW_MS),
-                  ]),
-                ),
-            ),
-            exists(
-              selectFrom('identity_enrollments as token')
-                .select('token.agent_id')
-                .whereRef('token.agent_id', '=', 'agent.id')
-                .where('token.intent_id', 'is', null),
-            ),
-            exists(
-              selectFrom('identity_intents as intent')
-                .select('intent.id')
-                .whereRef('intent.agent_id', '=', 'agent.id')
-                .where('intent.state', '=', 'pending'),
-            ),
-          ]),
-        )
-        .orderBy('agent.id')
-        .limit(1)
-        .executeTakeFirst();
+    fault: (row) => marks.fault('identity_stop_reports', row),
+    onLeft,
+    leftOf,
+    async agentToTakeBack(within, tenant, nowMs, after) {
+      const [having] = await agentsToTakeBack(within, tenant, nowMs, after, 1);
       return having?.id ?? null;
     },
-    takeBack: async (within, agentId, by) => takenBackWhileStopped(within, await locked(within, agentId), by),
+    takeBack: async (within, agentId, by) => takenBackWhileStopped(within, await lockedRow(within, agentId), by),
   });
+
+  /**
+   * Agents of the tenant with a certificate that counts, a token that they have not used, or a request that is open, and those that had a first
+   * certificate and whose recovery is not open, whatever became of it; by their ids.
+   */
+  function agentsToTakeBack(within: Database, tenant: string, nowMs: number, after: string, most: number) {
+    return within
+      .selectFrom('identity_agents as agent')
+      .selectAll()
+      .where('agent.tenant', '=', tenant)
+      .where('agent.id', '>', after)
+      .where(({ or, and, not, eb, exists, selectFrom }) =>
+        or([
+          and([
+            eb('agent.svid_bootstrap_state', '=', 'retired'),
+            not(
+              exists(
+                selectFrom('identity_standings as standing')
+                  .select('standing.id')
+                  .whereRef('standing.id', '=', 'agent.id')
+                  .where('standing.state', '=', 'decommissioned'),
+              ),
+            ),
+          ]),
+          exists(
+            selectFrom('identity_svids as svid')
+              .select('svid.id')
+              .whereRef('svid.agent_id', '=', 'agent.id')
+              .where('svid.revoked_ms', 'is', null)
+              .where('svid.not_after_ms', '>', nowMs)
+              .where((still) =>
+                still.or([
+                  still('svid.refused_from_ms', 'is', null),
+                  still('svid.refused_from_ms', '>', nowMs - SKEW_MS),
+                ]),
+              ),
+          ),
+          exists(
+            selectFrom('identity_enrollments as token')
+              .select('token.agent_id')
+              .whereRef('token.agent_id', '=', 'agent.id')
+              .where('token.intent_id', 'is', null),
+          ),
+          exists(
+            selectFrom('identity_intents as intent')
+              .select('intent.id')
+              .whereRef('intent.agent_id', '=', 'agent.id')
+              .where('intent.state', '=', 'pending'),
+          ),
+        ]),
+      )
+      .orderBy('agent.id')
+      .limit(most)
+      .execute();
+  }
+  /** What is still to be taken back of an agent that is stopped, or of a tenant's: at most so many agents, and rows of each. */
+  async function leftOf(
+    within: Database,
+    { tenant, agentId }: { readonly tenant: string; readonly agentId: string | null },
+    nowMs: number,
+    most: number,
+  ): Promise<readonly LeftBehind[]> {
+    const agents = await (agentId === null
+      ? agentsToTakeBack(within, tenant, nowMs, '', most)
+      : within.selectFrom('identity_agents').selectAll().where('id', '=', agentId).execute());
+    const found: LeftBehind[] = [];
+    for (const agent of agents) {
+      const fault = marks.fault('identity_agents', agent);
+      const svids = (await countingOf(within, agent.id, nowMs)).slice(0, most);
+      const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
+      const all = fault === null ? rows : [fault, ...rows];
+      if (agentId === null || all.length > 0)
+        found.push({ tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] });
+    }
+    return found;
+  }
+  /** Once more, before a tenant is let go: what was left, and has been put back in the store since. */
+  async function takeBackLeft(tenant: string, by: RevokedBy): Promise<void> {
+    const one = async (within: Database): Promise<boolean> => {
+      if (await reports.isTakingBack(within, tenant)) return false;
+      const [agent] = await agentsToTakeBack(within, tenant, by.nowMs, '', 1);
+      if (!agent) return false;
+      const row = await lockedRow(within, agent.id);
+      // Behind its lock: nobody let the tenant go, and nothing was issued, meanwhile.
+      const stop = await stopRows.find(within, stopIdOf({ tenant, tool: null }));
+      return stop?.state === 'suspended' && (await takenBackWhileStopped(within, row, by)).left.length === 0;
+    };
+    while (await inTransaction(one));
+  }
 
   const issuance: IssuanceStore = {
     enroll: ({ tenant, agent: name, by, nowMs, expiresMs }) =>
@@ -722,31 +793,28 @@ export async function openIdentityStore(
       }),
   };
 
-  /** Revokes what still counts of these, and says how many that were. Of an agent, not what a newer certificate took the place of long ago. */
+  const stillGood = (within: Database, nowMs: number) =>
+    within.selectFrom('identity_svids').selectAll().where('revoked_ms', 'is', null).where('not_after_ms', '>', nowMs);
+  /** The certificates of an agent that count, and not what a newer one took the place of long ago. */
+  function countingOf(within: Database, agentId: string, nowMs: number): Promise<readonly Row<'identity_svids'>[]> {
+    return stillGood(within, nowMs)
+      .where('agent_id', '=', agentId)
+      .where((where) =>
+        where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
+      )
+      .execute();
+  }
+  /** Revokes these, and says how many that were. */
   async function revokeRows(
     within: Database,
-    of: { readonly svidId: string } | { readonly agent: Row<'identity_agents'> },
+    revoked: readonly Row<'identity_svids'>[],
     { by, reason, nowMs }: RevokedBy,
-    /** Its stop ends its connections: it need not be named beside. */
-    isStopped = false,
+    /** Named beside them, also where there are none. */
+    agent: Row<'identity_agents'> | null,
   ): Promise<number> {
-    const counting = within
-      .selectFrom('identity_svids')
-      .selectAll()
-      .where('revoked_ms', 'is', null)
-      .where('not_after_ms', '>', nowMs);
-    const revoked = await ('svidId' in of
-      ? counting.where('id', '=', of.svidId)
-      : counting
-          .where('agent_id', '=', of.agent.id)
-          .where((where) =>
-            where.or([where('refused_from_ms', 'is', null), where('refused_from_ms', '>', nowMs - SKEW_MS)]),
-          )
-    ).execute();
-    const agent = 'agent' in of ? of.agent : null;
-    if (revoked.length > 0 || (agent && !isStopped)) {
+    if (revoked.length > 0 || agent) {
       const changes = { revoked_ms: nowMs, revoked_by_sub: by, revoked_reason: reason, refused_from_ms: nowMs };
-      if (!(await list(within, revoked, nowMs, changes, isStopped ? null : agent)))
+      if (!(await list(within, revoked, nowMs, changes, agent)))
         throw new GateError('store_unavailable', 'a certificate of this agent changed meanwhile; ask again');
     }
     for (const one of revoked)
@@ -772,22 +840,33 @@ export async function openIdentityStore(
   async function takenBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number> {
     await withoutUnusedTokens(within, agent.id);
     await withoutOpenIntents(within, agent.id);
-    return revokeRows(within, { agent }, by);
+    return revokeRows(within, await countingOf(within, agent.id, by.nowMs), by, agent);
   }
   /**
    * Of an agent that is stopped, or whose tenant is: takes everything back, and opens the recovery by which it has a first certificate again once it is
-   * let go (docs/decisions/a-stop-takes-certificates-back.md).
+   * let go (docs/decisions/a-stop-takes-certificates-back.md). A row that somebody edited keeps nobody from being stopped: it is left, the recovery is
+   * not opened, and whoever lets the agent go is told. Its stop ends its connections: it need not be named on the list beside its certificates.
    */
   async function takenBackWhileStopped(
     within: Database,
     agent: Row<'identity_agents'>,
     by: RevokedBy,
-  ): Promise<number> {
+  ): Promise<TakenBack> {
     await withoutUnusedTokens(within, agent.id);
-    await withoutOpenIntents(within, agent.id);
-    const revoked = await revokeRows(within, { agent }, by, true);
+    await closeOpenIntents(within, agent.id);
+    const edited: string[] = [];
+    const isIntact = (table: 'identity_agents' | 'identity_svids', row: { readonly mac: string }): boolean => {
+      const fault = marks.fault(table, row);
+      if (fault !== null) edited.push(fault);
+      return fault === null;
+    };
+    isIntact('identity_agents', agent);
+    const counting = await countingOf(within, agent.id, by.nowMs);
+    const whole = counting.filter((svid) => isIntact('identity_svids', svid));
+    const revoked = await revokeRows(within, whole, by, null);
+    if (edited.length > 0) return { revoked, left: [{ tenant: agent.tenant, agent: agent.agent_name, rows: edited }] };
     if (agent.svid_bootstrap_state === 'retired') await recoveryOf(within, agent, by);
-    return revoked;
+    return { revoked, left: [] };
   }
   /** Lets an agent have a first certificate again, once, by a new token; says the number of the recovery. */
   async function recoveryOf(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number> {
@@ -892,7 +971,8 @@ export async function openIdentityStore(
         if (!found) throw new GateError('not_found');
         intact('identity_svids', found);
         await locked(within, found.agent_id);
-        await revokeRows(within, { svidId: found.id }, by);
+        const counting = await stillGood(within, by.nowMs).where('id', '=', found.id).execute();
+        await revokeRows(within, counting, by, null);
         const { id, revoked_ms: revokedMs } = (await find()) ?? found;
         return { id, revokedMs: revokedMs === null ? null : Number(revokedMs) };
       }),
@@ -909,7 +989,7 @@ export async function openIdentityStore(
         await withoutOpenIntents(within, agentId);
         if (agent.svid_bootstrap_state === 'recovery') throw new GateError('recovery_pending');
         if (agent.svid_bootstrap_state !== 'retired') throw new GateError('bootstrap_not_retired');
-        const revokedSvids = await revokeRows(within, { agent }, by);
+        const revokedSvids = await revokeRows(within, await countingOf(within, agentId, by.nowMs), by, agent);
         const recoveryGeneration = await recoveryOf(within, agent, by);
         return { recoveryGeneration, revokedSvids };
       }),

@@ -7,7 +7,7 @@ import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
-import type { NewReport } from './stop-report-store.js';
+import { type LeftBehind, leftFault, type NewReport, type TakenBack } from './stop-report-store.js';
 import { movedTo, NEVER_SUSPENDED, released, releaseOf, suspended } from './suspension.js';
 
 type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
@@ -36,8 +36,10 @@ export interface StandingParts {
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
   takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
-  /** The same of one that may have a first certificate again once it is let go; says how many certificates counted. */
-  takeBackWhileStopped(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number>;
+  /** The same of one that may have a first certificate again once it is let go; what somebody edited is left. */
+  takeBackWhileStopped(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<TakenBack>;
+  /** Told what could not be taken back. */
+  readonly onLeft: (left: LeftBehind) => void;
   /** Has what is running now be reported. */
   reported(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
   /** Throws `tenant_suspended`. */
@@ -85,7 +87,8 @@ export function openStandingStore(parts: StandingParts): Standings {
         reason: by.reason,
         standing: { state_before: was.state, state_after: row.state, ...change.standing },
       });
-      return recordOf(agent, row, by.nowMs);
+      // Read again: what was done may have opened its recovery.
+      return recordOf(await agentOf(within, id, tenant), row, by.nowMs);
     });
 
   return {
@@ -137,31 +140,36 @@ export function openStandingStore(parts: StandingParts): Standings {
         });
         return recordOf(row, undefined, nowMs);
       }),
-    suspend: (id, tenant, by) =>
-      changing(id, tenant, by, async (was, within, agent) => {
+    async suspend(id, tenant, by) {
+      let left: TakenBack['left'] = [];
+      const agentNow = await changing(id, tenant, by, async (was, within, agent) => {
         assertLives(was);
         const to = suspended(was, by);
         if (to === null) return null;
-        const revoked = await parts.takeBackWhileStopped(within, agent, by);
+        const taken = await parts.takeBackWhileStopped(within, agent, by);
+        left = taken.left;
         const stoppedMs = Number(to.state_changed_ms);
         await parts.reported(
           within,
-          { kind: 'agent', stoppedId: id, tenant, name: agent.agent_name, stoppedMs, revoked },
+          { kind: 'agent', stoppedId: id, tenant, name: agent.agent_name, stoppedMs, revoked: taken.revoked },
           by,
         );
         return { kind: 'agent.suspended', to };
-      }),
+      });
+      left.forEach(parts.onLeft);
+      return agentNow;
+    },
     unsuspend: (id, tenant, by) =>
-      changing(id, tenant, by, (was) => {
+      changing(id, tenant, by, async (was, within, agent) => {
         assertLives(was);
         const step = released(was, by);
         if (step === null) return null;
         const { to, askedBy } = step;
-        return Promise.resolve(
-          askedBy === null
-            ? { kind: 'agent.unsuspend_requested', to }
-            : { kind: 'agent.unsuspended', to, standing: { requested_by: askedBy, confirmed_by: by.by } },
-        );
+        if (askedBy === null) return { kind: 'agent.unsuspend_requested', to };
+        // What was left, and has been put back in the store since, is taken back before it would count again.
+        const [left] = (await parts.takeBackWhileStopped(within, agent, by)).left;
+        if (left) throw leftFault(left);
+        return { kind: 'agent.unsuspended', to, standing: { requested_by: askedBy, confirmed_by: by.by } };
       }),
     decommission: (id, tenant, by) =>
       changing(id, tenant, by, async (was, within, agent) => {

@@ -5,6 +5,7 @@ import { GateError } from '../../domain/errors.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { type IdentityStore, openIdentityStore } from './identity-store.js';
+import type { LeftBehind } from './stop-report-store.js';
 
 const NOW = Date.parse('2026-11-02T10:00:00.000Z');
 const by = (who: string, nowMs = NOW) => ({ by: who, reason: 'odd', nowMs });
@@ -16,20 +17,21 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
   let place: TestLedgerPlace;
   let store: IdentityStore;
   const opened: IdentityStore[] = [];
+  const left: LeftBehind[] = [];
   const open = async () => {
-    store = await openIdentityStore(place.target, place.keys);
+    store = await openIdentityStore(place.target, place.keys, { onLeft: (one) => void left.push(one) });
     opened.push(store);
   };
   /** A certificate as issuing stores it, without one that anybody signed. */
-  const certified = async (agent: string) => {
-    const { token } = await store.enroll({ tenant: 'acme', agent, by: 'x', nowMs: NOW, expiresMs: NOW + 60_000 });
-    const digest = (what: string) => hash('sha256', `${agent}/${what}`);
+  const certified = async (agent: string, tenant = 'acme') => {
+    const { token } = await store.enroll({ tenant, agent, by: 'x', nowMs: NOW, expiresMs: NOW + 60_000 });
+    const digest = (what: string) => hash('sha256', `${tenant}/${agent}/${what}`);
     const request = { csrSha256: digest('csr'), publicKeySha256: digest('key'), publicKey: Buffer.alloc(0) };
     const intent = await store.begin(request as never, { kind: 'token', token }, NOW);
     if ('issued' in intent) throw new Error('it was issued before');
     const svid = {
-      id: `90000000-0000-4000-8000-00000000000${AGENTS.indexOf(agent)}`,
-      spiffe: `spiffe://gate.local/tenant/acme/agent/${agent}/instance/1`,
+      id: `90000000-0000-4000-${tenant === 'acme' ? 8000 : 9000}-00000000000${AGENTS.indexOf(agent)}`,
+      spiffe: `spiffe://gate.local/tenant/${tenant}/agent/${agent}/instance/1`,
       certPem: '',
       notBeforeMs: NOW,
       notAfterMs: NOW + 3_600_000,
@@ -44,11 +46,24 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     (await place.sql('select content from identity_outbox')).filter(({ content }) =>
       String(content).includes(`"event_kind":"${event}"`),
     ).length;
-  const letGo = async () => {
-    const { id } = (await store.stops({ tenant: 'acme' }, NOW))[0] as { id: string };
-    await store.releaseStop(id, 'acme', by('operator:second'));
-    return store.releaseStop(id, 'acme', by('operator:dev'));
+  const letGo = async (tenant = 'acme') => {
+    const { id } = (await store.stops({ tenant }, NOW))[0] as { id: string };
+    await store.releaseStop(id, tenant, by('operator:second'));
+    return store.releaseStop(id, tenant, by('operator:dev'));
   };
+  const agentOf = async (agent: string) => {
+    const [found] = await store.agents({ tenant: 'acme', agent }, NOW);
+    if (!found) throw new Error(`no agent ${agent}`);
+    return found;
+  };
+  const decommissioned = async (agent: string) =>
+    store.decommission((await agentOf(agent)).id, 'acme', by('operator:dev'));
+  const edited = async (table: string, agentId: string, set: string) => {
+    const key = table === 'identity_agents' ? 'id' : 'agent_id';
+    await place.sql(`update ${table} set ${set} where ${key} = '${agentId}'`);
+  };
+  const SVID = (of: string) =>
+    `identity_svids 90000000-0000-4000-8000-00000000000${AGENTS.indexOf(of)}: its mark does not hold`;
   const sign = (content: StopReportContent) => ({
     ...content,
     signature: { algorithm: 'ES256', key_id: 'a'.repeat(64), value: 'x' } as const,
@@ -63,6 +78,7 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
   });
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
+    left.splice(0);
     await place.remove();
   });
 
@@ -101,5 +117,98 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     expect(await store.reportsDue(NOW + 60_000)).toEqual([]);
     while (await store.takeBackOne(NOW));
     expect(await letGo()).toMatchObject({ state: 'active' });
+  });
+
+  it.each([
+    ['identity_svids', "serial = '00'", SVID('a')],
+    ['identity_agents', 'renewals = 7', 'its mark does not hold'],
+  ])('of all others are taken back where somebody edited a row of one, in %s', async (table, set, named) => {
+    const { id } = await agentOf('a');
+    await edited(table, id, set);
+    await certified('b', 'other');
+    await store.stop({ tenant: 'other', tool: null }, by('operator:dev', NOW + 1));
+    while (await store.takeBackOne(NOW));
+    // A certificate that is as Gate wrote it is taken back also where the row of its agent is not.
+    expect(await revoked()).toBe(table === 'identity_svids' ? 4 : 5);
+    expect(left).toEqual([{ tenant: 'acme', agent: 'a', rows: [expect.stringContaining(named)] }]);
+    expect(await letGo('other')).toMatchObject({ state: 'active' });
+    // Neither of the reports waits for it.
+    expect(await store.reportsDue(NOW + 60_000)).toHaveLength(2);
+  });
+
+  it('are named in its report and to whoever lets it go where one was edited, and taken back once it is put back', async () => {
+    const { id } = await agentOf('a');
+    const [{ serial } = {}] = await place.sql(`select serial from identity_svids where agent_id = '${id}'`);
+    await edited('identity_svids', id, "serial = '00'");
+    while (await store.takeBackOne(NOW));
+    const [due] = await store.reportsDue(NOW + 2_000);
+    await store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
+    expect((await store.stopReport(due?.id ?? '', 'acme')).report).toMatchObject({
+      certificates_revoked: 3,
+      not_taken_back: [{ agent: 'a', rows: [SVID('a')] }],
+    });
+    await expect(letGo()).rejects.toMatchObject({
+      code: 'identity_tampered',
+      message: expect.stringContaining(
+        `the certificates of a are not all taken back: edited in the store: ${SVID('a')}`,
+      ),
+    });
+    await edited('identity_svids', id, `serial = '${String(serial)}'`);
+    expect(await letGo()).toMatchObject({ state: 'active' });
+    expect([await revoked(), (await agentOf('a')).bootstrap]).toEqual([4, 'recovery']);
+  });
+
+  it('are had anew by every agent once the tenant is let go, also where they had ended by themselves', async () => {
+    expect(await store.takeBackOne(NOW)).toBe(true);
+    const later = NOW + 2 * 3_600_000;
+    await decommissioned('d');
+    let tries = 0;
+    while (await store.takeBackOne(later)) expect((tries += 1)).toBeLessThan(9);
+    const { id } = (await store.stops({ tenant: 'acme' }, later))[0] as { id: string };
+    await store.releaseStop(id, 'acme', by('operator:second', later));
+    await store.releaseStop(id, 'acme', by('operator:dev', later));
+    for (const agent of ['a', 'b', 'c'])
+      expect(
+        await store.enroll({ tenant: 'acme', agent, by: 'x', nowMs: later, expiresMs: later + 60_000 }),
+      ).toMatchObject({ token: expect.any(String) });
+    // Only what may have one again has its recovery opened.
+    expect([(await agentOf('d')).bootstrap, await rows('agent.svid_recovery_opened')]).toEqual(['retired', 3]);
+  });
+
+  it('of a request that somebody edited give nothing, and keep nobody from being stopped', async () => {
+    const { id } = await agentOf('a');
+    await edited('identity_intents', id, "state = 'pending'");
+    while (await store.takeBackOne(NOW));
+    expect([await revoked(), left, await letGo()]).toMatchObject([4, [], { state: 'active' }]);
+  });
+
+  it('of other tenants are taken back, and other reports are due, where somebody edited the row of a report', async () => {
+    await place.sql("update identity_stop_reports set stopped_by = 'operator:x'");
+    await certified('b', 'other');
+    await store.stop({ tenant: 'other', tool: null }, by('operator:dev', NOW + 1));
+    while (await store.takeBackOne(NOW));
+    expect(await letGo('other')).toMatchObject({ state: 'active' });
+    await expect(letGo()).rejects.toMatchObject({ code: 'identity_tampered' });
+    await place.sql("update identity_stop_reports set state = 'due' where tenant = 'acme'");
+    expect(await store.reportsDue(NOW + 60_000)).toMatchObject([{ tenant: 'other' }]);
+    expect(left).toEqual([{ tenant: 'acme', agent: null, rows: [expect.stringContaining('identity_stop_reports')] }]);
+  });
+
+  it('of an agent that is stopped by itself are left where somebody edited them: it is stopped, and not let go', async () => {
+    while (await store.takeBackOne(NOW));
+    await letGo();
+    const { id } = await agentOf('a');
+    const [{ serial } = {}] = await place.sql(`select serial from identity_svids where agent_id = '${id}'`);
+    await edited('identity_svids', id, "revoked_ms = null, refused_from_ms = null, serial = '00'");
+    expect(await store.suspend(id, 'acme', by('operator:dev'))).toMatchObject({ state: 'suspended' });
+    expect(left).toEqual([{ tenant: 'acme', agent: 'a', rows: [SVID('a')] }]);
+    await store.unsuspend(id, 'acme', by('operator:dev'));
+    await expect(store.unsuspend(id, 'acme', by('operator:second'))).rejects.toMatchObject({
+      code: 'identity_tampered',
+      message: expect.stringContaining(`the certificates of a are not all taken back`),
+    });
+    expect((await agentOf('a')).state).toBe('suspended');
+    await edited('identity_svids', id, `revoked_ms = ${NOW}, refused_from_ms = ${NOW}, serial = '${String(serial)}'`);
+    expect(await store.unsuspend(id, 'acme', by('operator:second'))).toMatchObject({ state: 'active' });
   });
 });

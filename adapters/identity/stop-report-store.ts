@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import {
+  NOT_TAKEN_BACK_LISTED,
   STOP_REPORTS_LISTED,
   type StopReportContent,
   stopReport as stopReportShape,
@@ -18,11 +19,33 @@ import {
   stopReportText,
   type StoppedKind,
 } from '../../domain/identity/stop-reports.js';
+import { pagesOf } from '../store/pages.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Database = Kysely<IdentityTables>;
 type Row = Selectable<IdentityTables['identity_stop_reports']>;
 type Marked = Row & { readonly mac: string };
+
+/** What a stop could not take back of an agent, or of a tenant's agents: these rows are not as Gate wrote them. */
+export interface LeftBehind {
+  readonly tenant: string;
+  /** `null`: any of the tenant's. */
+  readonly agent: string | null;
+  readonly rows: readonly string[];
+}
+
+/** What came of taking an agent's certificates back: how many that were, and what is left. */
+export interface TakenBack {
+  readonly revoked: number;
+  readonly left: readonly LeftBehind[];
+}
+
+/** To whoever would let go what is not taken back. */
+export const leftFault = ({ agent, rows }: LeftBehind): GateError =>
+  new GateError(
+    'identity_tampered',
+    `the certificates of ${agent} are not all taken back: edited in the store: ${rows.join('; ')}`,
+  );
 
 /** What was stopped, in the transaction that stops it. */
 export interface NewReport {
@@ -46,16 +69,27 @@ export interface StopReportParts {
   inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: StopReportEvent): Promise<unknown>;
-  /** An agent of the tenant with a certificate that counts, a token that it has not used, or a request that is open. */
-  agentToTakeBack(within: Database, tenant: string, nowMs: number): Promise<string | null>;
-  /** Takes all of that back, and says how many certificates that were. */
-  takeBack(within: Database, agentId: string, by: RevokedBy): Promise<number>;
+  /** What is wrong with a row, or `null`. */
+  fault(row: Marked): string | null;
+  /** Told what could not be taken back. */
+  readonly onLeft: (left: LeftBehind) => void;
+  /** What is still to be taken back of the agent, or of `most` agents of the tenant. */
+  leftOf(
+    within: Database,
+    of: { readonly tenant: string; readonly agentId: string | null },
+    nowMs: number,
+    most: number,
+  ): Promise<readonly LeftBehind[]>;
+  /** The next agent of the tenant, behind that id, that has something to be taken back, or whose recovery is still to be opened. */
+  agentToTakeBack(within: Database, tenant: string, nowMs: number, after: string): Promise<string | null>;
+  /** Takes all of that back. */
+  takeBack(within: Database, agentId: string, by: RevokedBy): Promise<TakenBack>;
 }
 
 export interface StopReports extends StopReportStore {
   /** The report of a stop, to be made when it is known what was running. */
   beginReport(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
-  /** Whether certificates of the tenant's agents are still to be taken back. */
+  /** Whether certificates of the tenant's agents are still being taken back. */
   isTakingBack(within: Database, tenant: string): Promise<boolean>;
 }
 
@@ -69,10 +103,23 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
   const ofState = (within: Database, state: KeptReport['state']) =>
     within
       .selectFrom('identity_stop_reports')
-      .selectAll()
+      .select(LISTED)
       .where('state', '=', state)
       .orderBy('stopped_ms')
       .orderBy('id');
+  /** Rows that somebody edited keep no other stop waiting; each is said once. */
+  const said = new Set<string>();
+  const unedited = (rows: readonly Omit<Marked, 'report'>[]): Marked[] =>
+    rows.flatMap((listed) => {
+      const row = { ...listed, report: null };
+      const fault = parts.fault(row);
+      if (fault === null) return [row];
+      if (!said.has(row.id)) parts.onLeft({ tenant: row.tenant, agent: null, rows: [fault] });
+      said.add(row.id);
+      return [];
+    });
+  /** Of stops of tenants: the last agent of which not everything could be taken back. Those behind it are still to come. */
+  const passed = new Map<string, string>();
 
   return {
     async beginReport(within, { kind, stoppedId, tenant, name, stoppedMs, revoked }, { by, reason }) {
@@ -100,16 +147,29 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         .execute();
     },
 
-    isTakingBack: async (within, tenant) =>
-      (await ofState(within, 'taking-back').where('tenant', '=', tenant).limit(1).executeTakeFirst()) !== undefined,
+    async isTakingBack(within, tenant) {
+      const row = await ofState(within, 'taking-back').where('tenant', '=', tenant).limit(1).executeTakeFirst();
+      if (row) intact('identity_stop_reports', { ...row, report: null });
+      return row !== undefined;
+    },
 
     reportsDue: (nowMs) =>
       asked(async () => {
-        const rows = await ofState(db, 'due')
-          .where('stopped_ms', '<=', nowMs - HEARD_MS)
-          .limit(DUE_AT_ONCE)
-          .execute();
-        return rows.map((row) => dueOf(intact('identity_stop_reports', row)));
+        const found: DueReport[] = [];
+        const pages = pagesOf(DUE_AT_ONCE, (last: Omit<Marked, 'report'> | undefined) =>
+          ofState(db, 'due')
+            .where('stopped_ms', '<=', nowMs - HEARD_MS)
+            .where(({ eb, refTuple, tuple }) =>
+              eb(refTuple('stopped_ms', 'id'), '>', tuple(Number(last?.stopped_ms ?? 0), last?.id ?? '')),
+            )
+            .limit(DUE_AT_ONCE)
+            .execute(),
+        );
+        for await (const rows of pages) {
+          found.push(...unedited(rows).map(dueOf));
+          if (found.length >= DUE_AT_ONCE) break;
+        }
+        return found.slice(0, DUE_AT_ONCE);
       }),
 
     makeReport: (id, said, { nowMs, trustDomain, sign }) =>
@@ -117,6 +177,8 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         const row = await find(within, id);
         if (row?.state === 'made') return;
         if (row?.state !== 'due') throw new GateError('not_found', 'no report is due under this id');
+        const of = { tenant: row.tenant, agentId: row.kind === 'agent' ? row.stopped_id : null };
+        const left = row.kind === 'tool' ? [] : await parts.leftOf(within, of, nowMs, NOT_TAKEN_BACK_LISTED);
         const content: StopReportContent = {
           schema: 'gate.stop-report/1',
           id,
@@ -127,6 +189,9 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
           stopped_by: row.stopped_by,
           reason: row.reason,
           certificates_revoked: Number(row.revoked_count),
+          ...(left.length > 0 && {
+            not_taken_back: left.map(({ agent, rows }) => ({ agent: agent ?? '', rows: [...rows] })),
+          }),
           looked_at: said.looked_at,
           counts: countsOf(said.calls, said.left_out),
           calls: [...said.calls],
@@ -163,15 +228,14 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         return { ...keptOf(row), report: row.report === null ? null : stopReportShape.parse(JSON.parse(row.report)) };
       }),
 
-    takeBackOne: (nowMs) =>
-      inTransaction(async (within) => {
-        const found = await ofState(within, 'taking-back').limit(1).executeTakeFirst();
-        if (!found) return false;
-        const row = intact('identity_stop_reports', found);
-        const agentId = await parts.agentToTakeBack(within, row.tenant, nowMs);
-        const revoked =
+    async takeBackOne(nowMs) {
+      const step = await inTransaction(async (within) => {
+        const [row] = unedited(await ofState(within, 'taking-back').execute());
+        if (!row) return null;
+        const agentId = await parts.agentToTakeBack(within, row.tenant, nowMs, passed.get(row.id) ?? '');
+        const { revoked, left } =
           agentId === null
-            ? 0
+            ? NOTHING_LEFT
             : await parts.takeBack(within, agentId, { by: row.stopped_by, reason: row.reason, nowMs });
         // The row is read again behind the locks of the agent: another process may have counted meanwhile.
         const now = (await find(within, row.id)) ?? row;
@@ -181,11 +245,18 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         };
         if (now.state === 'taking-back' && !(await change(within, 'identity_stop_reports', now, counted)))
           throw new GateError('store_unavailable', 'another process takes certificates back too; ask again');
-        return true;
-      }),
+        return { id: row.id, agentId, left };
+      });
+      if (step === null) return false;
+      if (step.agentId === null) passed.delete(step.id);
+      else if (step.left.length > 0) passed.set(step.id, step.agentId);
+      step.left.forEach(parts.onLeft);
+      return true;
+    },
   };
 }
 
+const NOTHING_LEFT: TakenBack = { revoked: 0, left: [] };
 /** Reports that a proxy is told of at once. */
 const DUE_AT_ONCE = 10;
 /** Without the text of the report, which may be megabytes. */

@@ -30,8 +30,10 @@ export interface StopParts {
   told(within: Database, event: StopEvent): Promise<unknown>;
   /** Has what is running now be reported. */
   reported(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
-  /** Throws where certificates of the tenant's agents are still being taken back. */
-  assertTakenBack(within: Database, tenant: string): Promise<void>;
+  /** Takes back what was left of the agents of a tenant that is stopped, where it can be by now. */
+  takeBackLeft(tenant: string, by: RevokedBy): Promise<void>;
+  /** Throws where certificates of the tenant's agents are still being taken back, and names an agent of which one could not be. */
+  assertTakenBack(within: Database, tenant: string, nowMs: number): Promise<void>;
 }
 
 /** Tools and tenants that somebody stopped (docs/architecture/identity.md#stops). */
@@ -92,15 +94,18 @@ export function openStopStore(parts: StopParts): StopStore {
         );
         return stop;
       }),
-    releaseStop: (id, tenant, by) =>
-      inTurn(async (within) => {
+    async releaseStop(id, tenant, by) {
+      const now = await asked(() => known.find(db, id));
+      const isConfirmed = now !== undefined && (released(now, by)?.askedBy ?? null) !== null;
+      if (isConfirmed && now.tenant === tenant && now.tool === null) await parts.takeBackLeft(tenant, by);
+      return inTurn(async (within) => {
         const was = await known.find(within, id);
         if (was?.tenant !== tenant) throw new GateError('not_found');
         const step = released(was, by);
         if (step === null) return stopOf(was, by.nowMs);
         const { to, askedBy } = step;
         // Otherwise it would take back what they get afterwards.
-        if (askedBy !== null && was.tool === null) await parts.assertTakenBack(within, tenant);
+        if (askedBy !== null && was.tool === null) await parts.assertTakenBack(within, tenant, by.nowMs);
         return changed(
           within,
           was,
@@ -110,7 +115,8 @@ export function openStopStore(parts: StopParts): StopStore {
             ? { kind: 'stop.release_requested', detail: {} }
             : { kind: 'stop.released', detail: { requested_by: askedBy, confirmed_by: by.by } },
         );
-      }),
+      });
+    },
   };
 }
 

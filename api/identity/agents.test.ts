@@ -126,8 +126,14 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     const { id, pem } = await certified('bot');
     const unused = (await enrolled('another')).json<{ token: string; agent_id: string }>();
     const known = (await listAfter(0)).generation;
-    for (const agent of [id, unused.agent_id])
-      expect((await change(agent, 'suspend')).json()).toMatchObject({ report_id: expect.any(String) });
+    for (const [agent, state] of [
+      [id, 'recovery'],
+      [unused.agent_id, 'available'],
+    ] as const)
+      expect((await change(agent, 'suspend')).json()).toMatchObject({
+        report_id: expect.any(String),
+        svid_bootstrap_state: state,
+      });
     expect((await recordOf(id)).svid_bootstrap_state).toBe('recovery');
     expect((await recordOf(unused.agent_id)).svid_bootstrap_state).toBe('available');
     const list = await listAfter(known);

@@ -48,6 +48,11 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
       supersededMs: own.supersededSecs * 1_000,
       renewalsPerHour: own.renewalsPerHour,
       mostRenewals: own.mostRenewals,
+      onLeft: ({ tenant, agent, rows }) =>
+        parts.logger.error(
+          { event: 'certificates_left', tenant, agent, rows },
+          'something was stopped, and what somebody edited in the store could not be taken back with it',
+        ),
     }),
   );
   parts.onStop('stores', 'the store of identity', () => store.close());

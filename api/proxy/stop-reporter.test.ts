@@ -48,7 +48,7 @@ function reporting(records: readonly CallRecord[], dues: DueStopReport[], leftOu
   const told: [string, StopCalls][] = [];
   const asked: unknown[][] = [];
   const faults: (string | null)[] = [];
-  const state = { away: false };
+  const state = { away: false, refuses: '' };
   const reporter = createStopReporter({
     identity: async () => ({
       async stopReportsDue() {
@@ -56,6 +56,7 @@ function reporting(records: readonly CallRecord[], dues: DueStopReport[], leftOu
         return dues.splice(0);
       },
       async tellStopReport(id, said) {
+        if (id === state.refuses) throw new Error('identity refuses it');
         told.push([id, said]);
       },
     }),
@@ -107,6 +108,14 @@ describe('what a proxy tells of stops', () => {
     expect(Buffer.byteLength(JSON.stringify(said))).toBeLessThan(8_388_608);
     expect(said?.calls.length).toBeGreaterThan(4_000);
     expect(said?.left_out).toBe(5_000 - (said?.calls.length ?? 0));
+  });
+
+  it('is told of every other stop where identity refuses one', async () => {
+    const other = '70000000-0000-4000-8000-000000000008';
+    const { reporter, told, state } = reporting([], [due(), due({ id: other })]);
+    state.refuses = due().id;
+    await expect(reporter.once()).rejects.toThrow('identity refuses it');
+    expect(told.map(([id]) => id)).toEqual([other]);
   });
 
   it('goes on where identity was away, and says once that it was, and once that it is back', async () => {

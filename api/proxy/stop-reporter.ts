@@ -16,6 +16,12 @@ export interface StopReporter {
   stop(): Promise<void>;
 }
 
+/** What a proxy asks of identity. */
+interface Told {
+  stopReportsDue(): Promise<readonly DueStopReport[]>;
+  tellStopReport(id: string, said: StopCalls): Promise<void>;
+}
+
 const EVERY_MS = 2_000;
 /** Under what identity takes, however long the names of tools are. */
 const MOST_BYTES = 6_000_000;
@@ -41,10 +47,7 @@ export function createStopReporter({
   everyMs = EVERY_MS,
   now = Date.now,
 }: {
-  readonly identity: () => Promise<{
-    stopReportsDue(): Promise<readonly DueStopReport[]>;
-    tellStopReport(id: string, said: StopCalls): Promise<void>;
-  }>;
+  readonly identity: () => Promise<Told>;
   readonly calls: Pick<CallStore, 'openSince'>;
   /** Told once per fault, and null when it is over. */
   readonly onFault: (reason: string | null) => void;
@@ -58,20 +61,26 @@ export function createStopReporter({
 
   async function once(): Promise<void> {
     const client = await identity();
-    for (const { id, tenant, kind, name, stopped_at: stoppedAt } of await client.stopReportsDue()) {
+    const faults: unknown[] = [];
+    for (const one of await client.stopReportsDue()) {
       if (stopped) return;
-      const stoppedMs = Date.parse(stoppedAt);
-      const lookedMs = now();
-      const of = { tenant, agent: kind === 'agent' ? name : null, tool: kind === 'tool' ? name : null };
-      const { records, leftOut } = await calls.openSince(of, stoppedMs, STOP_CALLS_TOLD);
-      const met = records.flatMap((record) => stopCallOf(record, stoppedMs) ?? []);
-      const told = fitting(met);
-      await client.tellStopReport(id, {
-        looked_at: new Date(lookedMs).toISOString(),
-        calls: told,
-        left_out: leftOut + met.length - told.length,
-      });
+      // One that fails keeps none of the others waiting.
+      await tell(client, one).catch((error: unknown) => faults.push(error));
     }
+    if (faults.length > 0) throw faults[0];
+  }
+  async function tell(client: Told, { id, tenant, kind, name, stopped_at: stoppedAt }: DueStopReport): Promise<void> {
+    const stoppedMs = Date.parse(stoppedAt);
+    const lookedMs = now();
+    const of = { tenant, agent: kind === 'agent' ? name : null, tool: kind === 'tool' ? name : null };
+    const { records, leftOut } = await calls.openSince(of, stoppedMs, STOP_CALLS_TOLD);
+    const met = records.flatMap((record) => stopCallOf(record, stoppedMs) ?? []);
+    const told = fitting(met);
+    await client.tellStopReport(id, {
+      looked_at: new Date(lookedMs).toISOString(),
+      calls: told,
+      left_out: leftOut + met.length - told.length,
+    });
   }
   async function look(): Promise<void> {
     try {
