@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { JsonObject } from '../../contracts/json.js';
 import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { type ConformanceUpstream, startStatelessUpstream } from '../../test/support/conformance-upstream.js';
 import { createMcpUpstream } from './mcp-upstream.js';
+import { listedParams } from './stateless-server.js';
 
 const LIMIT = { timeoutMs: 5_000 };
 const ASKED_BY: UpstreamCaller = { tenant: 'acme', agent: 'one', client_can: ['elicitation', 'sampling', 'roots'] };
@@ -125,5 +127,27 @@ describe.each([
     expect(sent().map((headers) => headers['mcp-param-region'])).toEqual([undefined, '=?base64?esO8cmljaA==?=']);
     await upstream.callTool(ASKED_BY, tool, LIMIT);
     expect(sent()).toHaveLength(3);
+  });
+});
+
+describe('what the tools of a list want repeated in headers', () => {
+  const marked = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } };
+
+  it.each([null, 5, 'a tool', [], true, { name: 5 }, {}])('is learned of those beside %j, which is none', (none) => {
+    const params = listedParams();
+    const tools = [none, { name: 'pay', inputSchema: marked }, none];
+    params.heard(ASKED_BY, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }));
+    expect(params.of(ASKED_BY, 'pay')).toEqual([{ name: 'Region', path: ['region'] }]);
+  });
+
+  it('is learned from any answer without an error, whatever a server lists', () => {
+    const { heard } = listedParams();
+    const tool = fc.oneof(fc.jsonValue(), fc.record({ name: fc.string(), inputSchema: fc.jsonValue() }));
+    fc.assert(
+      fc.property(fc.oneof(fc.array(tool), fc.jsonValue()), (tools) => {
+        heard(ASKED_BY, JSON.stringify({ result: { tools, 'x-mcp-header': 1 } }));
+        heard(ASKED_BY, JSON.stringify({ result: tools }));
+      }),
+    );
   });
 });
