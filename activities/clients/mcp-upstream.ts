@@ -293,9 +293,12 @@ export function createMcpUpstream({
       }
       // Many servers answer 400 where the protocol says 404. Such a call is not sent again, but the next one gets a new session.
       const ofTheRequest = answer.message?.get('id') === JSON.stringify(message.id);
-      // In the revision without sessions some errors have a status of their own.
-      const said = session.stateless && answer.message ? replyIn(answer.message, message.id, callersId) : null;
-      if (said) return { kind: 'reply', statusCode: 200, ...said };
+      const said =
+        session.stateless && answer.status >= 400 && answer.message
+          ? replyIn(answer.message, message.id, callersId)
+          : null;
+      if (said && SAID_BY_HTTP_TOO.has(answer.status)) return { kind: 'reply', statusCode: 200, ...said };
+      if (said) return { kind: 'reply', statusCode: answer.status, ...said, failed: true };
       if (session.id !== null && (answer.status === 404 || answer.status === 400)) {
         const standing = await standingOf(session);
         if (standing === 'gone' || standing === 'lost') await giveUp(caller, session);
@@ -563,6 +566,11 @@ export function createMcpUpstream({
   };
 }
 
+/**
+ * The statuses that MCP 2026-07-28 gives some errors of JSON-RPC, which say something of the request. Every other one says how the server is, or who
+ * is before it.
+ */
+const SAID_BY_HTTP_TOO: ReadonlySet<number> = new Set([400, 404]);
 /** More pages of a list are not asked for. */
 const MAX_LIST_PAGES = 100;
 /** MCP 2026-07-28: the headers of a request do not say what its body does. */

@@ -1,10 +1,16 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { JsonObject } from '../../contracts/json.js';
 import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js';
+import { faultOf } from '../../domain/pipeline/noted-upstream.js';
 import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import { type ConformanceUpstream, startStatelessUpstream } from '../../test/support/conformance-upstream.js';
 import { createMcpUpstream } from './mcp-upstream.js';
+import { listedParams } from './stateless-server.js';
 
 const LIMIT = { timeoutMs: 5_000 };
 const ASKED_BY: UpstreamCaller = { tenant: 'acme', agent: 'one', client_can: ['elicitation', 'sampling', 'roots'] };
@@ -125,5 +131,76 @@ describe.each([
     expect(sent().map((headers) => headers['mcp-param-region'])).toEqual([undefined, '=?base64?esO8cmljaA==?=']);
     await upstream.callTool(ASKED_BY, tool, LIMIT);
     expect(sent()).toHaveLength(3);
+  });
+});
+
+describe('a server of MCP 2026-07-28 that answers with statuses', () => {
+  let server: Server;
+  let upstream: Upstream;
+  let refusing: number;
+  beforeEach(async () => {
+    const answer = async (request: IncomingMessage, response: ServerResponse) => {
+      const { id, method } = (await json(request)) as { id?: string; method: string };
+      const error = { code: -32_000, message: `not ${method}` };
+      const found = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      const status = method === 'initialize' ? 400 : method === 'server/discover' ? 200 : refusing;
+      const said = method === 'server/discover' ? { result: found } : { error };
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
+    };
+    server = createServer((request, response) => void answer(request, response));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    upstream = createMcpUpstream({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` });
+  });
+  afterEach(async () => {
+    await upstream.close();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const answers = async (status: number) => {
+    refusing = status;
+    const request = { jsonrpc: '2.0', id: 1, method: 'prompts/list', params: {} };
+    return [await upstream.callTool(ASKED_BY, call('x'), LIMIT), await upstream.control(ASKED_BY, request, LIMIT)];
+  };
+  const words = {
+    text: expect.stringMatching(/"error":\{"code":-32000,"message":"not (?:tools\/call|prompts\/list)"/),
+  };
+
+  it.each([400, 404])('says by HTTP %i too what is wrong with a request, and is well', async (status) => {
+    for (const outcome of await answers(status)) {
+      expect(outcome).toMatchObject({ kind: 'reply', failed: true, statusCode: 200, ...words });
+      expect(faultOf(outcome)).toBeNull();
+    }
+  });
+
+  it.each([401, 403, 429, 500, 503])('is not well with HTTP %i, whatever it says beside it', async (status) => {
+    for (const outcome of await answers(status)) {
+      expect(outcome).toMatchObject({ kind: 'reply', failed: true, statusCode: status, ...words });
+      expect(faultOf(outcome)).toBe('refused');
+    }
+  });
+});
+
+describe('what the tools of a list want repeated in headers', () => {
+  const marked = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } };
+
+  it.each([null, 5, 'a tool', [], true, { name: 5 }, {}])('is learned of those beside %j, which is none', (none) => {
+    const params = listedParams();
+    const tools = [none, { name: 'pay', inputSchema: marked }, none];
+    params.heard(ASKED_BY, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }));
+    expect(params.of(ASKED_BY, 'pay')).toEqual([{ name: 'Region', path: ['region'] }]);
+  });
+
+  it('is learned from any answer without an error, whatever a server lists', () => {
+    const { heard } = listedParams();
+    const tool = fc.oneof(fc.jsonValue(), fc.record({ name: fc.string(), inputSchema: fc.jsonValue() }));
+    fc.assert(
+      fc.property(fc.oneof(fc.array(tool), fc.jsonValue()), (tools) => {
+        heard(ASKED_BY, JSON.stringify({ result: { tools, 'x-mcp-header': 1 } }));
+        heard(ASKED_BY, JSON.stringify({ result: tools }));
+      }),
+    );
   });
 });

@@ -165,8 +165,10 @@ export function listedParams() {
     heard(caller: UpstreamCaller, reply: string): void {
       const tools = itemsOf(membersOf(membersOf(reply)?.get('result') ?? '')?.get('tools') ?? '');
       for (const text of tools ?? []) {
-        const { name, inputSchema } = JSON.parse(exactly(text)) as JsonObject;
-        if (typeof name !== 'string') continue;
+        const tool: unknown = JSON.parse(exactly(text));
+        // What is no tool is handed on as the server wrote it, and nothing is learned from it.
+        if (!isObject(tool) || typeof tool['name'] !== 'string') continue;
+        const { name, inputSchema } = tool;
         const params = text.includes('x-mcp-header') ? mirroredParams(inputSchema) : null;
         if (params && params.length > 0) known.set(keyOf(caller, name), params);
         else known.delete(keyOf(caller, name));

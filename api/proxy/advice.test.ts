@@ -20,14 +20,9 @@ describe('the advice of a refusal', () => {
 
   const denied = (...reasons: string[]) => adviceOf('policy_denied', reasons)?.['allowed'] as string;
 
-  it('says for each rule what would be allowed instead, and of several what each says', () => {
+  it('says for each rule what would be allowed instead', () => {
     const shell = denied('Violation: shell execution is not allowed.');
     expect(shell).toMatch(/^The same work by a tool .* runs no commands\. Nobody can approve this one/);
-    const both = denied(
-      'Violation: shell execution is not allowed.',
-      'Violation: Bulk export is allowed in business hours only.',
-    );
-    expect(both).toMatch(/runs no commands\. The same call in business hours\. Nobody/);
     const rule =
       'Violation: trade_execution: no limit price (limit_price); a market order pays any price; send a limit order.';
     expect(denied(rule)).toMatch(/^Send a limit order\. Nobody/);
@@ -36,6 +31,65 @@ describe('the advice of a refusal', () => {
     expect(adviceOf('review_denied', ['Violation: shell execution is not allowed.'])).toEqual(
       adviceOf('review_denied'),
     );
+  });
+
+  const BUDGET = 'Violation: the budget of this agent is spent.';
+  const DESTRUCTIVE = 'Violation: destructive tools are not allowed.';
+  const EXPORT = 'Violation: Bulk export is allowed in business hours only.';
+  const COMMAND = 'Violation: a shell command in the arguments: rm.';
+  const SCORE = 'Violation: Intent score is not below the threshold.';
+  const DRIFT = 'Violation: persona drift is over the hard threshold: it is unlike the example calls.';
+
+  it.each([
+    [
+      'one of a time',
+      [BUDGET],
+      'The same call once the budget begins anew or an operator raised it, as a new request.',
+    ],
+    ['one of words', [COMMAND], 'The same call without a command in its arguments.'],
+    [
+      'each of a time',
+      [EXPORT, BUDGET],
+      'The same call in business hours, and once the budget begins anew or an operator raised it, as a new request.',
+    ],
+    [
+      'of words and of a time',
+      [EXPORT, COMMAND],
+      'The same call without a command in its arguments, and in business hours, as a new request.',
+    ],
+    [
+      'of a tool and of a time, which holds for every tool',
+      [DESTRUCTIVE, BUDGET],
+      'All of this at once: A tool that reads, adds or changes, and removes nothing. And only once the budget begins anew or an operator raised it.',
+    ],
+    [
+      'of two tools',
+      [DESTRUCTIVE, 'Violation: shell execution is not allowed.'],
+      'All of this at once: A tool that reads, adds or changes, and removes nothing. The same work by a tool that is made for it and runs no commands.',
+    ],
+    [
+      'of inspection, which says it in its own words too',
+      ['prompt injection detected: persuasion', SCORE, 'Violation: prompt injection detected.'],
+      'A call whose arguments are data alone.',
+    ],
+  ])('says of several reasons what all of them would allow: %s', (_, reasons, said) => {
+    const { allowed, retry } = adviceOf('policy_denied', reasons) ?? {};
+    expect(allowed).toBe(
+      `${said} Nobody can approve this one; only an operator can change the rules or the class of the tool.`,
+    );
+    // The same id stays denied.
+    expect(retry).toBe('no');
+  });
+
+  it.each([
+    ['a rule that says nothing', ['Violation: a rule of an operator', BUDGET]],
+    ['a limit that cannot be read', [BUDGET, 'Violation: Token velocity: the call count or its limit cannot be read.']],
+    ['what is no reason of a rule', [BUDGET, 'BLOCK: malicious_code (rm)']],
+    ['words before the reasons that are not those of inspection', ['a reason of an operator', BUDGET]],
+    ['a member that is no text', [BUDGET, 5]],
+    ['more than anybody can heed at once', [DESTRUCTIVE, DRIFT, SCORE, BUDGET]],
+  ])('says of several reasons nothing that one of them would still deny: %s', (_, reasons) => {
+    expect(adviceOf('policy_denied', reasons)).toEqual(adviceOf('policy_denied'));
   });
 
   it('knows every rule of the policies, but those about Gate’s own settings', () => {

@@ -37,31 +37,39 @@ const HELP: Partial<Record<ErrorCodeName, Help>> = {
   policy_changed: { person: true, allowed: 'The same action under a new request, judged by the rules of now.' },
 };
 
+/** What a rule that denied would allow: another call, or the same one, in other words or at another time. */
+type Instead = { readonly call: string } | { readonly without: string } | { readonly when: string };
+
 /**
  * What would be allowed instead, by the rule that denied: the beginning of its reason, which the agent is told beside it. It says nothing of what was
  * found, where a limit lies, or how a detector is passed. Rules that work with texts of models, or with what an agent did before, say the same
  * whatever they saw.
  */
-const INSTEAD: readonly (readonly [reason: string, allowed: string])[] = [
-  ['raw SQL execution', 'The same data by a tool that is made for it and takes no SQL.'],
-  ['shell execution', 'The same work by a tool that is made for it and runs no commands.'],
-  ['destructive tools', 'A tool that reads, adds or changes, and removes nothing.'],
-  ['destructive SQL statement', 'The same call without a statement that removes or empties something.'],
-  ['a shell command', 'The same call without a command in its arguments.'],
-  ['identity permission rewrites', 'Reading who may do what; who may change it does so outside of Gate.'],
-  ['the operator denied this tool', 'Another tool: this one is allowed to nobody until an operator classes it anew.'],
-  ['Bulk export', 'The same call in business hours.'],
-  ['the budget of this agent', 'The same call once the budget begins anew, or an operator raised it.'],
-  ['Token velocity: more calls', 'The same call after the time that the reason names.'],
-  ['kill chain', 'A call that sends nothing out.'],
-  ['prompt injection', 'A call whose arguments are data alone.'],
-  ['Intent score', 'A call whose arguments are data alone.'],
-  ['persona drift', 'A call of the kind that this agent makes; an operator can change what that is.'],
+const INSTEAD: readonly (readonly [reason: string, instead: Instead])[] = [
+  ['raw SQL execution', { call: 'The same data by a tool that is made for it and takes no SQL.' }],
+  ['shell execution', { call: 'The same work by a tool that is made for it and runs no commands.' }],
+  ['destructive tools', { call: 'A tool that reads, adds or changes, and removes nothing.' }],
+  ['destructive SQL statement', { without: 'without a statement that removes or empties something' }],
+  ['a shell command', { without: 'without a command in its arguments' }],
+  ['identity permission rewrites', { call: 'Reading who may do what; who may change it does so outside of Gate.' }],
+  [
+    'the operator denied this tool',
+    { call: 'Another tool: this one is allowed to nobody until an operator classes it anew.' },
+  ],
+  ['Bulk export', { when: 'in business hours' }],
+  ['the budget of this agent', { when: 'once the budget begins anew or an operator raised it' }],
+  ['Token velocity: more calls', { when: 'after the time that the reason names' }],
+  ['kill chain', { call: 'A call that sends nothing out.' }],
+  ['prompt injection', { call: 'A call whose arguments are data alone.' }],
+  ['Intent score', { call: 'A call whose arguments are data alone.' }],
+  ['persona drift', { call: 'A call of the kind that this agent makes; an operator can change what that is.' }],
 ];
 const VIOLATION = 'Violation: ';
+/** By this rule inspection refuses. What it says itself stands before the reasons of the rules. */
+const OF_INSPECTION = `${VIOLATION}Intent score`;
 /** Reasons of templates name their rule, and say at their end what to do: `Violation: rule: what; what to do.` */
 const TO_DO = '; ';
-/** The first of them are enough to act on. */
+/** Who has to heed more than these at once is told the reasons alone. */
 const MOST_SAID = 3;
 
 function isNamed(words: string): boolean {
@@ -69,18 +77,40 @@ function isNamed(words: string): boolean {
   return end > 0 && !words.slice(0, end).includes(' ');
 }
 
-/** What would be allowed by the rules whose reasons these are; `null` where none of them says that. */
-function insteadOf(reasons: readonly unknown[]): string | null {
-  const said = reasons.flatMap((reason) => {
-    if (typeof reason !== 'string' || !reason.startsWith(VIOLATION)) return [];
-    const words = reason.slice(VIOLATION.length);
-    const known = INSTEAD.find(([beginning]) => words.startsWith(beginning))?.[1];
-    const at = words.lastIndexOf(TO_DO);
-    const own = at < 0 || !isNamed(words) ? '' : words.slice(at + TO_DO.length);
-    return known ?? (own === '' ? [] : `${own.charAt(0).toUpperCase()}${own.slice(1)}`);
-  });
-  return said.length === 0 ? null : [...new Set(said)].slice(0, MOST_SAID).join(' ');
+/** `null` where the rule does not say it. */
+function insteadBy(reason: unknown): Instead | null {
+  if (typeof reason !== 'string' || !reason.startsWith(VIOLATION)) return null;
+  const words = reason.slice(VIOLATION.length);
+  const known = INSTEAD.find(([beginning]) => words.startsWith(beginning))?.[1];
+  if (known) return known;
+  const at = words.lastIndexOf(TO_DO);
+  const own = at < 0 || !isNamed(words) ? '' : words.slice(at + TO_DO.length);
+  return own === '' ? null : { call: `${own.charAt(0).toUpperCase()}${own.slice(1)}` };
 }
+
+/**
+ * What would be allowed by all the rules whose reasons these are; `null` where one of them does not say that, since it would still deny. One that was
+ * denied stays so under its id, so the same call at another time is a new request.
+ */
+function insteadOf(reasons: readonly unknown[]): string | null {
+  const [first, ...rules] = reasons;
+  const isInspected = typeof first === 'string' && !first.startsWith(VIOLATION) && rules.some(isOfInspection);
+  const said = (isInspected ? rules : reasons).map(insteadBy);
+  if (said.length === 0 || said.includes(null)) return null;
+  const calls = new Set<string>();
+  const [without, when] = [new Set<string>(), new Set<string>()];
+  for (const one of said as readonly Instead[])
+    if ('call' in one) calls.add(one.call);
+    else if ('without' in one) without.add(one.without);
+    else when.add(one.when);
+  const conditions = [...without, ...when];
+  if (calls.size + conditions.length > MOST_SAID) return null;
+  if (calls.size === 0)
+    return `The same call ${conditions.join(', and ')}${when.size > 0 ? ', as a new request' : ''}.`;
+  const sentences = [...calls, ...(conditions.length > 0 ? [`And only ${conditions.join(', and ')}.`] : [])];
+  return `${sentences.length > 1 ? 'All of this at once: ' : ''}${sentences.join(' ')}`;
+}
+const isOfInspection = (reason: unknown): boolean => typeof reason === 'string' && reason.startsWith(OF_INSPECTION);
 
 /**
  * What an agent can do about a refusal (docs/architecture/mcp-sessions.md#answers); `null` for a code that Gate does not have. `reasons` are those

@@ -61,6 +61,20 @@ describe('the state of a request that is to be sent again', () => {
     expect(thrownBy(() => states.open(ONE, sealed, STATE.asks))).toEqual(invalid);
   });
 
+  it('is opened with as many questions as there may be, under the longest keys', () => {
+    // JSON writes each of these characters with six.
+    const key = (at: number) => `${'\u0001'.repeat(127)}${String.fromCharCode(at)}`;
+    const questions = new Map(
+      Array.from({ length: 16 }, (_, at) => [`${key(at)}.16`, '3f1f9f6e-7f3c-4a52-9a44-4d6f0c8c1c11']),
+    );
+    const state = { ...STATE, questions, asks: `sha256:${'a'.repeat(64)}` };
+    const keys = keyRing(new Map([['k'.repeat(32), KEY]]));
+    const sealed = requestStates({ keys }).seal(ONE, state);
+    expect(sealed.length).toBeGreaterThan(16_384);
+    expect(sealed.length).toBeLessThan(18_000);
+    expect(requestStates({ keys }).open(ONE, sealed, state.asks)).toEqual(state);
+  });
+
   it('belongs to its request: beside another one it is refused by another code', () => {
     const states = replica();
     const sealed = states.seal(ONE, STATE);
