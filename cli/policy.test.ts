@@ -202,7 +202,7 @@ todo_test_later if false`),
       })),
     );
 
-    for (const name of ['nope', 'http.send', 'net.lookup_ip_addr', 'opa.runtime']) {
+    for (const name of ['nope', 'http.send', 'json.verify_schema', 'net.lookup_ip_addr', 'opa.runtime']) {
       write('finance/ceiling_test.rego', test(`test_x if ${name}(1)`));
       await expect(testsOf(read, compiler, floor)).rejects.toThrow(
         `${at(8)}: rego_type_error: undefined function ${name}`,

@@ -1,7 +1,10 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertAdded, createAddedRules } from '../../domain/policy/added-rules.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { findOpa } from '../../stack/programs/find-program.js';
@@ -163,6 +166,117 @@ describe('a policy that is checked', () => {
   it('is not judged where there is no OPA', async () => {
     const none = opaCompiler({ find: async () => null, directory });
     await expect(none.check(rule(''))).rejects.toMatchObject({ code: 'policy_compiler_unavailable' });
+  });
+});
+
+describe('what a text refers to', () => {
+  let place: string;
+  let server: Server;
+  const asked: string[] = [];
+  let address: string;
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'gate-schema-'));
+    await writeFile(
+      join(place, 'there.json'),
+      '{"type": "object", "properties": {"of_the_machine": {"type": "string"}}}',
+    );
+    await writeFile(join(place, 'no-schema'), 'root:x:0:0');
+    server = createServer(({ url = '' }, answer) => {
+      asked.push(url);
+      answer.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve));
+    await rm(place, { recursive: true, force: true });
+  });
+  beforeEach(() => void (asked.length = 0));
+  const of: Readonly<Record<string, () => string>> = {
+    'an address': () => `${address}/policy`,
+    'a file that is there': () => pathToFileURL(join(place, 'there.json')).href,
+    'a file that is not there': () => pathToFileURL(join(place, 'missing.json')).href,
+    'a file that is no schema': () => pathToFileURL(join(place, 'no-schema')).href,
+  };
+  const noted = (...lines: string[]): string =>
+    [...lines, 'deny contains "x" if input.arguments.path == "a"'].join('\n');
+  const refused = (file: string, line = 5) => ({
+    fault: {
+      message:
+        'METADATA names schemas; a policy has none, because OPA opens the addresses and files that they refer to',
+      file,
+      line,
+      column: 1,
+    },
+  });
+  const test = (sources: { name: string; body: string }[], tests: { name: string; body: string }[]) =>
+    compiler.test({ sources, tests, data: {} });
+  const inTests = (...lines: string[]) => ({
+    name: 'a_test.rego',
+    body: ['package gate.mine_test', '', 'import rego.v1', '', ...lines].join('\n'),
+  });
+
+  it.each(Object.keys(of))('is not opened, nor said to be there: %s', async (which) => {
+    const lines = ['# METADATA', '# scope: rule', '# schemas:', `#   - input: {"$ref": "${of[which]?.()}"}`];
+    const source = rule(noted(...lines));
+    const harmless = rule('deny contains "y" if input.arguments.path == "b"', 'b.rego');
+    expect(await compiler.check(source)).toEqual(refused('added.rego'));
+    expect(await compiler.compile([harmless, source])).toEqual(refused('added.rego'));
+    expect(await test([harmless, source], [])).toEqual(refused('added.rego'));
+    expect(await test([harmless], [inTests(...lines, 'test_x if input.x == 1')])).toEqual(refused('a_test.rego'));
+    // Texts that do not go together, each of which could be typed.
+    expect(await compiler.compile([rule('nope if 1 + "x" == 2', 'b.rego'), source])).toEqual(refused('added.rego'));
+    expect(await test([harmless], [inTests('nope if 1 + "x" == 2', ...lines, 'test_x if input.x == 1')])).toEqual(
+      refused('a_test.rego', 6),
+    );
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ['in the flow of braces', ['# METADATA', '# {scope: rule, schemas: [{input: SCHEMA}]}']],
+    ['by an escape', ['#METADATA', '# "\\x73chemas": [{input: SCHEMA}]']],
+    ['as bytes', ['# METADATA', '# !!binary c2NoZW1hcw==:', '#   - input: SCHEMA']],
+    ['by an anchor', ['#  METADATA of it', '# title: &of schemas', '# *of :', '#   - input: SCHEMA']],
+    ['merged in', ['# METADATA', '# custom: &more {schemas: [{input: SCHEMA}]}', '# <<: *more']],
+    ['of the package, by a rule', ['# METADATA', '# scope: document', '# schemas:', '#   - input.arguments: SCHEMA']],
+    ['by a name', ['# METADATA', '# schemas:', '#   - input: schema.of.others']],
+  ])('is found where it is spelt %s', async (_, lines) => {
+    const source = rule(noted(...lines.map((line) => line.replace('SCHEMA', `{"$ref": "${of['an address']?.()}"}`))));
+    expect(await compiler.check(source)).toEqual(refused('added.rego'));
+    expect(await compiler.compile([source])).toEqual(refused('added.rego'));
+    expect(await test([source], [])).toEqual(refused('added.rego'));
+    expect(asked).toEqual([]);
+  });
+
+  it('is found at the package', async () => {
+    const body = `# METADATA\n# scope: subpackages\n# schemas:\n#   - input: {"$ref": "${of['an address']?.()}"}\n${rule(noted()).body}`;
+    expect(await compiler.check({ name: 'a.rego', body })).toEqual(refused('a.rego', 1));
+    expect(await compiler.compile([{ name: 'a.rego', body }])).toEqual(refused('a.rego', 1));
+    expect(asked).toEqual([]);
+  });
+
+  it('is not opened by a test that runs either', async () => {
+    for (const name of ['json.match_schema', 'json.verify_schema'])
+      for (const which of Object.keys(of)) {
+        const schema = JSON.stringify({ $ref: of[which]?.() });
+        const call = name === 'json.match_schema' ? `${name}({}, ${schema})` : `${name}(${schema})`;
+        expect(await test([], [inTests(`test_x if ${call}`)])).toMatchObject({
+          fault: { message: expect.stringContaining(`undefined function ${name}`), file: 'a_test.rego' },
+        });
+      }
+    expect(asked).toEqual([]);
+  });
+
+  it('may be told to readers: notes without schemas, and texts that only look like notes', async () => {
+    const told = ['# METADATA', '# title: schemas', '# related_resources:', `# - ref: ${address}/page`];
+    for (const lines of [told, ['words := `', '# METADATA', '# schemas:', '#   - input: {"$ref": "x"}', '`']]) {
+      const source = rule(noted(...lines));
+      expect(await compiler.check(source)).toMatchObject({ fault: null });
+      expect(await compiler.compile([source])).toMatchObject({ fault: null });
+      expect(await test([source], [])).toEqual({ fault: null, tests: [] });
+    }
+    expect(asked).toEqual([]);
   });
 });
 

@@ -82,7 +82,10 @@ const complaints = z.object({
   errors: z.array(z.object({ message: z.string(), location: location.optional() })).min(1),
 });
 const term = z.object({ value: z.unknown(), location: location.optional() });
+/** Notes at a text, as OPA reads them of its comments (`# METADATA`). Schemas are what it would open. */
+const notes = z.object({ schemas: z.array(z.unknown()).default([]) });
 const tree = z.object({
+  annotations: z.array(notes.extend({ location })).default([]),
   package: z.object({ path: z.array(term) }),
   rules: z
     .array(
@@ -114,7 +117,8 @@ interface Run {
 
 /**
  * OPA in a process of its own per question: with the functions of the wasm runtime only, no environment, a folder that is deleted, and bounds
- * on time, memory (on Linux) and output. One at a time, since a compiler takes a processor.
+ * on time, memory (on Linux) and output. It types no text with schemas, whose references it follows to any address and file. One at a time,
+ * since a compiler takes a processor.
  */
 export function opaCompiler({
   find,
@@ -190,7 +194,7 @@ export function opaCompiler({
     const [, number] = NO_JSON_NUMBER.exec(said.message) ?? [];
     if (number !== undefined) return numberFault(number, sources);
     const { location: at } = said;
-    const place = at && /^(\d{1,6})\.rego$/.exec(at.file.slice(at.file.lastIndexOf('/') + 1));
+    const place = at && /^(\d{1,6})(?:_test)?\.rego$/.exec(at.file.slice(at.file.lastIndexOf('/') + 1));
     return {
       message: said.message.slice(0, 1_000),
       file: place ? (sources[Number(place[1])]?.name ?? null) : null,
@@ -201,6 +205,34 @@ export function opaCompiler({
   const rulesOnly = ['--capabilities', allowed];
   const treeOf = (folder: string, file: string): Promise<Run> =>
     opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', file]);
+  /**
+   * Schemas in notes: OPA opens what they refer to while it checks types, so it is asked for them before it checks, and as it reads them, since
+   * they are YAML and have many spellings. Nothing is typed where it cannot say.
+   */
+  async function schemaIn(
+    folder: string,
+    sources: readonly RegoSource[],
+    tests: readonly RegoSource[] = [],
+  ): Promise<PolicyFault | null> {
+    const files = [
+      ...sources.map((source, at) => ({ ...source, file: `${at}.rego` })),
+      ...tests.map((source, at) => ({ ...source, file: `${at}_test.rego` })),
+    ].filter(({ body }) => body.includes(NOTE));
+    if (files.length === 0) return null;
+    const inspected = await opa(folder, ['inspect', '--annotations', '--format', 'json', '.']);
+    if (inspected.cut !== null) return faultOf(inspected, sources);
+    // It says nothing of texts that do not go together; each of them says it of itself.
+    const annotated = inspected.code === 0 ? filesWithSchemas(inspected.stdout) : null;
+    for (const { file, name, body } of files) {
+      if (annotated && !annotated.has(file)) continue;
+      const parsed = await treeOf(folder, file);
+      if (parsed.code !== 0) return { ...faultOf(parsed, [{ name, body }]), file: name };
+      const fault = schemaFault(parsed.stdout, name);
+      if (fault) return fault;
+    }
+    if (annotated && annotated.size > 0) return { message: NO_SCHEMAS, file: null, line: null, column: null };
+    return null;
+  }
   /**
    * A rule that two files give a value, which OPA compiles: a call for which the two differ could not be judged, and for one that either holds
    * both would. Sets that files add to, as `deny`, are none. Only files whose text begins a line with the same name are parsed for it, all of
@@ -251,7 +283,7 @@ export function opaCompiler({
       inFolder([source], async (folder): Promise<Checked> => {
         const parsed = await treeOf(folder, '0.rego');
         if (parsed.code !== 0) return { fault: faultOf(parsed, [source]) };
-        const misplaced = misplacedIn(parsed.stdout, source.name);
+        const misplaced = misplacedIn(parsed.stdout, source.name) ?? schemaFault(parsed.stdout, source.name);
         if (misplaced) return { fault: misplaced };
         const checked = await opa(folder, ['check', '--strict', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
@@ -269,6 +301,8 @@ export function opaCompiler({
       inFolder(sources, async (folder): Promise<Compiled> => {
         await writeFile(join(folder, 'nothing-added.rego'), NOTHING_ADDED);
         await writeFile(join(folder, 'entry.rego'), ENTRY);
+        const schema = await schemaIn(folder, sources);
+        if (schema) return { fault: schema };
         const checked = await opa(folder, ['check', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, sources) };
         const twice = await definedTwice(folder, sources);
@@ -290,7 +324,7 @@ export function opaCompiler({
         if (known.code !== 0) return { fault: faultOf(known, []) };
         // What somebody proposes is tested on machines that may reach what he may not.
         const { builtins, ...rest } = capabilities.parse(JSON.parse(known.stdout));
-        const offline = { ...rest, builtins: builtins.filter(({ name }) => !REACHES_OUT.has(name)) };
+        const offline = { ...rest, builtins: builtins.filter(({ name }) => !REACHES_OUT.has(name)), allow_net: [] };
         // What tests of templates share; a folder of templates that were copied may have it too.
         const shared = tests.some(({ body }) => TEMPLATES_SHARE.test(body))
           ? ''
@@ -298,9 +332,13 @@ export function opaCompiler({
         await Promise.all([
           writeFile(join(folder, 'nothing-added.rego'), NOTHING_ADDED),
           ...(shared === '' ? [] : [writeFile(join(folder, 'lib-fixtures.rego'), shared)]),
+          ...tests.map(({ body }, at) => writeFile(join(folder, `${at}_test.rego`), body)),
+        ]);
+        const schema = await schemaIn(folder, sources, tests);
+        if (schema) return { fault: schema };
+        await Promise.all([
           writeFile(join(folder, 'data.json'), JSON.stringify({ gate: data })),
           writeFile(join(folder, 'offline.capabilities'), JSON.stringify(offline)),
-          ...tests.map(({ body }, at) => writeFile(join(folder, `${at}_test.rego`), body)),
         ]);
         const asked = ['test', '--format', 'json', '--capabilities', 'offline.capabilities', '.'];
         const run = await opa(folder, asked, limits.testsMs);
@@ -364,6 +402,24 @@ gives_value(head) if not head.key
 
 gives_value(head) if head.value
 `;
+/** What a comment with notes begins with, in capitals and in these letters. */
+const NOTE = 'METADATA';
+const NO_SCHEMAS =
+  'METADATA names schemas; a policy has none, because OPA opens the addresses and files that they refer to';
+const inspection = z.object({
+  annotations: z.array(z.object({ annotations: notes, location: z.object({ file: z.string() }) })).default([]),
+});
+const filesWithSchemas = (text: string): ReadonlySet<string> =>
+  new Set(
+    inspection
+      .parse(JSON.parse(text))
+      .annotations.filter(({ annotations: { schemas } }) => schemas.length > 0)
+      .map(({ location: { file } }) => file),
+  );
+function schemaFault(text: string, file: string): PolicyFault | null {
+  const note = tree.parse(JSON.parse(text)).annotations.find(({ schemas }) => schemas.length > 0);
+  return note ? { message: NO_SCHEMAS, file, line: note.location.row, column: note.location.col } : null;
+}
 const EVALUATED = ['eval', '--format', 'json'];
 const namesOfFiles = z.object({
   result: z.tuple([
@@ -430,7 +486,14 @@ async function readLibrary(folder: string): Promise<readonly RegoSource[]> {
   );
 }
 
-const REACHES_OUT: ReadonlySet<string> = new Set(['http.send', 'net.lookup_ip_addr', 'opa.runtime']);
+/** Those of schemas open the addresses and the files that a schema refers to. */
+const REACHES_OUT: ReadonlySet<string> = new Set([
+  'http.send',
+  'json.match_schema',
+  'json.verify_schema',
+  'net.lookup_ip_addr',
+  'opa.runtime',
+]);
 const capabilities = z.looseObject({ builtins: z.array(z.looseObject({ name: z.string() })) });
 const TEMPLATES_SHARE = /^package gate\.templates\.fixtures$/m;
 /** A file of a folder, which has a number for a name. */

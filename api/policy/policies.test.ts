@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -1705,6 +1707,30 @@ describe('data, domains and trials', () => {
     expect((await gate.judge('list_files', over)).reasons).toEqual(['Violation: ceiling']);
     await gate.ask('PUT', '/policies/ceilings.json', { body: '{"most": 20}', expected_current_version: 1, ...by });
     expect((await gate.judge('list_files', over)).allow).toBe(true);
+  });
+
+  it('validates no text that OPA would open an address or a file for', async () => {
+    const gate = await replica(places().SQLite);
+    const asked: string[] = [];
+    const server = createServer(({ url = '' }, answer) => {
+      asked.push(url);
+      answer.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    for (const ref of [`http://127.0.0.1:${port}/x`, import.meta.url, `${import.meta.url}.missing`]) {
+      const body = rego(
+        `# METADATA\n# schemas:\n#   - input: {"$ref": "${ref}"}\ndeny contains "x" if input.arguments.path == "a"`,
+      );
+      expect(
+        (await gate.ask('POST', '/policies/validate', { name: 'a.rego', content_type: 'rego', body })).body,
+      ).toEqual({
+        ok: false,
+        error: expect.objectContaining({ message: expect.stringMatching(/^METADATA names schemas;/), line: 5 }),
+      });
+    }
+    await new Promise((resolve) => server.close(resolve));
+    expect(asked).toEqual([]);
   });
 
   it('validates without storing, and says where and why', async () => {

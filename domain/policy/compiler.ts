@@ -63,8 +63,8 @@ export type Tested = { readonly fault: PolicyFault } | { readonly fault: null; r
 /** Where tests that people wrote of their rules are run, as a compiler reads the rules. */
 export interface PolicyTester {
   /**
-   * Every test of these, of rules as they are compiled together. `data` is the whole of `data.gate`, but for the rules. Tests may use every function,
-   * and reach no network.
+   * Every test of these, of rules as they are compiled together. `data` is the whole of `data.gate`, but for the rules. Tests may use every function
+   * but those that reach a network, a file or the environment; no text may name schemas in its notes (`# METADATA`), which OPA would open.
    */
   test(folder: {
     readonly sources: readonly RegoSource[];
