@@ -68,7 +68,7 @@ export const scanResult = z.object({
   /** Where a model read the answer: which one, and what that cost in millionths of a dollar. */
   answered_by: z.string().optional(),
   cost_micros: z.number().int().min(0).optional(),
-  /** Why a model that was to read all of it did not: a failure (docs/architecture/models.md#another-model), `withheld` or `too_large`. */
+  /** Why a model that was to read all of it did not: a failure (docs/architecture/models.md#another-model), `withheld`, `too_large` or `failed`. */
   unread: z.string().optional(),
 });
 export type ScanResult = z.infer<typeof scanResult>;

@@ -9,6 +9,7 @@ import { NARRATING } from '../../domain/models/port.js';
 import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
 import type { ResponseScanner } from '../../domain/responses/port.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
+import { errorText } from '../../domain/errors.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createBrainService } from './app.js';
@@ -82,7 +83,12 @@ async function judgingWithModels(
   return {
     provider: modelLanes(models, file.routing),
     readAnswers: (scanner: ResponseScanner): ResponseScanner =>
-      workloads.scanResponse === undefined ? scanner : readByModel(scanner, models),
+      workloads.scanResponse === undefined
+        ? scanner
+        : readByModel(scanner, models, {
+            onError: (error) =>
+              logger.error({ reason: errorText(error) }, 'a model could not be asked about what a tool answered'),
+          }),
     narrator: createNarrator(models, new Set(NARRATING.filter((workload) => workloads[workload] !== undefined))),
     onSaved: metrics.saved,
     standings: modelStandings({ models, routing: file.routing, kinds: file.providers, report: qualifying }),

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ScanRequest, ScanResult } from '../../contracts/response-scan.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { sha256Hex } from '../crypto/digest.js';
 import { type JsonString, stringsOf } from '../responses/json-strings.js';
 import type { ResponseScanner } from '../responses/port.js';
 import { suspectedToo } from '../responses/scan-response.js';
@@ -42,6 +42,12 @@ interface Read {
   readonly models: readonly string[];
 }
 
+export interface AnswerReaderOptions {
+  readonly deadlineMs?: number;
+  /** Hears of what is no failure of a model. */
+  readonly onError?: (error: unknown) => void;
+}
+
 /**
  * A scanner whose answers a model reads too (docs/architecture/responses.md#a-model-that-reads-answers). The rules come first; where they are sure nobody is
  * asked. A model can put what it reads under suspicion and takes nothing away, and what it was to read and did not is under suspicion too.
@@ -49,13 +55,14 @@ interface Read {
 export function readByModel(
   scanner: ResponseScanner,
   models: Models,
-  { deadlineMs = DEADLINE_MS }: { readonly deadlineMs?: number } = {},
+  { deadlineMs = DEADLINE_MS, onError = () => undefined }: AnswerReaderOptions = {},
 ): ResponseScanner {
   const readings = new LRUCache<string, Promise<Read | null>>(REMEMBERED);
   const once = (request: ScanRequest): Promise<Read | null> => {
-    if (request.correlation_id === undefined) return read(models, request, deadlineMs);
+    const reading = (): Promise<Read | null> => read(models, request, { deadlineMs, onError });
+    if (request.correlation_id === undefined) return reading();
     const key = sha256Hex(
-      canonicalJson([
+      JSON.stringify([
         request.tenant ?? null,
         request.agent_id,
         request.correlation_id,
@@ -64,7 +71,7 @@ export function readByModel(
         sha256Hex(request.response_body),
       ]),
     );
-    const known = readings.get(key) ?? read(models, request, deadlineMs);
+    const known = readings.get(key) ?? reading();
     readings.set(key, known);
     return known;
   };
@@ -90,11 +97,15 @@ function together(request: ScanRequest, byRules: ScanResult, said: Read): ScanRe
 }
 
 /** `null` where nothing in the answer can say anything. */
-async function read(models: Models, request: ScanRequest, deadlineMs: number): Promise<Read | null> {
+async function read(
+  models: Models,
+  request: ScanRequest,
+  options: Required<AnswerReaderOptions>,
+): Promise<Read | null> {
   const windows = windowsOf(stringsOf(request.response_body).filter(speaks));
   if (windows.length === 0) return null;
   const said = await Promise.all(
-    windows.map(async (window, at) => (at < MOST_WINDOWS ? ask(models, request, window, deadlineMs) : TOO_LARGE)),
+    windows.map(async (window, at) => (at < MOST_WINDOWS ? ask(models, request, window, options) : TOO_LARGE)),
   );
   const isSuspected = ({ found, unread }: Said): boolean => found.length > 0 || unread !== null;
   return {
@@ -110,15 +121,24 @@ const UNREAD = 'not_read_by_a_model';
 const unread = (why: string, costMicros = 0): Said => ({ found: [], unread: why, costMicros, model: null });
 const TOO_LARGE = unread('too_large');
 
-async function ask(models: Models, request: ScanRequest, { shown }: Window, deadlineMs: number): Promise<Said> {
+/** Never throws: the tool has run, and what is not read is marked rather than withheld. */
+async function ask(
+  models: Models,
+  request: ScanRequest,
+  { shown }: Window,
+  { deadlineMs, onError }: Required<AnswerReaderOptions>,
+): Promise<Said> {
   const { tenant = null, method, tool = '' } = request;
   let document: JsonObject;
   try {
     const masked = maskByRules.show({
-      method,
-      tool,
+      method: method.toWellFormed(),
+      tool: tool.toWellFormed(),
       tenant,
-      params: { answer: shown.map(({ key, text }) => ({ [key === '' ? 'text' : key]: text })) },
+      // JSON can say half a character (`"\ud83d"`); nothing that is sent can.
+      params: {
+        answer: shown.map(({ key, text }) => ({ [key === '' ? 'text' : key.toWellFormed()]: text.toWellFormed() })),
+      },
     });
     document = { method: masked.method, tool: masked.tool, ...masked.params };
   } catch {
@@ -138,7 +158,8 @@ async function ask(models: Models, request: ScanRequest, { shown }: Window, dead
     return { found, unread: null, costMicros, model };
   } catch (error) {
     if (error instanceof ModelFailure) return unread(error.failure, error.costMicros);
-    throw error;
+    onError(error);
+    return unread('failed');
   }
 }
 
@@ -156,8 +177,9 @@ function windowsOf(strings: readonly JsonString[]): readonly Window[] {
   let left = 0;
   for (const string of strings) {
     const { key, value } = string;
-    for (let from = 0; from < value.length; from += WINDOW - OVERLAP) {
-      const text = value.slice(from, from + WINDOW);
+    for (let from = 0, to = 0; to < value.length; from = wholeBefore(value, to - OVERLAP)) {
+      to = wholeBefore(value, from + WINDOW);
+      const text = value.slice(from, to);
       let window = windows.at(-1);
       if (window === undefined || text.length > left) {
         window = { strings: new Set(), shown: [] };
@@ -168,8 +190,13 @@ function windowsOf(strings: readonly JsonString[]): readonly Window[] {
       // What is not asked about need not be shown.
       if (windows.length <= MOST_WINDOWS) window.shown.push({ key, text });
       left -= text.length;
-      if (from + WINDOW >= value.length) break;
     }
   }
   return windows;
+}
+
+/** The place, or the one before it where it would cut a character in two. */
+function wholeBefore(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
