@@ -255,7 +255,7 @@ export function createMcpUpstream({
   async function send(
     caller: UpstreamCaller,
     callersId: Json | undefined,
-    of: Message | ((session: UpstreamSession) => Message),
+    of: Message | ((session: UpstreamSession) => Message | null),
     { timeoutMs, signal, listener, onDone }: Limits,
   ): Promise<UpstreamOutcome> {
     const untilMs = Date.now() + timeoutMs;
@@ -267,6 +267,8 @@ export function createMcpUpstream({
         return noSession(error, 'no session with the upstream: ');
       }
       const message = typeof of === 'function' ? of(session) : of;
+      if (message === null)
+        return unknownOutcome('the session with the upstream is another one than the one it asked in');
       let answer: Posted;
       try {
         answer = await say(session, message, {
@@ -486,6 +488,7 @@ export function createMcpUpstream({
       let round: NextRound = {};
       let learned = false;
       let statelessly = false;
+      let hasAsked = false;
       const stopped = () => limits.fault?.() ?? null;
       for (let rounds = 0; ; rounds += 1) {
         const fault = rounds > 0 ? stopped() : null;
@@ -495,6 +498,8 @@ export function createMcpUpstream({
           request['id'],
           (session) => {
             statelessly = session.stateless === true;
+            // Where a session has to be opened anew in an older revision, the call would begin from the start.
+            if (hasAsked && !statelessly) return null;
             return callOver(session, caller, call, { listener: limits.listener, round });
           },
           { ...limits, timeoutMs: Math.max(1, untilMs - Date.now()) },
@@ -516,6 +521,7 @@ export function createMcpUpstream({
             : { fault: `the tool asked more than ${MAX_ROUNDS} times` };
         if ('fault' in next) return unasked(request['id'], next.fault);
         round = next;
+        hasAsked = true;
       }
     },
 

@@ -11,6 +11,7 @@ import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js
 import { type ConformanceUpstream, startStatelessUpstream } from '../../test/support/conformance-upstream.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { listedParams } from './stateless-server.js';
+import { sessionsInMemory, type UpstreamSession } from './upstream-sessions.js';
 
 const LIMIT = { timeoutMs: 5_000 };
 const ASKED_BY: UpstreamCaller = { tenant: 'acme', agent: 'one', client_can: ['elicitation', 'sampling', 'roots'] };
@@ -74,6 +75,31 @@ describe.each([
     expect(textOf(await upstream.callTool(ASKED_BY, tool, { ...LIMIT, listener }))).toContain('Color: blue');
     expect(asked).toEqual(['step1: elicitation/create', 'step2: elicitation/create']);
     expect(sent()).toHaveLength(3);
+  });
+
+  it('begins no call from the start in another revision, once it has asked', async () => {
+    const { listener } = answering({ step1: accepts({ name: 'Alice' }) });
+    const kept = sessionsInMemory();
+    let isAnother = false;
+    const older = ({ stateless, ...session }: UpstreamSession): UpstreamSession =>
+      isAnother || stateless === undefined ? session : { ...session, stateless };
+    const changing = createMcpUpstream({
+      url: server.url,
+      sessions: { ...kept, of: async (caller, open) => older(await kept.of(caller, open)) },
+    });
+    const outcome = await changing.callTool(ASKED_BY, call('test_input_required_result_multi_round'), {
+      ...LIMIT,
+      listener: {
+        ...listener,
+        asked(...asked) {
+          isAnother = true;
+          return listener.asked(...asked);
+        },
+      },
+    });
+    await changing.close();
+    expect(outcome).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('another one') });
+    expect(sent()).toHaveLength(1);
   });
 
   it('asks several things at once', async () => {
