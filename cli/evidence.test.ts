@@ -122,6 +122,20 @@ describe('gate prove and gate verify --bundle', () => {
     );
   });
 
+  it('is broken where a member stands twice, and only the last is what was signed', async () => {
+    const text = JSON.stringify(await proveEntry(proverOver(ask), { seq: 1 }));
+    for (const [before, forged] of [
+      ['"entry":{', '"entry":{"reasoning":"nobody \\ud800 was asked",'],
+      ['{', '{"entry":null,'],
+      ['"entry":{', '"entry":{"reas\\u006fning":"nobody was asked",'],
+    ] as const) {
+      const verdict = await verifyEvidence(write('twice.json', text.replace(before, forged)), { key: log.vkey });
+      expect(verdictText(verdict)).toMatch(/^BROKEN {2}JSON: duplicate key "(reasoning|entry)"\nINVALID: /);
+      expect(verdict.proved).toBe(false);
+    }
+    expect(await verifyEvidence(write('once.json', text), { key: log.vkey })).toMatchObject({ proved: true });
+  });
+
   it('what is no evidence is an error and no verdict', async () => {
     const of = (file: string, trust = {}) => verifyEvidence(file, trust);
     await expect(of(join(folder, 'none'))).rejects.toMatchObject({

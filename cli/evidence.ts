@@ -13,6 +13,7 @@ import { stopReportVerifier } from '../adapters/identity/stop-report-signature.j
 import { stopReport } from '../contracts/identity.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { stopReportText } from '../domain/identity/stop-reports.js';
+import { parseJsonOnce, parseStrictJson, StrictJsonError } from '../domain/mcp/strict-json.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { unreadable } from './named-file.js';
@@ -65,7 +66,7 @@ function verifyStopReport(file: string, bytes: Buffer, { key }: EvidenceTrust): 
   const trusted = existsSync(key) ? readFileSync(key, 'utf8') : key;
   const what = 'signature of the CA';
   try {
-    const report = stopReport.parse(JSON.parse(bytes.toString('utf8')));
+    const report = stopReport.parse(parseStrictJson(bytes.toString('utf8')));
     const { id, tenant, stopped, stopped_at: at } = verifierOf(trusted)(report);
     const name = oneLine(stopped.kind === 'tenant' ? `tenant ${tenant}` : `the ${stopped.kind} ${stopped.name}`);
     const detail = `report ${id}: what was running when ${name} was stopped, at ${at}`;
@@ -114,8 +115,15 @@ function verifyProof(
 ): BundleVerdict {
   let bundle: unknown;
   try {
-    bundle = JSON.parse(bytes.toString('utf8'));
+    bundle = parseJsonOnce(bytes.toString('utf8'));
   } catch (error) {
+    if (error instanceof StrictJsonError)
+      return {
+        valid: false,
+        proved: false,
+        checks: [{ what: 'JSON', holds: false, detail: error.message }],
+        notes: [],
+      };
     throw new CliError(`${file} is not JSON (${errorText(error)})`);
   }
   try {

@@ -96,6 +96,13 @@ describe('gate verify --bundle, of the report of a stop', () => {
     expect(verdictText(verdict)).toMatch(/^BROKEN {2}signature of the CA: .*\nINVALID: this is not what was signed\n$/);
   });
 
+  it('does not hold where a member stands twice, and only the last is what was signed', async () => {
+    const text = stopReportText(report).replace('{', '{"stopped_by":"operator:mallory","calls":[],');
+    const verdict = await verified(text);
+    expect(verdict).toMatchObject({ valid: false, proved: false });
+    expect(verdictText(verdict)).toMatch(/^BROKEN {2}signature of the CA: duplicate key "[^"]+"\nINVALID: /);
+  });
+
   it('needs the certificate of the CA, from elsewhere', async () => {
     await expect(verifyEvidence(write(stopReportText(report)), {})).rejects.toThrow('--key <ca.crt>');
     await expect(verified(stopReportText(report), 'x')).rejects.toThrow('--key: no certificate in PEM');

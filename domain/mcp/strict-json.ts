@@ -1,7 +1,7 @@
 import type { Json } from '../../contracts/json.js';
 import { foreignText } from '../text.js';
 
-/** Why a text is not strict JSON; `detail` is for the caller. */
+/** Why a text is not strict JSON; its message is for the caller. */
 export class StrictJsonError extends Error {}
 
 const MAX_DEPTH = 64;
@@ -19,7 +19,17 @@ export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): Json {
   } catch {
     throw new StrictJsonError('not JSON');
   }
-  scan(text, maxDepth);
+  scan(text, maxDepth, true);
+  return value;
+}
+
+/**
+ * Parses JSON in which no member stands twice, whatever else stands in it: evidence that somebody keeps says one thing to every parser, and
+ * to whoever reads it. Throws SyntaxError where it is no JSON, StrictJsonError where one does.
+ */
+export function parseJsonOnce(text: string): Json {
+  const value = JSON.parse(text) as Json;
+  scan(text, Number.POSITIVE_INFINITY, false);
   return value;
 }
 
@@ -34,7 +44,7 @@ const COMMA = 0x2c;
 const MINUS = 0x2d;
 
 /** One pass over text that JSON.parse accepted; only what parsing loses has to be checked. */
-function scan(text: string, maxDepth: number): void {
+function scan(text: string, maxDepth: number, isStrict: boolean): void {
   // Keys of the open objects, and the key that each object is under; `null` for an open array.
   const open: ({ readonly keys: Set<string>; readonly under: string | null } | null)[] = [];
   let expectsKey = false;
@@ -45,11 +55,12 @@ function scan(text: string, maxDepth: number): void {
     if (code === QUOTE) {
       const end = endOfString(text, at);
       const content = decodeString(text, at, end);
+      if (isStrict) assertText(content);
       const object = open.at(-1);
       if (expectsKey && object) {
         if (object.keys.has(content))
           throw new StrictJsonError(`duplicate key ${JSON.stringify(foreignText(content, 64))}`);
-        if (content === '__proto__' || (content === 'prototype' && object.under === 'constructor'))
+        if (isStrict && (content === '__proto__' || (content === 'prototype' && object.under === 'constructor')))
           throw new StrictJsonError(`the key ${JSON.stringify(content)} is not taken, at any depth`);
         object.keys.add(content);
         expectsKey = false;
@@ -70,8 +81,10 @@ function scan(text: string, maxDepth: number): void {
       expectsKey = open.at(-1) != null;
       lastKey = null;
     } else if (code === MINUS || (code >= 0x30 && code <= 0x39)) {
-      at = checkNumber(text, at);
-      continue;
+      if (isStrict) {
+        at = checkNumber(text, at);
+        continue;
+      }
     } else if (code === COLON) {
       expectsKey = false;
     }
@@ -90,10 +103,12 @@ function endOfString(text: string, start: number): number {
 
 function decodeString(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
-  const content = raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw;
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw;
+}
+
+function assertText(content: string): void {
   if (content.includes('\u0000')) throw new StrictJsonError('U+0000 in a string');
   if (!content.isWellFormed()) throw new StrictJsonError('a lone surrogate in a string');
-  return content;
 }
 
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
