@@ -160,7 +160,7 @@ export type ModelStanding = z.infer<typeof modelStanding>;
 export const modelSnapshot = judgingNow.extend(modelStanding.shape);
 export type ModelSnapshot = z.infer<typeof modelSnapshot>;
 
-/** A JSON Pointer into the parameters of a call; in a batch, which call, from 0. */
+/** A JSON Pointer into the parameters of a call, empty where not all of its texts were looked at; in a batch, which call, from 0. */
 export const injectedPlace = z.object({ at: z.string(), call: z.number().int().min(0).optional() });
 export type InjectedPlace = z.infer<typeof injectedPlace>;
 

@@ -350,6 +350,11 @@ describe('added rules', () => {
     );
     // No part of a word, which may be a secret.
     expect(decision.review_reasons).toEqual([`Review: ${'word '.repeat(390).trimEnd()}…`]);
+    // Nor of a secret of several words.
+    const passphrase = 'legal winner thank year';
+    const note = `${'word '.repeat(394)}"${passphrase}" stands here`;
+    const told = floor.judge(call('list_files', { note, passphrase }), undefined, added).decision;
+    expect(told.review_reasons).toEqual([`Review: ${'word '.repeat(394)}"…`]);
     expect(JSON.stringify(decision).length).toBeLessThan(20_000);
     const few = floor.judge(call('list_files', { ids: [1, 2], note: 'x'.repeat(1_992) }), undefined, added).decision;
     expect(few).toMatchObject({

@@ -9,7 +9,7 @@ import { loadPersonas } from '../../adapters/inspection/persona-files.js';
  * What Brain of this version finds in the corpus. Where the digest differs, a lane finds something else than it did: give BRAIN_VERSION a new
  * number, so that no cached verdict and no replay takes one for the other, and write the new digest beside it.
  */
-const PINNED = { 'gate-brain/10': 'cd4ff596bc8bbff26b82f9e88cc0681a670560152f7f8d3b02bcac17f376b582' };
+const PINNED = { 'gate-brain/11': 'cd4ff596bc8bbff26b82f9e88cc0681a670560152f7f8d3b02bcac17f376b582' };
 
 /** For the lanes that injection has nothing to do with: intent, drift, sequences, code and packages. */
 const OTHERS: readonly (readonly [tool: string, content: string, before?: readonly string[]])[] = [

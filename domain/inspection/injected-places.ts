@@ -13,27 +13,33 @@ const SHORTEST_PHRASE = 8;
 
 /**
  * The texts of a request that instruct a model each by itself, as JSON Pointers into its parameters. None where it takes several together, or
- * where it is a name that does. Not recursive; bounded.
+ * where it is a name that does. The last is the empty pointer where some text was not looked at: it stands for the request. Not recursive; bounded.
  */
 export function placesOfInjection(params: JsonObject, level: HeuristicLevel): InjectedPlace[] {
   const found: InjectedPlace[] = [];
   let characters = 0;
   let texts = 0;
+  let isPartial = false;
   const open: { readonly value: Json; readonly at: string }[] = [{ value: params, at: '' }];
   for (let next = open.pop(); next !== undefined && found.length < MOST_PLACES; next = open.pop()) {
     const { value, at } = next;
-    if (at.length > LONGEST_POINTER) continue;
-    if (typeof value === 'string') {
-      if (value.length < SHORTEST_PHRASE) continue;
+    const isText = typeof value === 'string' && value.length >= SHORTEST_PHRASE;
+    if (!isText && (typeof value !== 'object' || value === null)) continue;
+    if (texts === MOST_TEXTS) {
+      isPartial = true;
+      break;
+    }
+    // A text that is too long keeps none behind it from being looked at.
+    if (at.length > LONGEST_POINTER || (isText && characters + value.length > MOST_CHARACTERS)) isPartial = true;
+    else if (isText) {
       texts += 1;
       characters += value.length;
-      if (texts > MOST_TEXTS || characters > MOST_CHARACTERS) break;
       if (detectInjectionByBoth('', inspectTexts({ text: value }, level)).detected) found.push({ at });
-    } else if (typeof value === 'object' && value !== null) {
+    } else {
       const members = Object.entries(value as Readonly<Record<string, Json>>);
       for (const [name, inner] of members.toReversed())
         open.push({ value: inner, at: `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` });
     }
   }
-  return found;
+  return isPartial && found.length < MOST_PLACES ? [...found, { at: '' }] : found;
 }

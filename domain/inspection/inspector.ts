@@ -29,7 +29,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version; brain-version.test.ts notices. */
-export const BRAIN_VERSION = 'gate-brain/10';
+export const BRAIN_VERSION = 'gate-brain/11';
 
 /** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { PolicyInput } from '../../contracts/policy.js';
 import { decisionOf } from '../../test/support/judgements.js';
 import { judgeSiblings, worstDecision } from './batch.js';
 
@@ -30,5 +31,35 @@ describe('the decision on a batch', () => {
     const [small, large] = (await shares('a', 'x'.repeat(93))) as [number, number];
     expect(small + large).toBeCloseTo(1);
     expect(large).toBeGreaterThan(small * 10);
+  });
+
+  it('tells the rules of a call in which of its texts an order stands, and nothing of the other calls', async () => {
+    const call = { method: 'tools/call', tool: 'note', params: {}, arguments: { note: 'x' } };
+    const injected_at = [
+      { at: '/arguments/note', call: 1 },
+      { at: '/arguments/body', call: 2 },
+    ];
+    const told = async (calls: number, places: object[]): Promise<unknown[]> => {
+      const seen: unknown[] = [];
+      const input = {
+        tool_type: 'x',
+        agent_history: { last_tool: null, recent_sequence: [] },
+        intent_score: 0,
+        injected_at: places as never,
+      };
+      const evaluate = (given: PolicyInput) => {
+        seen.push(given.injected_at);
+        return decisionOf('green');
+      };
+      await judgeSiblings(
+        evaluate,
+        input,
+        Array.from({ length: calls }, () => call),
+        0,
+      );
+      return seen;
+    };
+    expect(await told(3, injected_at)).toEqual([[], [{ at: '/arguments/note' }], [{ at: '/arguments/body' }]]);
+    expect(await told(1, [{ at: '/arguments/note' }])).toEqual([[{ at: '/arguments/note' }]]);
   });
 });

@@ -14,7 +14,6 @@ import {
   type HistoryEvent,
   type PolicyDecision,
   type PolicyInput,
-  type Taint,
 } from '../../contracts/policy.js';
 
 /** The contract of a batch, and of its answer. */
@@ -179,6 +178,7 @@ export async function judgeSiblings(
     const share = siblings.length > 1 && {
       request_share: shares[index],
       ...(input.taint && { taint: ofCall(input.taint, index) }),
+      ...(input.injected_at && { injected_at: ofCall(input.injected_at, index).map(({ at }) => ({ at })) }),
     };
     return evaluate({ ...input, tool_type: tool, agent_history, arguments: given, ...share });
   };
@@ -192,7 +192,10 @@ export async function judgeSiblings(
   return worstDecision(decisions);
 }
 
-const ofCall = (taint: readonly Taint[], index: number): Taint[] => taint.filter(({ call }) => call === index);
+const ofCall = <Place extends { readonly call?: number | undefined }>(
+  places: readonly Place[],
+  index: number,
+): Place[] => places.filter(({ call }) => call === index);
 
 /** Each call's share of the request, by the size of its arguments. */
 function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {

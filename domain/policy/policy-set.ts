@@ -13,13 +13,15 @@ import { type ResponseDecision, type ResponseQuestion, responseAction } from '..
 import type { ToolRule } from '../../contracts/tools.js';
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { cutWhole } from '../masking/cut-whole.js';
+import { namedSecrets, type NamedSecrets } from '../masking/named-secrets.js';
 import { createNameReadings } from '../name-readings.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
 import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
 import { type ShellReader, shellTold } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
-import { clipped, foreignText } from '../text.js';
+import { foreignText } from '../text.js';
 import type { AddedRules, AddedRuling, Watched } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
@@ -278,7 +280,7 @@ export function createPolicySet({
           watched_by: Object.assign({}, ...readings.map((name) => added.watched(name))) as Watched,
           found_in_arguments: (found ??= readFields(checked.arguments, checkpoint)),
         });
-      floor = { ruling: result, inputOf, sensitive };
+      floor = { ruling: result, inputOf, sensitive, secrets: namedSecrets(checked.arguments ?? null) };
     } catch (error) {
       return sets.map((added) => ({ judgement: failed(error, added), ms: now() - began }));
     }
@@ -363,16 +365,18 @@ interface FloorRuling {
   readonly inputOf: (added: AddedRules) => object;
   /** Its tool, where that is one after which policy watches what leaves. */
   readonly sensitive: readonly string[];
+  /** Of its arguments. */
+  readonly secrets: NamedSecrets;
 }
 
 const untimed = (): number => 0;
 
 function judgementOf(
-  { ruling: floor, inputOf, sensitive }: FloorRuling,
+  { ruling: floor, inputOf, sensitive, secrets }: FloorRuling,
   added: AddedRules | null,
   judgedBy: PolicyDecision['policy_bundle'],
 ): Judgement {
-  const { deny, review, ...rest } = added ? withAdded(floor, added.judge(inputOf(added))) : floor;
+  const { deny, review, ...rest } = added ? withAdded(floor, added.judge(inputOf(added)), secrets) : floor;
   const reasons = sortedTexts(deny);
   const reviewReasons = sortedTexts(review);
   const allow = rest.allow && deny.length === 0 && review.length === 0;
@@ -398,9 +402,9 @@ function judgementOf(
 }
 
 /** The floor's ruling, and what the added rules say beside it. Nothing that the floor said is lost. */
-function withAdded(floor: z.infer<typeof ruling>, said: AddedRuling): z.infer<typeof ruling> {
+function withAdded(floor: z.infer<typeof ruling>, said: AddedRuling, secrets: NamedSecrets): z.infer<typeof ruling> {
   if (said.deny.length === 0 && said.review.length === 0) return floor;
-  const [deny, review] = [bounded(said.deny, 'Violation'), bounded(said.review, 'Review')];
+  const [deny, review] = [bounded(said.deny, 'Violation', secrets), bounded(said.review, 'Review', secrets)];
   const all = { deny: [...floor.deny, ...deny], review: [...floor.review, ...review] };
   return {
     ...floor,
@@ -419,23 +423,15 @@ const LONGEST_REASON = 2_000;
  * Reasons of policies may quote the call, and stand in its answer, its review and its rows: how many and how long they are is not up to whoever wrote it.
  * What is no text stays, since it must not pass for nothing.
  */
-function bounded(members: readonly unknown[], kind: 'Violation' | 'Review'): readonly unknown[] {
+function bounded(members: readonly unknown[], kind: 'Violation' | 'Review', secrets: NamedSecrets): readonly unknown[] {
   const texts = sortedTexts(members);
-  const kept = texts.slice(0, MOST_REASONS).map(cutAtWord);
+  const kept = texts.slice(0, MOST_REASONS).map((text) => cutWhole(text, LONGEST_REASON, secrets));
   const more = texts.length - kept.length;
   return [
     ...members.filter((member) => typeof member !== 'string'),
     ...new Set(kept),
     ...(more > 0 ? [`${kind}: and ${more} more reasons of policies.`] : []),
   ];
-}
-
-/** No word is cut: part of a secret is masked by nobody. */
-function cutAtWord(text: string): string {
-  if (text.length <= LONGEST_REASON) return text;
-  const head = clipped(text, LONGEST_REASON);
-  const at = Math.max(...[' ', '\n', '\t'].map((blank) => head.lastIndexOf(blank)));
-  return `${head.slice(0, Math.max(0, at))}…`;
 }
 
 const utf8 = new TextEncoder();

@@ -2,7 +2,7 @@ import type { ModelSnapshot } from '../../contracts/inspection.js';
 
 /** What Brain says where rules judge alone. */
 export const RULES_ALONE: ModelSnapshot = {
-  brain_version: 'gate-brain/10',
+  brain_version: 'gate-brain/11',
   mock_mode: true,
   provider_models: { classifier_fast: 'gate-rules:intent-1', injection: 'gate-rules:injection-1' },
   embedding_model: 'gate:hashed-1',

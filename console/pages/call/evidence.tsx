@@ -45,7 +45,9 @@ const callsAt = (call: number | undefined): readonly string[] =>
 const ordersIn = (told: Json): readonly Signal[] =>
   listed(at(told, '/injected_at')).flatMap((one) => {
     const { data: place } = injectedPlace.safeParse(one);
-    if (!place || place.at === '') return [];
+    if (!place) return [];
+    if (place.at === '')
+      return [{ says: 'inspection did not look for orders at each text of this request', evidence: { places: [] } }];
     const places = callsAt(place.call).map((base) => `${base}${place.at}`);
     return [{ says: 'inspection reads this text as an order to a model', evidence: { places } }];
   });
