@@ -150,6 +150,15 @@ describe('what an upstream asks while its call is under way', () => {
     expect(heard('of another', 'f')).toEqual(['of another', 'f']);
   });
 
+  it('ends where Gate closes, and nothing is asked from then on', async () => {
+    const { rounds, round, listener } = opened();
+    const answer = listener.asked('roots/list', '{}', 60_000);
+    rounds.close();
+    await expect(answer).rejects.toThrow('Gate closes');
+    expect(round.questions()).toEqual([]);
+    await expect(listener.asked('roots/list', '{}', 60_000)).rejects.toThrow('Gate closes');
+  });
+
   it('tells what is said meanwhile to whoever listens now', () => {
     const { round, listener } = opened();
     const told: string[] = [];

@@ -204,8 +204,11 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
 
     over: (correlationId: string): void => rounds.over(correlationId),
 
-    /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. */
-    close: (): void => closing.abort(),
+    /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. What is asked by then nobody can answer. */
+    close(): void {
+      closing.abort();
+      rounds.close();
+    },
 
     /** A request that goes on with a call. Throws `request_state_invalid`, `request_state_mismatch`. */
     async resumed(request: FastifyRequest, asked: StatelessCall, brought: BroughtBack): Promise<Answer | Streamed> {
