@@ -105,8 +105,8 @@ describe('what an upstream asks while its call is under way', () => {
     expect(talks.listenerOf('another call')).toBeNull();
   });
 
-  it('is answered at once by what came with the call under its key, once', async () => {
-    const { round, listener } = opened();
+  it('is answered at once by what came with the call under its key, once, and counted as every question', async () => {
+    const { round, listener, noted } = opened();
     round.bring(
       new Map([
         ['who', accepted('Alice')],
@@ -114,6 +114,7 @@ describe('what an upstream asks while its call is under way', () => {
       ]),
     );
     expect(await listener.asked('elicitation/create', FORM, 5_000, 'who')).toEqual(['result', accepted('Alice')]);
+    expect(noted).toEqual(['call elicitation/create true']);
     for (const key of ['who', 'bad']) listener.asked('elicitation/create', FORM, 5_000, key).catch(() => undefined);
     expect(round.questions()).toHaveLength(2);
   });

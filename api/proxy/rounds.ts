@@ -88,6 +88,7 @@ export function createRounds(
         const given = wanted === undefined ? undefined : brought.get(wanted);
         if (given !== undefined && answers(method, given)) {
           brought.delete(wanted as string);
+          onAsked(caller, method, correlationId, true);
           return ['result', given];
         }
         const id = randomUUID();
