@@ -351,7 +351,8 @@ export function createMcpClients(options: McpClientsOptions) {
     };
     const brought = broughtBack(text);
     if (brought !== null && brought.state !== null) return calls.resumed(request, asked, brought);
-    if (admitted.tool && declaresTasks(known.body)) return statelessTasks.answered(asker, asked, request.correlationId);
+    if (admitted.tool && declaresTasks(known.body))
+      return statelessTasks.answered(asker, asked, request.correlationId, brought?.answers);
     return calls.begun(request, asked, brought?.answers);
   }
 

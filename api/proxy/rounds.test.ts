@@ -105,8 +105,8 @@ describe('what an upstream asks while its call is under way', () => {
     expect(talks.listenerOf('another call')).toBeNull();
   });
 
-  it('is answered at once by what came with the call under its key, once', async () => {
-    const { round, listener } = opened();
+  it('is answered at once by what came with the call under its key, once, and counted as every question', async () => {
+    const { round, listener, noted } = opened();
     round.bring(
       new Map([
         ['who', accepted('Alice')],
@@ -114,6 +114,7 @@ describe('what an upstream asks while its call is under way', () => {
       ]),
     );
     expect(await listener.asked('elicitation/create', FORM, 5_000, 'who')).toEqual(['result', accepted('Alice')]);
+    expect(noted).toEqual(['call elicitation/create true']);
     for (const key of ['who', 'bad']) listener.asked('elicitation/create', FORM, 5_000, key).catch(() => undefined);
     expect(round.questions()).toHaveLength(2);
   });
@@ -148,6 +149,15 @@ describe('what an upstream asks while its call is under way', () => {
     for (const id of ['b', 'd']) rounds.over(id);
     begin('one', 'f');
     expect(heard('of another', 'f')).toEqual(['of another', 'f']);
+  });
+
+  it('ends where Gate closes, and nothing is asked from then on', async () => {
+    const { rounds, round, listener } = opened();
+    const answer = listener.asked('roots/list', '{}', 60_000);
+    rounds.close();
+    await expect(answer).rejects.toThrow('Gate closes');
+    expect(round.questions()).toEqual([]);
+    await expect(listener.asked('roots/list', '{}', 60_000)).rejects.toThrow('Gate closes');
   });
 
   it('tells what is said meanwhile to whoever listens now', () => {

@@ -50,6 +50,7 @@ export interface Round {
 /** As many calls as may be under way or wait. Beyond that room is made at the agent with the most. */
 const MAX_ROUNDS = 10_000;
 const LONGEST_KEY = 128;
+const CLOSED = 'Gate closes, and nobody can answer';
 /** A longer question is not handed on. */
 const MAX_TEXT = 65_536;
 
@@ -63,6 +64,7 @@ export function createRounds(
   most = MAX_ROUNDS,
 ) {
   const rounds = heldRounds(most);
+  let closed = false;
 
   function made(caller: AgentCaller, correlationId: string, asks: string, first: Askable): Held {
     const open = new Map<
@@ -82,9 +84,11 @@ export function createRounds(
       async asked(method, params, timeoutMs, wanted) {
         const fault = unaskable(held.askable, method, params);
         if (fault !== null) throw new Error(fault);
+        if (closed) throw new Error(CLOSED);
         const given = wanted === undefined ? undefined : brought.get(wanted);
         if (given !== undefined && answers(method, given)) {
           brought.delete(wanted as string);
+          onAsked(caller, method, correlationId, true);
           return ['result', given];
         }
         const id = randomUUID();
@@ -99,7 +103,7 @@ export function createRounds(
         try {
           const said = await answer;
           onAsked(caller, method, correlationId, said !== null);
-          if (!said) throw new Error('the client did not answer in time');
+          if (!said) throw new Error(closed ? CLOSED : 'the client did not answer in time');
           return said;
         } finally {
           clearTimeout(timer);
@@ -178,6 +182,11 @@ export function createRounds(
       const held = rounds.find(correlationId);
       if (held) rounds.end(held);
     },
+    /** Nobody answers here any more: what is asked is not answered, and nothing more is asked. */
+    close(): void {
+      closed = true;
+      rounds.endAll();
+    },
   };
 }
 
@@ -239,6 +248,9 @@ function heldRounds(most: number) {
       return true;
     },
     end,
+    endAll(): void {
+      for (const held of [...byCall.values()]) end(held);
+    },
   };
 }
 

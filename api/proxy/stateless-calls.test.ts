@@ -20,17 +20,21 @@ const QUESTION = '{"message":"Sure?","requestedSchema":{}}';
 const ACCEPTED = '{"action":"accept","content":{}}';
 
 /** Calls that are handled so; all that are admitted are at their tools. */
-function opened({ handle }: { handle?: (call: ToolCallRequest, correlationId: string) => Promise<Answer> } = {}) {
+function opened({
+  handle,
+}: {
+  handle?: (call: ToolCallRequest, correlationId: string, of: (id: string) => Listener) => Promise<Answer>;
+} = {}) {
   const talks = createCallTalks();
+  const listener = (correlationId: string) => talks.listenerOf(correlationId) as Listener;
   const noted: boolean[] = [];
   let stopped = false;
   const handler = {
-    handle:
-      handle ??
-      (async ({ onAdmitted }: ToolCallRequest) => {
-        await onAdmitted?.();
-        return new Promise<Answer>(() => undefined);
-      }),
+    async handle(call: ToolCallRequest, correlationId: string): Promise<Answer> {
+      if (handle) return handle(call, correlationId, listener);
+      await call.onAdmitted?.();
+      return new Promise<Answer>(() => undefined);
+    },
     settled: async () => null,
     standing: async () => null,
     recorded: async () => undefined,
@@ -61,7 +65,6 @@ function opened({ handle }: { handle?: (call: ToolCallRequest, correlationId: st
     now: Date.now,
   });
   const begin = (correlationId: string) => calls.begun({ correlationId } as never, asked());
-  const listener = (correlationId: string) => talks.listenerOf(correlationId) as Listener;
   return { calls, tasks, talks, noted, begin, listener, stop: () => (stopped = true) };
 }
 
@@ -124,5 +127,41 @@ describe('a request that is refused', () => {
       await expect(answer).rejects.toThrow(GateError);
       expect([when, talks.listenerOf('call')]).toEqual([when, null]);
     }
+  });
+});
+
+describe('answers that a request brings without a state', () => {
+  const brought = new Map([['sure', ACCEPTED]]);
+  it.each<[string, 'begun' | 'tasks']>([
+    ['knows no tasks', 'begun'],
+    ['knows tasks', 'tasks'],
+  ])('are given where the tool asks under their keys, and counted, of a client that %s', async (_, how) => {
+    const { calls, tasks, noted } = opened({
+      async handle({ onAdmitted }, correlationId, listenerOf) {
+        await onAdmitted?.();
+        const [, said] = await listenerOf(correlationId).asked('elicitation/create', QUESTION, 60_000, 'sure');
+        const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { said } }));
+        return { status: 200, headers: {}, body };
+      },
+    });
+    const answer = await (how === 'begun'
+      ? calls.begun({ correlationId: 'call' } as never, asked(), brought)
+      : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call', brought));
+    expect(JSON.parse(String((answer as Answer).body))).toMatchObject({ result: { said: ACCEPTED } });
+    expect(noted).toEqual([true]);
+  });
+
+  it('count no more once the call waits for a person', async () => {
+    const { calls, listener } = opened({
+      async handle({ onAdmitted }) {
+        await onAdmitted?.();
+        return { status: 202, headers: {}, body: {} };
+      },
+    });
+    await calls.begun({ correlationId: 'call' } as never, asked(), brought);
+    listener('call')
+      .asked('elicitation/create', QUESTION, 60_000, 'sure')
+      .catch(() => undefined);
+    expect(calls.questions('call')).toHaveLength(1);
   });
 });

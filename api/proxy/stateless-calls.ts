@@ -129,10 +129,21 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     const handle: Handle = { ...state, caller, form, askable, consoleUrl, isNew };
     return { handle, round };
   }
-  function begin(asked: StatelessCall, correlationId: string) {
+  function begin(asked: StatelessCall, correlationId: string, answers: BroughtBack['answers'] = NONE) {
     const state = { correlationId, asks: askedBy(asked.askedFor), askedMs: now(), opened: false };
     const { handle, round } = goOn(asked, state);
-    return { handle, round, call: { ...asked.call, onAdmitted: async () => round.admit() } };
+    // Those of a request that joins a call are not its call's.
+    if (handle.isNew) round.bring(answers);
+    const call = { ...asked.call, onAdmitted: async () => round.admit() };
+    const handled = async (): Promise<Answer> => {
+      try {
+        return await handler.handle(call, correlationId);
+      } finally {
+        // They may be large, and a call may wait for a day.
+        if (handle.isNew) round.bring(NONE);
+      }
+    };
+    return { handle, round, handled };
   }
   const asClientCall = (asked: StatelessCall, round: Round, first: () => Promise<Answer>): ClientCall => ({
     call: asked.call,
@@ -169,22 +180,18 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       asked: StatelessCall,
       answers?: BroughtBack['answers'],
     ): Promise<Answer | Streamed> {
-      const { handle, round, call } = begin(asked, request.correlationId);
-      // Those of a request that joins a call are not its call's.
-      if (answers && handle.isNew) round.bring(answers);
-      const first = () =>
-        // They are of this request alone, and may be large.
-        ended(round, handler.handle(call, request.correlationId), handle).finally(
-          () => handle.isNew && round.bring(NONE),
-        );
-      return answered(request, asClientCall(asked, round, first));
+      const { handle, round, handled } = begin(asked, request.correlationId, answers);
+      return answered(
+        request,
+        asClientCall(asked, round, () => ended(round, handled(), handle)),
+      );
     },
 
     /** The same for a call that may become a task. */
-    joined(asked: StatelessCall, correlationId: string): Joined {
-      const { handle, round, call } = begin(asked, correlationId);
+    joined(asked: StatelessCall, correlationId: string, answers?: BroughtBack['answers']): Joined {
+      const { handle, round, handled } = begin(asked, correlationId, answers);
       return {
-        call,
+        handled,
         question: round.asked().then(() => inputRequired(round, handle, null)),
         admitted: round.admitted(),
         refused() {
@@ -204,8 +211,11 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
 
     over: (correlationId: string): void => rounds.over(correlationId),
 
-    /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. */
-    close: (): void => closing.abort(),
+    /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. What is asked by then nobody can answer. */
+    close(): void {
+      closing.abort();
+      rounds.close();
+    },
 
     /** A request that goes on with a call. Throws `request_state_invalid`, `request_state_mismatch`. */
     async resumed(request: FastifyRequest, asked: StatelessCall, brought: BroughtBack): Promise<Answer | Streamed> {
@@ -233,8 +243,7 @@ export interface Answering {
 
 /** A request of a call that may become a task. */
 export interface Joined {
-  /** To be handled. */
-  readonly call: ToolCallRequest;
+  readonly handled: () => Promise<Answer>;
   /** What is asked before the first answer, if anything is. */
   readonly question: Promise<Answer>;
   /** Resolves once what is recorded under the id is this request's call. */

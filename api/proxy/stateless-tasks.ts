@@ -14,7 +14,7 @@ import type { Known, TaskAsker, Tasks } from './tasks.js';
 
 export interface StatelessTasksOptions {
   readonly tasks: Tasks;
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'recorded'>;
+  readonly handler: Pick<CallHandler, 'settled' | 'recorded'>;
   readonly controls: Pick<Controls, 'admit'>;
   /** What is asked of the clients of calls. */
   readonly calls: Pick<StatelessCalls, 'joined' | 'questions' | 'answer' | 'over'>;
@@ -65,11 +65,11 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
   async function answered(
     asker: TaskAsker,
     { form }: StatelessCall,
-    { call, question, admitted }: Joined,
+    { handled, question, admitted }: Joined,
     correlationId: string,
   ): Promise<Answer> {
     const askedMs = now();
-    const first = handler.handle(call, correlationId);
+    const first = handled();
     // If the call is recorded by then, the record has the answer.
     first.catch(() => undefined);
     const soon = await within(Promise.race([first, question]), SOON_MS);
@@ -99,8 +99,13 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
       detailed(asker, await tasks.known(asker.caller, taskId), head),
 
     /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
-    async answered(asker: TaskAsker, asked: StatelessCall, correlationId: string): Promise<Answer> {
-      const joined = calls.joined(asked, correlationId);
+    async answered(
+      asker: TaskAsker,
+      asked: StatelessCall,
+      correlationId: string,
+      answers?: ReadonlyMap<string, string>,
+    ): Promise<Answer> {
+      const joined = calls.joined(asked, correlationId, answers);
       try {
         return await answered(asker, asked, joined, correlationId);
       } catch (error) {

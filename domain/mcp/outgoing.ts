@@ -7,7 +7,7 @@ import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';
 import { TASK_METHODS } from './tasks.js';
 
-/** A call as it is sent to the upstream: only what was judged, shown and bound by the digest. */
+/** A call as it is sent to the upstream: only what was judged, shown and bound by the digest. What its client answers the tool is none of it. */
 export interface OutgoingCall {
   readonly method: string;
   readonly params: JsonObject;

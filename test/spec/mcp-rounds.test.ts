@@ -302,6 +302,27 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
     expect(done.result).toMatchObject({ content: [{ text: 'Hello, Alice!' }] });
   });
 
+  it('is not waited for where Gate closes: its call ends, and what came of it is told after the restart', async () => {
+    const folder = await liteFolder();
+    const open = () =>
+      openLite({ GATE_LITE_UPSTREAM_URL: upstream.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' }, { folder });
+    const closing = await open();
+    await classed(closing, ELICITS);
+    const asked = await ask(closing, { name: ELICITS }, { can });
+    const brings = accepts(asked, { name: 'Alice' });
+    // The time that the upstream has would be longer than that of the test.
+    await closing.lite.close();
+    const again = await open();
+    const told = await eventually('what came of it', async () => {
+      const said = await ask(again, { name: ELICITS }, { can, brings });
+      return said.result?.['resultType'] !== 'input_required' && said;
+    });
+    expect(JSON.stringify(told)).toContain('Gate closes');
+    expect(JSON.stringify(told)).not.toContain('server_execution_uncertain');
+    await again.close();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
   it('is not asked of a client that did not say that it can be', async () => {
     const said = await ask(gate, { name: ELICITS });
     expect(said.result?.['resultType']).not.toBe('input_required');
