@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { openModels } from '../../api/brain/models.js';
 import { readModels } from '../../config/brain-models.js';
 import type { ScanRequest, ScanResult } from '../../contracts/response-scan.js';
@@ -351,6 +353,32 @@ describe('one answer, one payment', () => {
     const [first, second] = await Promise.all([scan(one), scan(one)]);
     expect([second, await scan(one)]).toEqual([first, first]);
     expect(stub.asked).toHaveLength(1);
+  });
+
+  it('is remembered by what was said, and takes no room by its own length', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      return (heapUsed + external) / 1e6;
+    };
+    const nothing = scanResponse({ response_body: '""', lanes: ['injection'], span_unit: 'utf16_units' });
+    const { models, close } = await modelsAt();
+    cleanups.push(close);
+    const { scanResponse: scan } = readByModel({ scanResponse: async () => nothing }, models);
+    const askAbout = async (at: number): Promise<void> => {
+      const texts = [
+        `the words of text ${at}`,
+        ...Array.from({ length: 40_000 }, () => 'words of an answer that is long'),
+      ];
+      expect((await scan(request(answerOf(...texts)))).unread).toBe('too_large');
+    };
+    await askAbout(0);
+    const before = used();
+    for (let at = 1; at <= 12; at += 1) await askAbout(at);
+    // Twelve answers of 2.5 megabytes each, and their 480,000 strings.
+    expect(used() - before).toBeLessThan(15);
   });
 
   it.each([

@@ -40,14 +40,6 @@ interface Said {
   readonly model: string | null;
 }
 
-interface Read {
-  readonly strings: readonly JsonString[];
-  readonly found: readonly string[];
-  readonly unread: string | null;
-  readonly costMicros: number;
-  readonly models: readonly string[];
-}
-
 export interface AnswerReaderOptions {
   readonly deadlineMs?: number;
   /** Hears of what is no failure of a model. */
@@ -63,10 +55,12 @@ export function readByModel(
   models: Models,
   { deadlineMs = DEADLINE_MS, onError = () => undefined }: AnswerReaderOptions = {},
 ): ResponseScanner {
-  const readings = new LRUCache<string, Promise<Read | null>>(REMEMBERED);
-  const once = (request: ScanRequest): Promise<Read | null> => {
-    const reading = (): Promise<Read | null> => read(models, request, { deadlineMs, onError });
-    if (request.correlation_id === undefined) return reading();
+  // What was said and nothing of the answer itself: thousands of answers of ten megabytes would be kept by a few of their strings.
+  const sayings = new LRUCache<string, Promise<readonly Said[]>>(REMEMBERED);
+  const once = (request: ScanRequest, windows: readonly Window[]): Promise<readonly Said[]> => {
+    const asking = async (): Promise<readonly Said[]> =>
+      Promise.all(windows.map((window) => ask(models, request, window, { deadlineMs, onError })));
+    if (request.correlation_id === undefined) return asking();
     const key = sha256Hex(
       JSON.stringify([
         request.tenant ?? null,
@@ -77,8 +71,8 @@ export function readByModel(
         sha256Hex(request.response_body),
       ]),
     );
-    const known = readings.get(key) ?? reading();
-    readings.set(key, known);
+    const known = sayings.get(key) ?? asking();
+    sayings.set(key, known);
     return known;
   };
   return {
@@ -86,48 +80,44 @@ export function readByModel(
       const byRules = await scanner.scanResponse(request);
       const isSure = byRules.detected_entities.includes('PROMPT_INJECTION');
       if (!request.lanes.includes('injection') || request.ask_models === false || isSure) return byRules;
-      const said = await once(request);
-      return said === null ? byRules : together(request, byRules, said);
+      const strings = stringsOf(request.response_body).filter(speaks);
+      if (strings.length === 0) return byRules;
+      const windows = windowsOf(strings);
+      return together(request, byRules, windows, await once(request, windows.windows));
     },
   };
 }
 
-function together(request: ScanRequest, byRules: ScanResult, said: Read): ScanResult {
-  const { strings, found, unread, costMicros, models } = said;
-  return {
-    ...suspectedToo(request.response_body, byRules, strings, found),
-    cost_micros: costMicros,
-    ...(models.length > 0 && { answered_by: models.join(', ') }),
-    ...(unread !== null && { unread }),
-  };
-}
-
-/** `null` where nothing in the answer can say anything. */
-async function read(
-  models: Models,
+function together(
   request: ScanRequest,
-  options: Required<AnswerReaderOptions>,
-): Promise<Read | null> {
-  const strings = stringsOf(request.response_body).filter(speaks);
-  if (strings.length === 0) return null;
-  const { windows, withheld, beyond } = windowsOf(strings);
-  const said = await Promise.all(windows.map((window) => ask(models, request, window, options)));
-  const suspected = windows.flatMap(({ strings }, at) => (isSuspected(said[at] as Said) ? [...strings] : []));
-  if (withheld.length > 0) said.push(unread('withheld'));
-  if (beyond.length > 0) said.push(unread('too_large'));
+  byRules: ScanResult,
+  { windows, withheld, beyond }: Windows,
+  ofWindows: readonly Said[],
+): ScanResult {
+  const isSuspected = ({ found, unread }: Said): boolean => found.length > 0 || unread !== null;
+  const suspected = windows.flatMap(({ strings }, at) => (isSuspected(ofWindows[at] as Said) ? [...strings] : []));
+  const said = [
+    ...ofWindows,
+    ...(withheld.length > 0 ? [unread('withheld')] : []),
+    ...(beyond.length > 0 ? [unread('too_large')] : []),
+  ];
+  const why = said.find(({ unread }) => unread !== null)?.unread ?? null;
+  const models = [...new Set(said.flatMap(({ model }) => (model === null ? [] : [model])))];
   return {
-    strings: [...new Set([...suspected, ...withheld, ...beyond])],
-    found: [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
-    unread: said.find(({ unread }) => unread !== null)?.unread ?? null,
-    costMicros: said.reduce((sum, one) => sum + one.costMicros, 0),
-    models: [...new Set(said.flatMap(({ model }) => (model === null ? [] : [model])))],
+    ...suspectedToo(
+      request.response_body,
+      byRules,
+      [...new Set([...suspected, ...withheld, ...beyond])],
+      [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
+    ),
+    cost_micros: said.reduce((sum, one) => sum + one.costMicros, 0),
+    ...(models.length > 0 && { answered_by: models.join(', ') }),
+    ...(why !== null && { unread: why }),
   };
 }
 
 const UNREAD = 'not_read_by_a_model';
 const unread = (why: string, costMicros = 0): Said => ({ found: [], unread: why, costMicros, model: null });
-const isSuspected = ({ found, unread }: Said): boolean => found.length > 0 || unread !== null;
-
 /** Never throws: the tool has run, and what is not read is marked rather than withheld. */
 async function ask(
   models: Models,
