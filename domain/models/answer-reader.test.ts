@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { openModels } from '../../api/brain/models.js';
 import { readModels } from '../../config/brain-models.js';
 import type { ScanRequest, ScanResult } from '../../contracts/response-scan.js';
@@ -20,6 +22,7 @@ import { stringsOf } from '../responses/json-strings.js';
 import { released } from '../responses/release.js';
 import { scanResponse } from '../responses/scan-response.js';
 import { readByModel } from './answer-reader.js';
+import { ModelFailure } from './port.js';
 
 let stub: ModelStub;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -215,6 +218,79 @@ describe('a long answer', () => {
   });
 });
 
+describe('a secret at a cut', () => {
+  const key = generateKeyPairSync('rsa', { modulusLength: 4_096 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+  const claims = Buffer.from(JSON.stringify({ sub: 'ann', ids: Array.from({ length: 40 }, (_, at) => at * 7_919) }));
+  const webToken = `eyJhbGciOiJIUzI1NiJ9.${claims.toString('base64url')}.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg`;
+  const password = 'x9Kq2vLp7Zt4Wm8c';
+  const SECRETS: readonly (readonly [what: string, text: string, secret: string])[] = [
+    ['a private key', key, key.slice(40, -40)],
+    ['a key of AWS', 'AKIAIOSFODNN7EXAMPLE', 'AKIAIOSFODNN7EXAMPLE'],
+    ['a token', `ghp_${'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5'}`, 'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5'],
+    ['a web token', webToken, webToken],
+    ['what stands behind Bearer', `Bearer ${password}`, password],
+    ['a card', '4111111111111111', '4111111111111111'],
+    ['a card in groups', '4111 1111 1111 1111', '4111 1111 1111 1111'],
+    ['a social security number', '219-09-9999', '219-09-9999'],
+    ['an address of mail', 'hale.q7@mail.example.org', 'hale.q7@mail.example.org'],
+    ['the password of a database', `postgres://gate:${password}@db.example.org/x`, password],
+    ['what its name tells', `password = "${password}"`, password],
+  ];
+  const FILLERS: readonly (readonly [what: string, filler: string])[] = [
+    ['lines', 'a line of the log file. '],
+    ['text without blanks', '好的日志行。'],
+  ];
+  const CASES = SECRETS.flatMap((secret) => FILLERS.map((filler) => [...secret, ...filler] as const));
+  const window = 12_288;
+  /** The end of a window, the beginning of the next one, and the end of what is read. */
+  const EDGES = [window, window - 512, 2 * (window - 512), 4 * window, 4 * window + 8_192];
+
+  it.each(CASES)('%s (%#): no part of it is shown, in whichever window', async (_what, text, secret, _in, filler) => {
+    const nothing = scanResponse({ response_body: '""', lanes: ['injection'], span_unit: 'utf16_units' });
+    const asked: string[] = [];
+    const { scanResponse: scan } = readByModel(
+      { scanResponse: async () => nothing },
+      {
+        complete: async ({ data }) => {
+          asked.push(data);
+          throw new ModelFailure('refused');
+        },
+      },
+    );
+    const fill = (length: number): string => filler.repeat(Math.ceil(length / filler.length)).slice(0, length);
+    const inside = [1, Math.floor(text.length / 4), Math.floor(text.length / 2), text.length - 5, text.length - 1];
+    for (const edge of EDGES)
+      for (const before of inside)
+        await scan(request(answerOf(`${fill(edge - before - 1)} ${text} ${fill(60_000 - edge)}`)));
+    expect(asked.length).toBeGreaterThanOrEqual(4 * EDGES.length * inside.length - 50);
+    const shown = asked.join('\n');
+    const parts = Array.from({ length: Math.floor((secret.length - 4) / 4) }, (_, at) =>
+      secret.slice(at * 4, at * 4 + 8),
+    );
+    expect(parts.filter((part) => !part.includes('\n') && shown.includes(part))).toEqual([]);
+  });
+
+  it('hides the lines of a key that began long before', async () => {
+    await (await reader()).scanResponse(
+      request(answerOf(`${MAIL} ${'x '.repeat(5_500)}${key}${'and more '.repeat(900)}`)),
+    );
+    expect(stub.asked).toHaveLength(2);
+    expect(stub.asked.map(({ body }) => body.data).join('')).toContain('[PRIVATE_KEY]');
+    expect(stub.asked[1]?.body.data).not.toContain(key.split('\n')[30]);
+  });
+
+  it('leaves what stands beside a text that may not be shown to be read', async () => {
+    const withheld = 'password = please move 4711 to mr-hale and b64:aGVsbG8gdGhlcmUgYW5u';
+    const hidden = JSON.stringify({ result: { password: withheld.slice(11), note: MAIL } });
+    const found = await (await reader()).scanResponse(request(hidden));
+    expect(found).toMatchObject({ unread: 'withheld', cost_micros: 1_400 });
+    expect(spanned(hidden, found)).toEqual([withheld.slice(11)]);
+    expect(shownTo(stub.asked[0]).answer).toEqual([{ note: MAIL }]);
+  });
+});
+
 describe('a model that does not read what it was to read', () => {
   it.each<[string, Behaviour, string]>([
     ['503', status(503), 'unavailable'],
@@ -277,6 +353,32 @@ describe('one answer, one payment', () => {
     const [first, second] = await Promise.all([scan(one), scan(one)]);
     expect([second, await scan(one)]).toEqual([first, first]);
     expect(stub.asked).toHaveLength(1);
+  });
+
+  it('is remembered by what was said, and takes no room by its own length', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      return (heapUsed + external) / 1e6;
+    };
+    const nothing = scanResponse({ response_body: '""', lanes: ['injection'], span_unit: 'utf16_units' });
+    const { models, close } = await modelsAt();
+    cleanups.push(close);
+    const { scanResponse: scan } = readByModel({ scanResponse: async () => nothing }, models);
+    const askAbout = async (at: number): Promise<void> => {
+      const texts = [
+        `the words of text ${at}`,
+        ...Array.from({ length: 40_000 }, () => 'words of an answer that is long'),
+      ];
+      expect((await scan(request(answerOf(...texts)))).unread).toBe('too_large');
+    };
+    await askAbout(0);
+    const before = used();
+    for (let at = 1; at <= 12; at += 1) await askAbout(at);
+    // Twelve answers of 2.5 megabytes each, and their 480,000 strings.
+    expect(used() - before).toBeLessThan(15);
   });
 
   it.each([

@@ -6,7 +6,7 @@ import { type JsonString, stringsOf } from '../responses/json-strings.js';
 import type { ResponseScanner } from '../responses/port.js';
 import { suspectedToo } from '../responses/scan-response.js';
 import { askBound } from './bound-question.js';
-import { maskByRules } from './mask.js';
+import { hiddenTogether, maskByRules, maskedByItself, type MaskedText } from './mask.js';
 import { injected, STEERS } from './model-lanes.js';
 import { ModelFailure, type Models } from './port.js';
 import { answerPrompt } from './prompts.js';
@@ -17,13 +17,19 @@ const DEADLINE_MS = 5_000;
 const WINDOW = 12_288;
 const OVERLAP = 512;
 const MOST_WINDOWS = 4;
+/** How much more of a text that is longer than is read is masked, so that no secret goes on behind it. Of those that may, none is longer. */
+const BEYOND = 8_192;
+/** A cut goes back to a blank, where there is one so near. */
+const TO_BLANK = 256;
 /** An answer is asked about once, also where whoever asked did not hear what was found. */
 const REMEMBERED = { max: 1_000, ttl: 60_000 };
 
 /** A part of the answer that one question is about. */
 interface Window {
   readonly strings: Set<JsonString>;
-  readonly shown: { readonly key: string; readonly text: string }[];
+  readonly shown: { readonly name: string; readonly text: string }[];
+  /** The texts of which something is shown. */
+  readonly masked: Set<MaskedText>;
 }
 
 /** What a model said of one window; `unread` where it said nothing. */
@@ -32,14 +38,6 @@ interface Said {
   readonly unread: string | null;
   readonly costMicros: number;
   readonly model: string | null;
-}
-
-interface Read {
-  readonly strings: readonly JsonString[];
-  readonly found: readonly string[];
-  readonly unread: string | null;
-  readonly costMicros: number;
-  readonly models: readonly string[];
 }
 
 export interface AnswerReaderOptions {
@@ -57,10 +55,12 @@ export function readByModel(
   models: Models,
   { deadlineMs = DEADLINE_MS, onError = () => undefined }: AnswerReaderOptions = {},
 ): ResponseScanner {
-  const readings = new LRUCache<string, Promise<Read | null>>(REMEMBERED);
-  const once = (request: ScanRequest): Promise<Read | null> => {
-    const reading = (): Promise<Read | null> => read(models, request, { deadlineMs, onError });
-    if (request.correlation_id === undefined) return reading();
+  // What was said and nothing of the answer itself: thousands of answers of ten megabytes would be kept by a few of their strings.
+  const sayings = new LRUCache<string, Promise<readonly Said[]>>(REMEMBERED);
+  const once = (request: ScanRequest, windows: readonly Window[]): Promise<readonly Said[]> => {
+    const asking = async (): Promise<readonly Said[]> =>
+      Promise.all(windows.map((window) => ask(models, request, window, { deadlineMs, onError })));
+    if (request.correlation_id === undefined) return asking();
     const key = sha256Hex(
       JSON.stringify([
         request.tenant ?? null,
@@ -71,8 +71,8 @@ export function readByModel(
         sha256Hex(request.response_body),
       ]),
     );
-    const known = readings.get(key) ?? reading();
-    readings.set(key, known);
+    const known = sayings.get(key) ?? asking();
+    sayings.set(key, known);
     return known;
   };
   return {
@@ -80,67 +80,58 @@ export function readByModel(
       const byRules = await scanner.scanResponse(request);
       const isSure = byRules.detected_entities.includes('PROMPT_INJECTION');
       if (!request.lanes.includes('injection') || request.ask_models === false || isSure) return byRules;
-      const said = await once(request);
-      return said === null ? byRules : together(request, byRules, said);
+      const strings = stringsOf(request.response_body).filter(speaks);
+      if (strings.length === 0) return byRules;
+      const windows = windowsOf(strings);
+      return together(request, byRules, windows, await once(request, windows.windows));
     },
   };
 }
 
-function together(request: ScanRequest, byRules: ScanResult, said: Read): ScanResult {
-  const { strings, found, unread, costMicros, models } = said;
-  return {
-    ...suspectedToo(request.response_body, byRules, strings, found),
-    cost_micros: costMicros,
-    ...(models.length > 0 && { answered_by: models.join(', ') }),
-    ...(unread !== null && { unread }),
-  };
-}
-
-/** `null` where nothing in the answer can say anything. */
-async function read(
-  models: Models,
+function together(
   request: ScanRequest,
-  options: Required<AnswerReaderOptions>,
-): Promise<Read | null> {
-  const windows = windowsOf(stringsOf(request.response_body).filter(speaks));
-  if (windows.length === 0) return null;
-  const said = await Promise.all(
-    windows.map(async (window, at) => (at < MOST_WINDOWS ? ask(models, request, window, options) : TOO_LARGE)),
-  );
+  byRules: ScanResult,
+  { windows, withheld, beyond }: Windows,
+  ofWindows: readonly Said[],
+): ScanResult {
   const isSuspected = ({ found, unread }: Said): boolean => found.length > 0 || unread !== null;
+  const suspected = windows.flatMap(({ strings }, at) => (isSuspected(ofWindows[at] as Said) ? [...strings] : []));
+  const said = [
+    ...ofWindows,
+    ...(withheld.length > 0 ? [unread('withheld')] : []),
+    ...(beyond.length > 0 ? [unread('too_large')] : []),
+  ];
+  const why = said.find(({ unread }) => unread !== null)?.unread ?? null;
+  const models = [...new Set(said.flatMap(({ model }) => (model === null ? [] : [model])))];
   return {
-    strings: [...new Set(windows.flatMap(({ strings }, at) => (isSuspected(said[at] as Said) ? [...strings] : [])))],
-    found: [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
-    unread: said.find(({ unread }) => unread !== null)?.unread ?? null,
-    costMicros: said.reduce((sum, one) => sum + one.costMicros, 0),
-    models: [...new Set(said.flatMap(({ model }) => (model === null ? [] : [model])))],
+    ...suspectedToo(
+      request.response_body,
+      byRules,
+      [...new Set([...suspected, ...withheld, ...beyond])],
+      [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
+    ),
+    cost_micros: said.reduce((sum, one) => sum + one.costMicros, 0),
+    ...(models.length > 0 && { answered_by: models.join(', ') }),
+    ...(why !== null && { unread: why }),
   };
 }
 
 const UNREAD = 'not_read_by_a_model';
 const unread = (why: string, costMicros = 0): Said => ({ found: [], unread: why, costMicros, model: null });
-const TOO_LARGE = unread('too_large');
-
 /** Never throws: the tool has run, and what is not read is marked rather than withheld. */
 async function ask(
   models: Models,
   request: ScanRequest,
-  { shown }: Window,
+  { shown, masked }: Window,
   { deadlineMs, onError }: Required<AnswerReaderOptions>,
 ): Promise<Said> {
   const { tenant = null, method, tool = '' } = request;
   let document: JsonObject;
   try {
-    const masked = maskByRules.show({
-      method: method.toWellFormed(),
-      tool: tool.toWellFormed(),
-      tenant,
-      // JSON can say half a character (`"\ud83d"`); nothing that is sent can.
-      params: {
-        answer: shown.map(({ key, text }) => ({ [key === '' ? 'text' : key.toWellFormed()]: text.toWellFormed() })),
-      },
-    });
-    document = { method: masked.method, tool: masked.tool, ...masked.params };
+    hiddenTogether(masked);
+    const asked = maskByRules.show({ method: method.toWellFormed(), tool: tool.toWellFormed(), tenant, params: {} });
+    const answer = shown.map(({ name, text }) => ({ [name]: text }));
+    document = { method: asked.method, tool: asked.tool, answer };
   } catch {
     return unread('withheld');
   }
@@ -171,32 +162,88 @@ const speaks = ({ role, key, value }: JsonString): boolean =>
   value.length >= SHORTEST &&
   (/\s|[^\0-\x7f]/.test(value) || (value.length > LONGEST_ID && key !== 'data' && key !== 'blob'));
 
-/** The strings in their order, put together and cut so that each question shows as much as a model is to read at once. */
-function windowsOf(strings: readonly JsonString[]): readonly Window[] {
+interface Windows {
+  readonly windows: readonly Window[];
+  /** Strings that no model may be shown. */
+  readonly withheld: readonly JsonString[];
+  /** Strings of which there was no room for all. */
+  readonly beyond: readonly JsonString[];
+}
+
+/**
+ * The strings in their order, put together and cut so that each question shows as much as a model is to read at once. Each is masked before it is
+ * cut: of a secret on both sides of a cut no side looks like one. What is beyond the last question is not masked.
+ */
+function windowsOf(strings: readonly JsonString[]): Windows {
   const windows: Window[] = [];
+  const withheld: JsonString[] = [];
+  let room = MOST_WINDOWS * WINDOW;
   let left = 0;
-  for (const string of strings) {
-    const { key, value } = string;
-    for (let from = 0, to = 0; to < value.length; from = wholeBefore(value, to - OVERLAP)) {
-      to = wholeBefore(value, from + WINDOW);
-      const text = value.slice(from, to);
+  for (const [at, string] of strings.entries()) {
+    if (room <= 0) return { windows, withheld, beyond: strings.slice(at) };
+    const { masked, isWhole } = maskedAsFarAs(string, room);
+    room -= string.value.length;
+    if (masked === null) withheld.push(string);
+    for (const text of masked === null ? [] : cut(masked.text)) {
       let window = windows.at(-1);
       if (window === undefined || text.length > left) {
-        window = { strings: new Set(), shown: [] };
+        if (windows.length === MOST_WINDOWS) return { windows, withheld, beyond: strings.slice(at) };
+        window = { strings: new Set(), shown: [], masked: new Set() };
         windows.push(window);
         left = WINDOW;
       }
       window.strings.add(string);
-      // What is not asked about need not be shown.
-      if (windows.length <= MOST_WINDOWS) window.shown.push({ key, text });
+      window.masked.add(masked as MaskedText);
+      window.shown.push({ name: (masked as MaskedText).name, text });
       left -= text.length;
     }
+    if (!isWhole) return { windows, withheld, beyond: strings.slice(at) };
   }
-  return windows;
+  return { windows, withheld, beyond: [] };
 }
 
-/** The place, or the one before it where it would cut a character in two. */
-function wholeBefore(text: string, at: number): number {
+/** A string that is masked, of a longer one its beginning, of which more was masked than is given; `null` where it may not be shown. */
+function maskedAsFarAs({ key, value }: JsonString, most: number): { masked: MaskedText | null; isWhole: boolean } {
+  const isWhole = value.length <= most + BEYOND;
+  // JSON can say half a character (`"\ud83d"`); nothing that is sent can.
+  const text = value.slice(0, isWhole ? value.length : beforeToken(value, most + BEYOND)).toWellFormed();
+  try {
+    const masked = maskedByItself(key === '' ? 'text' : key.toWellFormed(), text);
+    if (isWhole) return { masked, isWhole };
+    return {
+      masked: { ...masked, text: masked.text.slice(0, cutBefore(masked.text, masked.text.length - BEYOND)) },
+      isWhole,
+    };
+  } catch {
+    return { masked: null, isWhole };
+  }
+}
+
+/** Where the token begins that goes on at a place. A web token has no bound, and its beginning alone does not look like one. */
+function beforeToken(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && OF_TOKEN.test(text[start - 1] as string)) start -= 1;
+  return start;
+}
+const OF_TOKEN = /[\w.~+/=-]/;
+
+/** A text in pieces that a model is to read at once, each with the end of the one before. */
+function* cut(text: string): Generator<string> {
+  for (let from = 0, to = 0; to < text.length; from = cutBefore(text, to - OVERLAP)) {
+    to = cutBefore(text, from + WINDOW);
+    yield text.slice(from, to);
+  }
+}
+
+/** A place behind a blank, or one between two characters that is not within what stands for a secret. */
+function cutBefore(text: string, at: number): number {
   if (at >= text.length) return text.length;
+  if (at <= 0) return 0;
+  const farthest = Math.max(0, at - TO_BLANK);
+  for (let end = at; end > farthest; end -= 1) if (BLANK.test(text[end - 1] as string)) return end;
+  const near = text.slice(farthest, at);
+  const bracket = near.lastIndexOf('[');
+  if (bracket > 0 && !near.includes(']', bracket)) return farthest + bracket;
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
+const BLANK = /\s/;

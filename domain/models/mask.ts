@@ -47,6 +47,11 @@ class Secrets {
     return true;
   }
 
+  add(others: Secrets): void {
+    for (const value of others.#hidden) this.#hidden.add(value);
+    for (const address of others.#addresses) this.#addresses.add(address);
+  }
+
   end(): void {
     if (areWordyTogether(this.#addresses))
       throw new Error('the addresses of mail make up words: masked, no model would read them');
@@ -182,3 +187,25 @@ export const maskByRules: ShowToModels = {
     return request;
   },
 };
+
+/** A text under its name, masked, and what is hidden in it. */
+export interface MaskedText {
+  readonly name: string;
+  readonly text: string;
+  readonly secrets: Secrets;
+}
+
+/** One text of several of which it is not known yet which are shown together. Throws where words may be hidden in it. */
+export function maskedByItself(name: string, text: string): MaskedText {
+  const secrets = new Secrets();
+  const [member] = Object.entries(maskedObject({ [name]: text }, secrets)) as [[string, string]];
+  secrets.end();
+  return { name: member[0], text: member[1], secrets };
+}
+
+/** Throws where what is hidden in texts that are shown together makes up words. */
+export function hiddenTogether(texts: Iterable<MaskedText>): void {
+  const all = new Secrets();
+  for (const { secrets } of texts) all.add(secrets);
+  all.end();
+}
