@@ -153,7 +153,7 @@ describe('what an upstream asks while its call is under way', () => {
 
   it('ends where Gate closes, and nothing is asked from then on', async () => {
     const { rounds, round, listener } = opened();
-    const answer = listener.asked('roots/list', '{}', 60_000);
+    const answer = listener.asked('roots/list', '{}', 3_600_000);
     rounds.close();
     await expect(answer).rejects.toThrow('Gate closes');
     expect(round.questions()).toEqual([]);

@@ -249,7 +249,7 @@ function heldRounds(most: number) {
     },
     end,
     endAll(): void {
-      for (const held of [...byCall.values()]) end(held);
+      for (const held of byCall.values()) end(held);
     },
   };
 }

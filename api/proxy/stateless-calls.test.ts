@@ -77,17 +77,15 @@ const asked = (): StatelessCall => ({
   progressToken: undefined,
   leastLevel: null,
 });
-const stateIn = (answer: unknown): string => {
-  const { result } = JSON.parse(String((answer as Answer).body)) as { result: { requestState: string } };
-  return result.requestState;
-};
+const saidIn = (answer: unknown) =>
+  JSON.parse(((answer as Answer).body as Buffer).toString('utf8')) as { result: Record<string, string> };
 
 describe('an answer to what a stopped tool asks', () => {
   it('is not taken, in another round or for a task, and what is asked stays open', async () => {
     const { calls, tasks, begin, listener, stop } = opened();
     const first = begin('call');
     const answer = listener('call').asked('elicitation/create', QUESTION, 60_000, 'sure');
-    const state = stateIn(await first);
+    const state = saidIn(await first).result['requestState'] ?? '';
     stop();
     const answers = new Map([['sure', ACCEPTED]]);
     await expect(calls.resumed({} as never, asked(), { state, answers })).rejects.toThrow('is suspended');
@@ -147,7 +145,7 @@ describe('answers that a request brings without a state', () => {
     const answer = await (how === 'begun'
       ? calls.begun({ correlationId: 'call' } as never, asked(), brought)
       : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call', brought));
-    expect(JSON.parse(String((answer as Answer).body))).toMatchObject({ result: { said: ACCEPTED } });
+    expect(saidIn(answer)).toMatchObject({ result: { said: ACCEPTED } });
     expect(noted).toEqual([true]);
   });
 
