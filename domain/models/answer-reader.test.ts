@@ -18,11 +18,13 @@ import {
   status,
   verdictText,
 } from '../../test/support/model-stub.js';
+import { sha256Hex } from '../crypto/digest.js';
 import { stringsOf } from '../responses/json-strings.js';
 import { released } from '../responses/release.js';
 import { scanResponse } from '../responses/scan-response.js';
 import { readByModel } from './answer-reader.js';
 import { ModelFailure } from './port.js';
+import { answerPrompt } from './prompts.js';
 
 let stub: ModelStub;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -77,6 +79,7 @@ describe('an answer that a model reads', () => {
       detected_entities: [],
       spans: [],
       answered_by: 'fast:fast-1',
+      prompt_sha256: sha256Hex(answerPrompt('{nonce}')),
       cost_micros: 1_400,
     });
     expect(stub.asked).toHaveLength(1);

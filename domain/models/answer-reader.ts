@@ -9,7 +9,7 @@ import { askBound } from './bound-question.js';
 import { hiddenTogether, maskByRules, maskedByItself, type MaskedText } from './mask.js';
 import { injected, STEERS } from './model-lanes.js';
 import { ModelFailure, type Models } from './port.js';
-import { answerPrompt } from './prompts.js';
+import { ANSWER_PROMPT_SHA256, answerPrompt } from './prompts.js';
 import { speakingStrings } from './speaking.js';
 
 /** The tool has run, and its agent waits. */
@@ -116,7 +116,7 @@ function together(
       [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
     ),
     cost_micros: said.reduce((sum, one) => sum + one.costMicros, 0),
-    ...(models.length > 0 && { answered_by: models.join(', ') }),
+    ...(models.length > 0 && { answered_by: models.join(', '), prompt_sha256: ANSWER_PROMPT_SHA256 }),
     ...(why !== null && { unread: why }),
   };
 }
