@@ -129,7 +129,12 @@ describe('an answer of a tool is judged before anything of it is kept', () => {
         scanner: {
           scanResponse: async (request) => {
             scanned.push(request);
-            return { ...scanResponse({ ...request, response_body: '""' }), answered_by: 'small:small-1', ...more };
+            return {
+              ...scanResponse({ ...request, response_body: '""' }),
+              answered_by: 'small:small-1',
+              prompt_sha256: 'ab'.repeat(32),
+              ...more,
+            };
           },
         },
       });
@@ -143,7 +148,12 @@ describe('an answer of a tool is judged before anything of it is kept', () => {
         authorized: true,
         cost_micros: 1_400,
         signal: null,
-        policy_decision: { released: 'as_is', entities: [], answered_by: 'small:small-1' },
+        policy_decision: {
+          released: 'as_is',
+          entities: [],
+          answered_by: 'small:small-1',
+          prompt_sha256: 'ab'.repeat(32),
+        },
       });
     });
 

@@ -67,6 +67,8 @@ export const scanResult = z.object({
   scanner_version: z.string(),
   /** Where a model read the answer: which one, and what that cost in millionths of a dollar. */
   answered_by: z.string().optional(),
+  /** SHA-256 of the prompt that it was asked with, 64 hex digits. */
+  prompt_sha256: z.string().optional(),
   cost_micros: z.number().int().min(0).optional(),
   /** Why a model that was to read all of it did not: a failure (docs/architecture/models.md#another-model), `withheld`, `too_large` or `failed`. */
   unread: z.string().optional(),

@@ -23,7 +23,7 @@ const SIGNALS: Readonly<
 export function responseRow(inspected: RecordedInspection, releasedSha256: string | null) {
   const { released, would, entities, found, actions, raw_sha256, scanner_version, policy_bundle, talk, reason } =
     inspected;
-  const { answered_by, cost_micros, unread } = inspected;
+  const { answered_by, prompt_sha256, cost_micros, unread } = inspected;
   const said: JsonObject = {
     released,
     ...(would && { would }),
@@ -35,6 +35,7 @@ export function responseRow(inspected: RecordedInspection, releasedSha256: strin
     scanner_version,
     policy_bundle: policy_bundle as Json,
     ...(answered_by !== undefined && { answered_by }),
+    ...(prompt_sha256 !== undefined && { prompt_sha256 }),
     ...(unread !== undefined && { unread }),
     ...(talk && { talk: { withheld: talk.withheld, found: [...talk.found], ...(talk.secrets && { secrets: true }) } }),
   };

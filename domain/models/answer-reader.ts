@@ -9,7 +9,8 @@ import { askBound } from './bound-question.js';
 import { hiddenTogether, maskByRules, maskedByItself, type MaskedText } from './mask.js';
 import { injected, STEERS } from './model-lanes.js';
 import { ModelFailure, type Models } from './port.js';
-import { answerPrompt } from './prompts.js';
+import { ANSWER_PROMPT_SHA256, answerPrompt } from './prompts.js';
+import { speakingStrings } from './speaking.js';
 
 /** The tool has run, and its agent waits. */
 const DEADLINE_MS = 5_000;
@@ -19,6 +20,10 @@ const OVERLAP = 512;
 const MOST_WINDOWS = 4;
 /** How much more of a text that is longer than is read is masked, so that no secret goes on behind it. Of those that may, none is longer. */
 const BEYOND = 8_192;
+/** A longer name is no name of a member: it is shown as a text, where it speaks. */
+const LONGEST_NAME = 64;
+/** What a text takes in a question besides itself and its name. */
+const SIGNS = 8;
 /** A cut goes back to a blank, where there is one so near. */
 const TO_BLANK = 256;
 /** An answer is asked about once, also where whoever asked did not hear what was found. */
@@ -80,7 +85,7 @@ export function readByModel(
       const byRules = await scanner.scanResponse(request);
       const isSure = byRules.detected_entities.includes('PROMPT_INJECTION');
       if (!request.lanes.includes('injection') || request.ask_models === false || isSure) return byRules;
-      const strings = stringsOf(request.response_body).filter(speaks);
+      const strings = speakingStrings(request.response_body, stringsOf(request.response_body));
       if (strings.length === 0) return byRules;
       const windows = windowsOf(strings);
       return together(request, byRules, windows, await once(request, windows.windows));
@@ -111,7 +116,7 @@ function together(
       [...new Set(said.flatMap(({ found, unread }) => (unread === null ? found : [...found, UNREAD])))],
     ),
     cost_micros: said.reduce((sum, one) => sum + one.costMicros, 0),
-    ...(models.length > 0 && { answered_by: models.join(', ') }),
+    ...(models.length > 0 && { answered_by: models.join(', '), prompt_sha256: ANSWER_PROMPT_SHA256 }),
     ...(why !== null && { unread: why }),
   };
 }
@@ -154,14 +159,6 @@ async function ask(
   }
 }
 
-/** Long enough to be an order, and not in one word of signs, as ids, days and names of states are; nor bytes of a picture or a file. */
-const SHORTEST = 16;
-const LONGEST_ID = 64;
-const speaks = ({ role, key, value }: JsonString): boolean =>
-  role === 'value' &&
-  value.length >= SHORTEST &&
-  (/\s|[^\0-\x7f]/.test(value) || (value.length > LONGEST_ID && key !== 'data' && key !== 'blob'));
-
 interface Windows {
   readonly windows: readonly Window[];
   /** Strings that no model may be shown. */
@@ -186,7 +183,8 @@ function windowsOf(strings: readonly JsonString[]): Windows {
     if (masked === null) withheld.push(string);
     for (const text of masked === null ? [] : cut(masked.text)) {
       let window = windows.at(-1);
-      if (window === undefined || text.length > left) {
+      const length = text.length + (masked as MaskedText).name.length + SIGNS;
+      if (window === undefined || length > left) {
         if (windows.length === MOST_WINDOWS) return { windows, withheld, beyond: strings.slice(at) };
         window = { strings: new Set(), shown: [], masked: new Set() };
         windows.push(window);
@@ -195,7 +193,7 @@ function windowsOf(strings: readonly JsonString[]): Windows {
       window.strings.add(string);
       window.masked.add(masked as MaskedText);
       window.shown.push({ name: (masked as MaskedText).name, text });
-      left -= text.length;
+      left -= length;
     }
     if (!isWhole) return { windows, withheld, beyond: strings.slice(at) };
   }
@@ -203,12 +201,13 @@ function windowsOf(strings: readonly JsonString[]): Windows {
 }
 
 /** A string that is masked, of a longer one its beginning, of which more was masked than is given; `null` where it may not be shown. */
-function maskedAsFarAs({ key, value }: JsonString, most: number): { masked: MaskedText | null; isWhole: boolean } {
+function maskedAsFarAs(string: JsonString, most: number): { masked: MaskedText | null; isWhole: boolean } {
+  const { value } = string;
   const isWhole = value.length <= most + BEYOND;
   // JSON can say half a character (`"\ud83d"`); nothing that is sent can.
   const text = value.slice(0, isWhole ? value.length : beforeToken(value, most + BEYOND)).toWellFormed();
   try {
-    const masked = maskedByItself(key === '' ? 'text' : key.toWellFormed(), text);
+    const masked = shownUnderName(string, text);
     if (isWhole) return { masked, isWhole };
     return {
       masked: { ...masked, text: masked.text.slice(0, cutBefore(masked.text, masked.text.length - BEYOND)) },
@@ -217,6 +216,13 @@ function maskedAsFarAs({ key, value }: JsonString, most: number): { masked: Mask
   } catch {
     return { masked: null, isWhole };
   }
+}
+
+/** The name says whether it is that of a secret. A member's own name is a text of its own. */
+function shownUnderName({ role, key }: JsonString, text: string): MaskedText {
+  if (role === 'key') return maskedByItself('name', text);
+  const masked = maskedByItself(key === '' ? 'text' : key.slice(-4 * LONGEST_NAME).toWellFormed(), text);
+  return key.length > LONGEST_NAME ? { ...masked, name: 'text' } : masked;
 }
 
 /** Where the token begins that goes on at a place. A web token has no bound, and its beginning alone does not look like one. */

@@ -53,6 +53,9 @@ export const systemPrompt = (prompt: Prompt, nonce: string, purpose: string | nu
 /** The system prompt of whoever reads what a tool answered. */
 export const answerPrompt = (nonce: string): string => ANSWER + aboutTheData(nonce);
 
+/** SHA-256 of that prompt before the nonce is put in. */
+export const ANSWER_PROMPT_SHA256 = sha256Hex(ANSWER + ABOUT_THE_DATA);
+
 /** SHA-256 of each prompt before the nonce and the purpose are put in. */
 export const PROMPT_SHA256: Readonly<Record<Prompt, string>> = Object.fromEntries(
   Object.entries(PROMPTS).map(([prompt, text]) => [prompt, sha256Hex(text + ABOUT_THE_DATA)]),

@@ -28,8 +28,9 @@ export interface RecordedInspection {
   readonly raw_sha256: string;
   readonly scanner_version: string;
   readonly policy_bundle: ResponseDecision['policy_bundle'] | null;
-  /** Where a model read the answer: which one, what that cost, and why not all of it was read. */
+  /** Where a model read the answer: which one, with which prompt (SHA-256), what that cost, and why not all of it was read. */
   readonly answered_by?: string;
+  readonly prompt_sha256?: string;
   readonly cost_micros?: number;
   readonly unread?: string;
   /** What was said before the answer and not handed on. */
@@ -173,18 +174,11 @@ export function createResponseJudge({
   };
 }
 
-const byModelOf = ({
-  answered_by,
-  cost_micros,
-  unread,
-}: Pick<ScanResult, 'answered_by' | 'cost_micros' | 'unread'>): Pick<
-  RecordedInspection,
-  'answered_by' | 'cost_micros' | 'unread'
-> => ({
-  ...(answered_by !== undefined && { answered_by }),
-  ...(cost_micros !== undefined && { cost_micros }),
-  ...(unread !== undefined && { unread }),
-});
+const BY_MODEL = ['answered_by', 'prompt_sha256', 'cost_micros', 'unread'] as const;
+const byModelOf = (
+  found: Pick<ScanResult, (typeof BY_MODEL)[number]>,
+): Pick<RecordedInspection, (typeof BY_MODEL)[number]> =>
+  Object.fromEntries(BY_MODEL.flatMap((name) => (found[name] === undefined ? [] : [[name, found[name]]])));
 
 /** Nothing was found, and that cost something: it has a row, so that the ledger knows what was spent. */
 const readInVain = (text: string, found: ScanResult): RecordedInspection => ({

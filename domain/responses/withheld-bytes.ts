@@ -54,6 +54,36 @@ export function bytesWithheld(
   return edits;
 }
 
+/** A string that is shorter may be said to be bytes; nothing is lost by reading it. */
+const SHORTEST_BYTES = 65;
+
+/** The strings that are the bytes of an image, a sound or a resource. Linear. */
+export function bytesIn(text: string, strings: readonly JsonString[]): ReadonlySet<JsonString> {
+  const found = new Set<JsonString>();
+  const asked: JsonString[] = [];
+  for (const [at, string] of strings.entries()) {
+    const key = strings[at - 1];
+    if (string.role !== 'value' || (string.key !== 'data' && string.key !== 'blob')) continue;
+    if (string.value.length < SHORTEST_BYTES || key?.role !== 'key' || valueAfter(text, key) !== string.start - 1)
+      continue;
+    asked.push(string);
+  }
+  if (asked.length === 0) return found;
+  const blocks = objectsAround(text, new Set(asked.map(({ start }) => start)));
+  const membersAt = new Map<number, ReturnType<typeof membersOf>>();
+  for (const string of asked) {
+    const block = blocks.get(string.start);
+    if (!block) continue;
+    const known = membersAt.get(block.start);
+    const members = known === undefined ? membersOf(text.slice(block.start, block.end), 'last') : known;
+    membersAt.set(block.start, members);
+    const kind = members?.get('type') ?? '';
+    const isBytes = string.key === 'data' ? kind === '"image"' || kind === '"audio"' : members?.has('uri');
+    if (isBytes === true) found.add(string);
+  }
+  return found;
+}
+
 const valueAfter = (text: string, { end }: JsonString): number => afterSpace(text, afterSpace(text, end + 1) + 1);
 
 /** The object around each of the strings that begin there. One pass, without recursion. */
