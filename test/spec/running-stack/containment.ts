@@ -104,6 +104,7 @@ describe('containment of an agent, in the full edition', () => {
     const told = await done('contain', 'agent', NAME, '--reason', 'pays somebody unknown');
     expect(told).toContain('stopped: acme/contained-bot, by operator:dev');
     const refused = await answered(403, 'agent_suspended');
+    const refusedAt = Date.now();
     expect(refused.body).toMatchObject({ layer: 'identity' });
     const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
     expect(row).toMatchObject({ signal: 'agent_suspended', tool_name: 'list_files', authorized: false });
@@ -126,8 +127,9 @@ describe('containment of an agent, in the full edition', () => {
     expect(report.calls).toContainEqual(
       expect.objectContaining({ was: 'parked', tool: 'wire_transfer', correlation_id: parked.correlationId }),
     );
-    // A call may have come before the proxy heard of the stop; it was not run.
-    expect(called('started').filter(([, state]) => state !== 'not_run')).toEqual([]);
+    // Others may have come before the proxy heard of the stop, and none once it refused.
+    const late = report.calls.filter(({ was, received_at }) => was === 'started' && Date.parse(received_at) > refusedAt);
+    expect(late).toEqual([]);
   }, 120_000);
 
   it('is lifted by two people', async () => {
