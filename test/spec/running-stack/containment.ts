@@ -128,7 +128,9 @@ describe('containment of an agent, in the full edition', () => {
       expect.objectContaining({ was: 'parked', tool: 'wire_transfer', correlation_id: parked.correlationId }),
     );
     // Others may have come before the proxy heard of the stop, and none once it refused.
-    const late = report.calls.filter(({ was, received_at }) => was === 'started' && Date.parse(received_at) > refusedAt);
+    const late = report.calls.filter(
+      ({ was, received_at }) => was === 'started' && Date.parse(received_at) > refusedAt,
+    );
     expect(late).toEqual([]);
   }, 120_000);
 
