@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DueStopReport, StopCalls } from '../../contracts/identity.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { callInput } from '../../test/support/call-input.js';
+import { callUnderWay } from '../../test/support/call-under-way.js';
 import { eventually } from '../../test/support/waiting.js';
 import { createStopReporter } from './stop-reporter.js';
 
@@ -15,33 +16,7 @@ const due = (change: Partial<DueStopReport> = {}): DueStopReport => ({
   ...change,
 });
 function running(change: { readonly agent?: string; readonly tool?: string } = {}): CallRecord {
-  const call = callInput(STOPPED - 50, change);
-  return {
-    correlation_id: call.correlation_id,
-    version: 2,
-    state: 'intended',
-    digest: call.digest,
-    tier: 'green',
-    approval_tier: 'standard',
-    pending_id: null,
-    deadline_ms: null,
-    not_after_ms: call.not_after_ms,
-    created_ms: STOPPED - 40,
-    updated_ms: STOPPED - 30,
-    evidence: {
-      call,
-      verdict: null,
-      inspection: null,
-      inspection_failure: null,
-      decision: null,
-      policy_failure: null,
-      facts: null,
-      params_sha256: 'a'.repeat(64),
-      callback_url: null,
-    },
-    decision: null,
-    outcome: null,
-  };
+  return callUnderWay(callInput(STOPPED - 50, change), { created_ms: STOPPED - 40, updated_ms: STOPPED - 30 });
 }
 
 function reporting(records: readonly CallRecord[], dues: DueStopReport[], leftOut = 0) {

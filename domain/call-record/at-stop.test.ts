@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { callInput } from '../../test/support/call-input.js';
+import { callUnderWay } from '../../test/support/call-under-way.js';
 import { atStop, stopCallOf } from './at-stop.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome } from './record.js';
 
@@ -29,33 +30,7 @@ interface Given extends Partial<CallRecord> {
 }
 function record({ received = -50, created = -40, updated = created, ...more }: Given): CallRecord {
   const call = callInput(STOPPED + received, { correlation_id: '70000000-0000-4000-8000-000000000007' });
-  return {
-    correlation_id: call.correlation_id,
-    version: 1,
-    state: 'intended',
-    digest: call.digest,
-    tier: 'green',
-    approval_tier: 'standard',
-    pending_id: null,
-    deadline_ms: null,
-    not_after_ms: call.not_after_ms,
-    created_ms: STOPPED + created,
-    updated_ms: STOPPED + updated,
-    evidence: {
-      call,
-      verdict: null,
-      inspection: null,
-      inspection_failure: null,
-      decision: null,
-      policy_failure: null,
-      facts: null,
-      params_sha256: 'a'.repeat(64),
-      callback_url: null,
-    },
-    decision: null,
-    outcome: null,
-    ...more,
-  };
+  return callUnderWay(call, { created_ms: STOPPED + created, updated_ms: STOPPED + updated, ...more });
 }
 const pending_id = '80000000-0000-4000-8000-000000000008';
 
