@@ -147,6 +147,8 @@ const MARKED = {
   identity_outbox: ['id', 'content'],
 } as const;
 
+/** What is read of a report of a stop without its text is what its mark covers. */
+export const MARKED_OF_REPORT = MARKED.identity_stop_reports;
 export type MarkedTable = keyof typeof MARKED;
 const TABLES = Object.keys(MARKED) as readonly MarkedTable[];
 

@@ -20,6 +20,7 @@ import {
   type StoppedKind,
 } from '../../domain/identity/stop-reports.js';
 import { pagesOf } from '../store/pages.js';
+import { MARKED_OF_REPORT } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 
 type Database = Kysely<IdentityTables>;
@@ -260,21 +261,7 @@ const NOTHING_LEFT: TakenBack = { revoked: 0, left: [] };
 /** Reports that a proxy is told of at once. */
 const DUE_AT_ONCE = 10;
 /** Without the text of the report, which may be megabytes. */
-const LISTED = [
-  'id',
-  'tenant',
-  'kind',
-  'stopped_id',
-  'name',
-  'stopped_ms',
-  'stopped_by',
-  'reason',
-  'state',
-  'revoked_count',
-  'made_ms',
-  'report_sha256',
-  'mac',
-] as const satisfies readonly (keyof Row)[];
+const LISTED = [...MARKED_OF_REPORT, 'mac'] as const satisfies readonly (keyof Row)[];
 
 const instant = (ms: Row['stopped_ms']): string => new Date(Number(ms)).toISOString();
 
