@@ -210,7 +210,8 @@ describe('gate login', () => {
         });
       expect(await statusOf(row)).toBe('pending');
       const { out } = await done('pending', short);
-      const [, pasted = ''] = /^decide with: .* decide (\S+) approve\|deny\|modify --reason "…"$/m.exec(out) ?? [];
+      // A shell that is given the whole line must not read a decision in it.
+      const [, pasted = ''] = /^decide with: [^|]* decide (\S+) DECISION --reason "…" [^|]*$/m.exec(out) ?? [];
       expect(pasted).toBe(row.id);
       expect((await done('decide', pasted, 'deny')).code).toBe(0);
       expect((await done('pending', short)).out).not.toContain('decide with');

@@ -77,10 +77,10 @@ export function registerPending(program: Command): void {
         const row = await rowMeant(target, id);
         if (asJson) return print(row);
         process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
-        // The whole id, to be pasted: a decision takes no other.
+        // The whole id, to be pasted: a decision takes no other. The decision is typed: in a shell `approve|deny` would approve.
         if (row.status === 'pending')
           process.stdout.write(
-            `decide with: ${gateCommand()} decide ${row.id} approve|deny|modify --reason "…"${where}\n`,
+            `decide with: ${gateCommand()} decide ${row.id} DECISION --reason "…"${where}  (${DECISIONS})\n`,
           );
         return;
       }
@@ -108,10 +108,12 @@ export function registerPending(program: Command): void {
       process.stdout.write(`${shown}\n`);
       if (status === 'pending')
         process.stdout.write(
-          `\nlook at one: ${gateCommand()} pending <id>${where}\ndecide with: ${gateCommand()} decide <id> approve|deny|modify --reason "…"${where}\n`,
+          `\nlook at one: ${gateCommand()} pending <id>${where}\ndecide with: ${gateCommand()} decide <id> DECISION --reason "…"${where}  (${DECISIONS})\n`,
         );
     });
 }
 
+/** What `gate decide` takes. */
+const DECISIONS = 'DECISION: approve, deny or modify';
 /** Characters beyond which one text would push the rest out of sight; `--json` has it whole. */
 const LONG_TEXT = 4_000;
