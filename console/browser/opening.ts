@@ -178,7 +178,8 @@ function put(root: HTMLElement, come: HTMLElement, id: string): void {
   if (!shown || !next) return;
   const wasBusy = shown.ariaBusy;
   const wasInList = document.activeElement?.closest('[data-row]') != null;
-  document.querySelector('main > .notice')?.remove();
+  // That everything is stopped is said of no call.
+  document.querySelector('main > .notice:not([data-stopped])')?.remove();
   putBroken(root, come);
   next.ariaBusy = wasBusy;
   shown.replaceWith(next);

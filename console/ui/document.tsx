@@ -72,7 +72,7 @@ export const Document = ({ shown, person, csrf, assets, pages, here, standing, i
       </header>
       <main id="main" tabIndex={-1}>
         {person && isStopped && (
-          <p class="notice bad">
+          <p class="notice bad" data-stopped>
             All of {person.tenant} is stopped: nothing that its agents ask for runs, whoever approves it.{' '}
             <a href="/stops">Stops</a>
           </p>

@@ -700,6 +700,18 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     });
   }, 60_000);
 
+  it('what was said of the call before goes, and what is said of the whole tenant stays', async () => {
+    const rows = await parked('stopped-tenant', 2);
+    const page = await opened('stopped-tenant', { parts: (route) => route.continue() });
+    await isShown(page, rows[0]);
+    await page.evaluate(
+      `document.querySelector('main').insertAdjacentHTML('afterbegin', '<p class="notice" data-stopped>stopped</p><p class="notice">approved</p>')`,
+    );
+    await press(page, 'j');
+    await isShown(page, rows[1]);
+    expect(await page.locator('main > .notice').allTextContents()).toEqual(['stopped']);
+  }, 60_000);
+
   it('a key that follows the one which closes a question at once keeps what it led to', async () => {
     await parked('closes-and-denies', 1);
     const page = await opened('closes-and-denies');
