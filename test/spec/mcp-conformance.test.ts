@@ -136,15 +136,27 @@ async function stackDoor(upstreamUrl: string, classed: readonly string[] = CLASS
   };
 }
 
-const suite = HAS_NODE_24 ? describe : describe.skip;
-suite(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
+/** What the upstream passes directly is passed through each edition. */
+function losesNone({
+  started,
+  ran,
+  scenarios,
+  classed,
+  limitMs,
+}: {
+  readonly started: () => Promise<ConformanceUpstream>;
+  readonly ran: (url: string) => Promise<ReadonlyMap<string, boolean>>;
+  readonly scenarios: readonly string[];
+  readonly classed?: readonly string[];
+  readonly limitMs: number;
+}): void {
   let upstream: ConformanceUpstream;
   let directly: ReadonlyMap<string, boolean>;
   let door: Door | undefined;
   beforeAll(async () => {
-    upstream = await startConformanceUpstream();
-    directly = await run(upstream.url);
-  }, 240_000);
+    upstream = await started();
+    directly = await ran(upstream.url);
+  }, limitMs);
   afterEach(async () => {
     await door?.stop();
     door = undefined;
@@ -153,7 +165,7 @@ suite(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
 
   it('is passed by the upstream, for which it is asked', () => {
     expect([...directly].filter(([, passed]) => !passed)).toEqual([]);
-    expect([...directly.keys()].toSorted()).toEqual(SCENARIOS.toSorted());
+    expect([...directly.keys()].toSorted()).toEqual(scenarios.toSorted());
   });
 
   it.each([
@@ -162,13 +174,18 @@ suite(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
   ])(
     'loses no scenario through %s',
     async (_edition, open) => {
-      door = await open(upstream.url);
-      const through = await run(door.url);
+      door = await open(upstream.url, classed);
+      const through = await ran(door.url);
       expect([...through].filter(([scenario, passed]) => !passed && directly.get(scenario))).toEqual([]);
       expect([...through.keys()].toSorted()).toEqual([...directly.keys()].toSorted());
     },
-    400_000,
+    limitMs,
   );
+}
+
+const suite = HAS_NODE_24 ? describe : describe.skip;
+suite(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
+  losesNone({ started: () => startConformanceUpstream(), ran: run, scenarios: SCENARIOS, limitMs: 400_000 });
 });
 
 /** The scenarios of this version of the suite for servers without sessions. */
@@ -255,35 +272,11 @@ statelessSuite(`the conformance suite of MCP 2026-07-28${needs('mcp-conformance'
       passed.set(scenario, await passes(url, scenario));
     return passed;
   }
-  let upstream: ConformanceUpstream;
-  let directly: ReadonlyMap<string, boolean>;
-  let door: Door | undefined;
-  beforeAll(async () => {
-    upstream = await startStatelessUpstream();
-    directly = await runs(upstream.url);
-  }, 400_000);
-  afterEach(async () => {
-    await door?.stop();
-    door = undefined;
-  }, 60_000);
-  afterAll(() => upstream?.close());
-
-  it('is passed by the upstream, for which it is asked', () => {
-    expect([...directly].filter(([, passed]) => !passed)).toEqual([]);
-    expect([...directly.keys()].toSorted()).toEqual(STATELESS_SCENARIOS.toSorted());
+  losesNone({
+    started: () => startStatelessUpstream(),
+    ran: runs,
+    scenarios: STATELESS_SCENARIOS,
+    classed: STATELESS_CLASSED,
+    limitMs: 600_000,
   });
-
-  it.each([
-    ['lite', liteDoor],
-    ['the full edition', stackDoor],
-  ])(
-    'loses no scenario through %s',
-    async (_edition, open) => {
-      door = await open(upstream.url, STATELESS_CLASSED);
-      const through = await runs(door.url);
-      expect([...through].filter(([scenario, passed]) => !passed && directly.get(scenario))).toEqual([]);
-      expect([...through.keys()].toSorted()).toEqual([...directly.keys()].toSorted());
-    },
-    600_000,
-  );
 });
