@@ -5,7 +5,7 @@ import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
 import { answerOf } from '../api/proxy/answers.js';
 import { GateError } from '../domain/errors.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
-import { modified } from '../domain/review/modification.js';
+import { modified } from '../domain/decision/modification.js';
 import { batchRequest } from '../test/support/batch-request.js';
 import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';

@@ -6,7 +6,7 @@ import { type RecordedOutcome, summarize, summarizeFound, type VerdictEvidence }
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
-import { foldVerdict, quarantined } from '../domain/pipeline/verdict.js';
+import { foldVerdict, quarantined } from '../domain/call-record/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';

@@ -3,7 +3,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { PolicyDecision } from '../contracts/policy.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
-import { foldVerdict, type Verdict } from '../domain/pipeline/verdict.js';
+import { foldVerdict, type Verdict } from '../domain/call-record/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';

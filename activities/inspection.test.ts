@@ -9,7 +9,7 @@ import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/suppo
 import { createActivities } from '../workers/activities.js';
 import { createStepActivities, type StepActivities } from './steps.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
-import { modified as changedArguments } from '../domain/review/modification.js';
+import { modified as changedArguments } from '../domain/decision/modification.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SignedDecision } from '../contracts/review.js';
 import { parked } from '../test/support/forged-approvals.js';

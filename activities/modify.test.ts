@@ -5,8 +5,8 @@ import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff } from '../contracts/review.js';
 import type { ChangedCall } from '../domain/call-record/record.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
-import { modified } from '../domain/review/modification.js';
-import type { QuorumRule } from '../domain/review/quorum.js';
+import { modified } from '../domain/decision/modification.js';
+import type { QuorumRule } from '../domain/decision/quorum.js';
 import { approvalRecorded, parked } from '../test/support/forged-approvals.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 

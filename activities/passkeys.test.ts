@@ -16,7 +16,7 @@ import { slackCard } from '../domain/notification/slack-card.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
 import { modificationOf } from '../domain/review/decisions.js';
-import type { QuorumRule } from '../domain/review/quorum.js';
+import type { QuorumRule } from '../domain/decision/quorum.js';
 import { argumentsOf } from '../domain/review/since-last.js';
 import { summaryOf } from '../domain/review/summary.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';

@@ -8,7 +8,7 @@ import { lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
 import { READ_METHODS } from '../domain/mcp/read-methods.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
-import { intentScore } from '../domain/pipeline/verdict.js';
+import { intentScore } from '../domain/inspection/intent-score.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';

@@ -8,7 +8,7 @@ import { secretsOf } from '../domain/call-record/rows.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
-import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { foldVerdict } from '../domain/call-record/verdict.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { answerOfTool, answerOfUrl, asked, readAnswer } from '../domain/probes/answer.js';

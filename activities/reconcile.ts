@@ -7,10 +7,10 @@ import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
+import { APPROVED_CLAIM_LIMIT_MS } from '../domain/call-record/transitions.js';
 import { foreignText } from '../domain/text.js';
 import type { Probing } from '../domain/probes/ports.js';
-import { isOver } from '../domain/review/transitions.js';
+import { isOver } from '../domain/decision/transitions.js';
 import type { CallbackActivities } from './callback.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';

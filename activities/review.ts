@@ -30,9 +30,9 @@ import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js
 import { uncarried } from '../domain/review/carried-change.js';
 import { shownDigestsOf } from '../domain/review/approval-challenge.js';
 import { otherThanAsked } from '../domain/review/as-asked.js';
-import { changedBody } from '../domain/review/modification.js';
+import { changedBody } from '../domain/decision/modification.js';
 import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
-import { needsMoreEyes } from '../domain/review/quorum.js';
+import { needsMoreEyes } from '../domain/decision/quorum.js';
 import { METADATA_LIFE_SECONDS } from '../domain/review/retention.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
@@ -46,7 +46,7 @@ import {
   RECONCILIATION,
   SETTLES_AS,
   TAMPER_CHECK,
-} from '../domain/review/transitions.js';
+} from '../domain/decision/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import { openDefinitions, openSeenDefinitions } from '../domain/tool-definitions/batch-guard.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';

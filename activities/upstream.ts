@@ -1,11 +1,11 @@
 import { errorText, GateError } from '../domain/errors.js';
-import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
+import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT, type UnknownCause } from '../contracts/call.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
 import type { CallTalks, Listener } from '../domain/pipeline/call-talks.js';
-import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
+import type { Upstream } from '../domain/pipeline/upstream.js';
 import { withheldText } from '../domain/responses/withheld.js';
 import type { JudgedResponse, ResponseJudge } from '../domain/responses/judge.js';
 import { toldOfChange } from '../domain/review/told-change.js';

@@ -9,7 +9,7 @@ import type { StagedRequest, VerdictEvidence } from '../domain/call-record/recor
 import { stepsOf } from '../domain/call-record/sealed-record.js';
 import { canonicalDigest, keepCanonical } from '../domain/crypto/digest.js';
 import { createInspector } from '../domain/inspection/inspector.js';
-import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { foldVerdict } from '../domain/call-record/verdict.js';
 import { shippedPath } from '../adapters/shipped.js';
 import { ownCpuMs } from './child.js';
 import { openWriterStore, type WriterStore } from './lite-writer-store.js';

@@ -7,7 +7,7 @@ import {
   type PendingRequest,
 } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
-import { changesTold } from '../domain/review/modification.js';
+import { changesTold } from '../domain/decision/modification.js';
 import { isRehearsal, REHEARSAL, REHEARSAL_TOLD } from '../domain/review/rehearsal.js';
 import { type CallEnd, endTold } from '../domain/evidence/ended.js';
 import { cameOfIt } from './came-of-it.js';

@@ -5,8 +5,8 @@ import {
   type PendingRequest,
 } from '../contracts/review.js';
 import { parseStrictJson } from '../domain/mcp/strict-json.js';
-import { assigned, pathText } from '../domain/review/argument-path.js';
-import { valueAt } from '../domain/review/modification.js';
+import { assigned, pathText } from '../domain/decision/argument-path.js';
+import { valueAt } from '../domain/decision/modification.js';
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
 

@@ -1,10 +1,10 @@
 import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
-import { pathText } from '../domain/review/argument-path.js';
-import { changesTold } from '../domain/review/modification.js';
+import { pathText } from '../domain/decision/argument-path.js';
+import { changesTold } from '../domain/decision/modification.js';
 import { isRehearsal, REHEARSAL, REHEARSAL_MEANS } from '../domain/review/rehearsal.js';
-import { deadlineOf, escalationTimes } from '../domain/review/transitions.js';
+import { deadlineOf, escalationTimes } from '../domain/decision/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';

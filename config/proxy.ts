@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
-import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
+import { DEFAULT_TTL_SECONDS } from '../domain/decision/transitions.js';
 import { accessTokenSettings } from './access-tokens.js';
 import { inspectionTimeoutSetting } from './brain-models.js';
 import { consoleUrl } from './console.js';

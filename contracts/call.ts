@@ -110,3 +110,9 @@ export interface CallSummary {
 
 /** A record as one step left it, for the next step: that version and no other. */
 export type ReachedRecord = Pick<CallSummary, 'version' | 'updated_ms'>;
+
+/**
+ * Why it is unknown whether the tool ran. `timeout`: no answer in time. `invalid_answer`: no readable answer, which includes a connection
+ * that ended. `cancelled`: this side stopped waiting before the time was over, because its worker stops.
+ */
+export type UnknownCause = 'timeout' | 'invalid_answer' | 'cancelled';

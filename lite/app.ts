@@ -38,7 +38,7 @@ import { ledgerRoutes } from './ledger-routes.js';
 import { reviewScopeOf } from './review-scope.js';
 import type { SignInLinks } from '../api/pages/sign-in-links.js';
 import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
-import type { OpenedReviews } from '../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../domain/notification/ports.js';
 
 export interface LiteAppOptions {
   readonly logger: Logger;
@@ -47,7 +47,7 @@ export interface LiteAppOptions {
   readonly access: Access;
   /** Each signs somebody in at the console, once. */
   readonly links: SignInLinks<TokenHolder>;
-  readonly reviews: Pick<OpenedReviews, 'reads' | 'lists' | 'notes' | 'feed' | 'retention' | 'notices' | 'ready'>;
+  readonly reviews: Pick<ReviewsWithNotices, 'reads' | 'lists' | 'notes' | 'feed' | 'retention' | 'notices' | 'ready'>;
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   /** Opens what rows committed to. */

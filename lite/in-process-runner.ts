@@ -11,7 +11,7 @@ import { closeCall } from '../domain/pipeline/close.js';
 import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
 import { rowAppender } from '../domain/pipeline/row-appender.js';
 import { endedBefore } from '../domain/review/backlog.js';
-import { isDecidedBy } from '../domain/review/transitions.js';
+import { isDecidedBy } from '../domain/decision/transitions.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';

@@ -9,7 +9,8 @@ import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.j
 import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
-import { foldVerdict, type Inspected, intentScore } from '../domain/pipeline/verdict.js';
+import { foldVerdict, type Inspected } from '../domain/call-record/verdict.js';
+import { intentScore } from '../domain/inspection/intent-score.js';
 import {
   type Compared,
   comparedIn,

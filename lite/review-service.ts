@@ -6,14 +6,14 @@ import { rowRoutes } from '../api/hil/routes/pending.js';
 import { createService, type Service } from '../api/plugins/service.js';
 import type { PendingRequest } from '../contracts/review.js';
 import type { Decision } from '../domain/review/decisions.js';
-import type { OpenedReviews } from '../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../domain/notification/ports.js';
 import type { Access } from './access.js';
 import { ownConsole } from './console-caller.js';
 import { reviewScopeOf } from './review-scope.js';
 
 export interface ReviewServiceOptions {
   readonly access: Access;
-  readonly reviews: Pick<OpenedReviews, 'reads' | 'lists' | 'notes' | 'feed' | 'retention' | 'notices'>;
+  readonly reviews: Pick<ReviewsWithNotices, 'reads' | 'lists' | 'notes' | 'feed' | 'retention' | 'notices'>;
   /** Resolves when the row it returns is on disk. */
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
   readonly file: Pick<LocalFile, 'durable' | 'durableFromHere'>;

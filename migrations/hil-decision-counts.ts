@@ -22,7 +22,7 @@ const counts = (row: string): string =>
   `(${row}.decided_ms is not null and ${row}.withdrawn_at is null and ${row}.status in ('approved', 'denied', 'expired', 'aborted'))`;
 const byOf = (row: string): string => `coalesce(${row}.decided_by, '')`;
 /**
- * As `isPerson` of `domain/review/deciders.ts` was when triggers were made of this. A later one would take a migration of its own, which counts
+ * As `isPerson` of `domain/decision/deciders.ts` was when triggers were made of this. A later one would take a migration of its own, which counts
  * anew: these stay as they are.
  */
 const byPerson = (row: string): string =>

@@ -20,7 +20,7 @@ import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import { carried, type ChangeSeal, withChangeOf } from '../domain/review/carried-change.js';
 import type { DecisionOutcome, DecisionSender, RowSettler } from '../domain/review/ports.js';
-import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
+import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/decision/transitions.js';
 import { foreignText } from '../domain/text.js';
 import { callLine } from '../workflows/line.js';
 import { parkedQueueOf } from '../workflows/queues.js';

@@ -1,4 +1,5 @@
-import type { UnknownCause, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { UnknownCause } from '../../contracts/call.js';
+import type { UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 
 /** The other end did not answer in time. */
 export class TimedOut extends Error {

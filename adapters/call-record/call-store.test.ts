@@ -19,7 +19,7 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, callStoreOver, openCallStore } from './call-store.js';
 import type { CallTraits } from '../../domain/inspection/behaviour/traits.js';
-import { foldVerdict } from '../../domain/pipeline/verdict.js';
+import { foldVerdict } from '../../domain/call-record/verdict.js';
 import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
 import { sealCalls } from './seal-calls.js';
 import type { CallStore } from '../../domain/call-record/ports.js';

@@ -3,7 +3,7 @@ import { type LegalHoldReceipt, legalHoldReceipt } from '../../contracts/legal-h
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { LegalHold } from '../../domain/review/retention.js';
-import { TAMPER_CHECK } from '../../domain/review/transitions.js';
+import { TAMPER_CHECK } from '../../domain/decision/transitions.js';
 import { asked } from './faults.js';
 import type { ReviewTables } from './tables.js';
 

@@ -2,12 +2,12 @@ import type { NewReview } from '../../contracts/review.js';
 import { canonicalDigest, digestOf } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
-import { type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
+import { type QuorumRule, requiredApprovers } from '../../domain/decision/quorum.js';
 import { retentionDates } from '../../domain/review/retention.js';
 import type { Annotations } from '../../domain/review/review-view.js';
 import { reviewIdOf, type reviewSealing } from '../../domain/review/sealed-review.js';
 import { storable } from '../../domain/review/storable.js';
-import { deadlineOf, escalationsOf } from '../../domain/review/transitions.js';
+import { deadlineOf, escalationsOf } from '../../domain/decision/transitions.js';
 import { canonicalOr400 } from './faults.js';
 import type { Row } from './stored-row.js';
 

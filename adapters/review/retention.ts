@@ -12,7 +12,7 @@ import {
 } from '../../domain/review/retention.js';
 import { storedSettlement, type StoredReview } from '../../domain/review/sealed-review.js';
 import type { LastEnd } from '../../domain/notification/notice.js';
-import { statusTold } from '../../domain/review/transitions.js';
+import { statusTold } from '../../domain/decision/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import type { JsonObject } from '../../contracts/json.js';

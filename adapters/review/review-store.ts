@@ -6,7 +6,8 @@ import { statement } from '../store/statement.js';
 import { overwriteDeleted } from '../store/overwriting.js';
 import { assertWritable } from '../store/writable.js';
 import { REHEARSALS } from '../../domain/review/backlog.js';
-import { ONE_APPROVER, type QuorumRule } from '../../domain/review/quorum.js';
+import { ONE_APPROVER, type QuorumRule } from '../../domain/decision/quorum.js';
+import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 import type { Dispositions, OpenedReviews, ReviewLimits, Reviews } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { chatLinkStoreOver } from './chat-link-store.js';
@@ -52,7 +53,7 @@ export interface ReviewStoreOptions {
  * HIL's rows in SQLite or Postgres. Payloads are encrypted under their row id. A row is `expired` once its call is: the call's record owns
  * the deadline, and HIL's clock ends no wait (docs/architecture/reviews.md#deadline). A store fault is `store_unavailable`.
  */
-export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<OpenedReviews> {
+export async function openReviewStore({ target, ...options }: ReviewStoreOptions): Promise<ReviewsWithNotices> {
   const store = await openStore<ReviewTables>(target, hilMigrations);
   try {
     await sealReviews(store, options.payloadKeys, options.clock);
@@ -76,7 +77,7 @@ export function reviewStoreOver(
     alone,
     dispositions,
   }: Omit<ReviewStoreOptions, 'target'>,
-): OpenedReviews {
+): ReviewsWithNotices {
   if (store.sqlite) overwriteDeleted(store.sqlite);
   const rows = reviewRows({ store, keys, clock, perAgent, rehearsals, alone });
   const { ask, check, views } = rows;

@@ -6,7 +6,7 @@ import { canonicalDigest, canonicalJson } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { type Annotations, type Content, NO_CONTENT, shownUntil, view } from '../../domain/review/review-view.js';
 import { type reviewSealing, storedSettlement } from '../../domain/review/sealed-review.js';
-import { statusStored } from '../../domain/review/transitions.js';
+import { statusStored } from '../../domain/decision/transitions.js';
 import type { Listed, Row, WithReport } from './stored-row.js';
 
 /** What was opened of a row's report, and what of. */

@@ -6,7 +6,7 @@ import type { ReviewSettling } from '../../domain/review/ports.js';
 import { datesOfEnd } from '../../domain/review/retention.js';
 import { storedSettlement } from '../../domain/review/sealed-review.js';
 import type { Annotations } from '../../domain/review/review-view.js';
-import { escalationTimes, mayMove, statusStored } from '../../domain/review/transitions.js';
+import { escalationTimes, mayMove, statusStored } from '../../domain/decision/transitions.js';
 import { alreadyDecided, canonicalOr400, untilUnchanged } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import type { Row } from './stored-row.js';

@@ -1,9 +1,9 @@
 import type { ApprovalStats } from '../../contracts/review.js';
-import { isPerson } from '../../domain/review/deciders.js';
+import { isPerson } from '../../domain/decision/deciders.js';
 import type { StatsQuery } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import { addedTook, TOOK_WITHIN, tookAt, type TookClasses } from '../../domain/review/took.js';
-import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
+import { WITHDRAWN_BY_AGENT } from '../../domain/decision/transitions.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
 import { oldestWaiting, waitingCount } from './waiting.js';
 

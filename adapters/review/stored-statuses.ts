@@ -1,7 +1,7 @@
 import type { ReviewStatus } from '../../contracts/review.js';
 import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
-import { CLOSED_BY_GATE, WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
+import { CLOSED_BY_GATE, WITHDRAWN_BY_AGENT } from '../../domain/decision/transitions.js';
 
 /** Rows that are stored with this status, of which this condition in SQL also holds. */
 export interface StoredRange {

@@ -3,7 +3,7 @@ import { tenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { BegunOperation, Dispositions, TenantStates } from '../../domain/review/ports.js';
-import { TENANT_OFFBOARD } from '../../domain/review/transitions.js';
+import { TENANT_OFFBOARD } from '../../domain/decision/transitions.js';
 import type { Store } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
 import { writeTogether } from '../store/write-together.js';

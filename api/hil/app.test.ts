@@ -22,7 +22,7 @@ import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
-import { DECISION_REFUSALS } from '../../domain/review/transitions.js';
+import { DECISION_REFUSALS } from '../../domain/decision/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';

@@ -12,10 +12,11 @@ import { createNotifier, type Notifier } from '../../domain/notification/notifie
 import { createAskForReview } from '../../domain/review/asked-review.js';
 import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
-import type { QuorumRule } from '../../domain/review/quorum.js';
+import type { QuorumRule } from '../../domain/decision/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender, ReviewStarter, OpenedReviews, RowSettler } from '../../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
+import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, relyingPartyOf } from '../../domain/review/passkeys.js';
 import type { PasskeyRequired } from '../../domain/review/passkey-required.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
@@ -51,7 +52,7 @@ import { approversOf, ownersOf, PRINCIPAL_HEADER, scopeReader } from './scope.js
 
 export interface HilOptions {
   readonly reviews: Pick<
-    OpenedReviews,
+    ReviewsWithNotices,
     | 'reads'
     | 'parking'
     | 'settling'
@@ -265,7 +266,9 @@ export function createHilService(options: HilOptions): Service {
 }
 
 /** No channel is set. */
-function nobody(reviews: Pick<OpenedReviews, 'feed' | 'reads' | 'notices'>): NonNullable<HilOptions['notifications']> {
+function nobody(
+  reviews: Pick<ReviewsWithNotices, 'feed' | 'reads' | 'notices'>,
+): NonNullable<HilOptions['notifications']> {
   const unused = (): void => undefined;
   const parts = { reviews, notices: reviews.notices, channels: [], tenants: [], clock: Date.now };
   return { mode: 'disabled', notifier: createNotifier({ ...parts, observe: unused, gaveUp: unused, failed: unused }) };

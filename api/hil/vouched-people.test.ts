@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { SignedDecision } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
-import type { OpenedReviews } from '../../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { Service } from '../plugins/service.js';
@@ -25,7 +25,7 @@ const quorum = { strict: 2, risky: 1, destructive: 1 };
 
 let directory: string;
 let file: string;
-let reviews: OpenedReviews;
+let reviews: ReviewsWithNotices;
 let service: Service;
 let received: SignedDecision[];
 let now = T0;

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js'
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { stepsOfBatch } from '../../domain/call-record/batch-steps.js';
 import { executionId } from '../../domain/call-record/receipt.js';
-import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
+import { WITHDRAWN_BY_AGENT } from '../../domain/decision/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';
 import { isStopped } from '../../domain/identity/standing.js';

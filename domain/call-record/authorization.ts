@@ -1,9 +1,9 @@
 import { type KeyObject, verify } from 'node:crypto';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, canonicalJson, uuidFromDigest } from '../crypto/digest.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../pipeline/pipeline.js';
 import type { Signature } from '../identity/signer.js';
 import type { CallRecord, StagedRequest } from './record.js';
+import { APPROVED_CLAIM_LIMIT_MS } from './transitions.js';
 
 /**
  * The period in which a decision may be acted upon, in epoch milliseconds: as long as Gate allows its own calls to begin after an approval.

@@ -1,4 +1,4 @@
-import { isOver, TTL_SWEEP } from '../review/transitions.js';
+import { isOver, TTL_SWEEP } from '../decision/transitions.js';
 import type { CallRecord } from './record.js';
 import type { CallStore } from './ports.js';
 

@@ -17,7 +17,7 @@ import type { CallMove, FirstState } from './transitions.js';
 import type { WalkPlace } from './walk.js';
 import type { Reconciliation } from './reconciliation.js';
 import type { Setbacks } from './setbacks.js';
-import type { RecordedVote } from '../review/quorum.js';
+import type { RecordedVote } from '../decision/quorum.js';
 
 export type Admission =
   /** `digest` binds the request that was staged under this id; if it is not the caller's, that is a conflict. */

@@ -1,5 +1,5 @@
 import type { ApprovalStatement } from '../../contracts/approval.js';
-import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/call.js';
+import type { CallInput, CallState, CallSummary, Tier, UnknownCause } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { CallTraits } from '../inspection/behaviour/traits.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
@@ -7,10 +7,9 @@ import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { SandboxSeverity } from '../../contracts/sandbox.js';
 import type { Stopped } from '../identity/standing.js';
-import type { UnknownCause } from '../pipeline/upstream.js';
-import type { Verdict } from '../pipeline/verdict.js';
+import type { Verdict } from './verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
-import type { RecordedVote } from '../review/quorum.js';
+import type { RecordedVote } from '../decision/quorum.js';
 
 /** A called name that no list has, and the listed one that it is taken for. */
 export interface RecordedLookalike {

@@ -1,5 +1,5 @@
 import type { ListedStatus } from '../../contracts/review.js';
-import { statusTold } from '../review/transitions.js';
+import { statusTold } from '../decision/transitions.js';
 import type { CallRecord } from './record.js';
 
 export interface ReviewTold {

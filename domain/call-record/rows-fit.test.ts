@@ -9,7 +9,7 @@ import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { seededRandom } from '../../test/support/random.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { ownRow } from '../ledger/own-rows.js';
-import { foldVerdict } from '../pipeline/verdict.js';
+import { foldVerdict } from './verdict.js';
 import type { CallRecord } from './record.js';
 import { limitedRow, rowsOf } from './rows.js';
 

@@ -4,7 +4,7 @@ import { newLedgerRow } from '../../contracts/ledger.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
-import { foldVerdict } from '../pipeline/verdict.js';
+import { foldVerdict } from './verdict.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest } from './record.js';
 import { argumentsOf, ledgerRowId, rowsOf } from './rows.js';
 

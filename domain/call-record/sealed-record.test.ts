@@ -3,7 +3,7 @@ import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { keepCanonical } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
-import { foldVerdict } from '../pipeline/verdict.js';
+import { foldVerdict } from './verdict.js';
 import type { VerdictEvidence } from './record.js';
 import { recordOf, recordSealing, stepsOf } from './sealed-record.js';
 

@@ -1,5 +1,8 @@
 import type { CallContract, CallState } from '../../contracts/call.js';
 
+/** An approved call must begin within this time after its decision; later the claim is refused and nothing runs. */
+export const APPROVED_CLAIM_LIMIT_MS = 60_000;
+
 /**
  * The one table of a call's transitions (docs/architecture/record-and-claim.md). Each is a compare-and-set on the stored state: if it finds
  * another state, that state stands. Pure: the workflow, the in-process host and the store all read it.

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { skeletonWords } from '../skeleton.js';
 import { argumentsOf } from './intent.js';
 import type { EmbeddingProvider } from './lanes.js';
-import { toolShape, toolTokens } from './tool-shape.js';
+import { toolShape, toolTokens } from '../tool-shape.js';
 
 /**
  * The offline embedding: hashed n-grams of one call (feature hashing with signs). It has three parts, each normalised before weighting: the

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { classifyIntent } from './intent.js';
 import { inspectTexts } from './texts.js';
-import { isShellShaped, isWriteShaped, toolShape, toolTokens } from './tool-shape.js';
+import { isShellShaped, isWriteShaped, toolShape, toolTokens } from '../tool-shape.js';
 
 const classify = (tool: string, args: JsonObject = {}) => {
   const params = { name: tool, arguments: args };

@@ -2,7 +2,7 @@ import type { IntentCategory } from '../../contracts/inspection.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { IntentClassifier, IntentSignal, LaneInput } from './lanes.js';
 import { textAt } from './texts.js';
-import { isWriteShaped, toolShape, toolTokens } from './tool-shape.js';
+import { isWriteShaped, toolShape, toolTokens } from '../tool-shape.js';
 import { composed } from '../expressions/linear.js';
 
 const DESTROY =

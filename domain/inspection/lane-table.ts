@@ -1,7 +1,7 @@
 import type { Behaviour, InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { PolicyInput } from '../../contracts/policy.js';
-import { intentScore } from '../pipeline/verdict.js';
+import { intentScore } from './intent-score.js';
 
 /** One value for several calls of a request: from that of each call, and that of the call whose inspection applies to all. */
 type Combine<Value> = (values: readonly Value[], worst: Value) => Value;

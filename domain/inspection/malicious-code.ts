@@ -1,5 +1,5 @@
 import { type ContentDetector, type Detection, type LaneInput, nothingFound } from './lanes.js';
-import { isWriteShaped, toolTokens } from './tool-shape.js';
+import { isWriteShaped, toolTokens } from '../tool-shape.js';
 import { composed } from '../expressions/linear.js';
 
 /** One class of code that nobody writes by accident. `gate` lists texts of which at least one must occur before the rest is tried. */

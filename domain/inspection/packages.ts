@@ -1,5 +1,5 @@
 import { type ContentDetector, type Detection, type LaneInput, nothingFound } from './lanes.js';
-import { isShellShaped, toolTokens } from './tool-shape.js';
+import { isShellShaped, toolTokens } from '../tool-shape.js';
 
 type Ecosystem = 'npm' | 'pypi' | 'crates' | 'rubygems' | 'go';
 

@@ -1,5 +1,5 @@
 import type { PriorCall } from './lanes.js';
-import { isShellShaped, toolShape, toolTokens } from './tool-shape.js';
+import { isShellShaped, toolShape, toolTokens } from '../tool-shape.js';
 
 /** A call with this score or more is refused. */
 export const SEQUENCE_BLOCK = 0.7;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { holdsName, holdsValue } from '../argument-names.js';
 import { digitsAsLetters } from '../skeleton.js';
-import { plainReading } from '../name-readings.js';
+import { plainReading } from '../plain-name.js';
 import { words } from '../text.js';
 
 /** A word of a name that says that a secret stands behind it. */

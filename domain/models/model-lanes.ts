@@ -12,7 +12,7 @@ import {
   type Shown,
 } from '../inspection/lanes.js';
 import { installedBy } from '../inspection/packages.js';
-import { isShellShaped, isWriteShaped, toolShape, toolTokens } from '../inspection/tool-shape.js';
+import { isShellShaped, isWriteShaped, toolShape, toolTokens } from '../tool-shape.js';
 import { askBound } from './bound-question.js';
 import { maskByRules } from './mask.js';
 import { type Completion, ModelFailure, type Models, type Workload } from './port.js';

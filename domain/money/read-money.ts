@@ -9,7 +9,7 @@ import {
   readArguments,
 } from '../argument-values.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
-import { toolTokens } from '../inspection/tool-shape.js';
+import { toolTokens } from '../tool-shape.js';
 import { clipped, shortened, words } from '../text.js';
 import { type CurrencyNamed, currenciesIn, currencyNamed } from './currencies.js';
 import { withMoneyForms } from './money-forms.js';

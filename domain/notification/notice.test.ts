@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../contracts/review.js';
-import { RECONCILIATION, TTL_SWEEP } from '../review/transitions.js';
+import { RECONCILIATION, TTL_SWEEP } from '../decision/transitions.js';
 import { noticesOf, noticesOfTest, titleOf } from './notice.js';
 
 describe('a rehearsal', () => {

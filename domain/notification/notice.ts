@@ -2,7 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NoticeKind, NotificationPhase, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
-import { deadlineOf, escalationTimes, isSettled, statusTold } from '../review/transitions.js';
+import { deadlineOf, escalationTimes, isSettled, statusTold } from '../decision/transitions.js';
 
 const PHASE_OF = {
   trigger: 'trigger',

@@ -5,6 +5,7 @@ import type {
   NotificationPhase,
   NotificationTarget,
 } from '../../contracts/notification.js';
+import type { OpenedReviews } from '../review/ports.js';
 
 /** How people are told in one place. */
 export interface Sender {
@@ -124,4 +125,9 @@ export interface NoticeStore {
   deliveriesOf(pendingId: string): Promise<Delivery[]>;
   /** `dead` are also those that not everybody got. */
   counts(): Promise<{ readonly queued: number; readonly dead: number }>;
+}
+
+/** The review rows and the messages about them, which are kept in the same store. */
+export interface ReviewsWithNotices extends OpenedReviews {
+  readonly notices: NoticeStore;
 }

@@ -1,5 +1,6 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { type CallRecord, NotAsStaged } from '../call-record/record.js';
+import { APPROVED_CLAIM_LIMIT_MS } from '../call-record/transitions.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 
@@ -101,9 +102,6 @@ export interface PipelineSteps {
   /** Resolves when every row handed to `appendRows` is in the ledger. */
   appended(): Promise<void>;
 }
-
-/** An approved call must begin within this time after its decision; later the claim is refused and nothing runs. */
-export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**
  * The life of one call, and the only place that defines the order of the steps: inspect, evaluate, commit the verdict, analyse,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
-import type { ClientCapability } from '../../contracts/call.js';
+import type { ClientCapability, UnknownCause } from '../../contracts/call.js';
 import type { Listener } from './call-talks.js';
 import type { UpstreamStanding } from './upstream-circuit.js';
 
@@ -10,12 +10,6 @@ export interface UpstreamCaller {
   /** What the agent's client can be asked while a call is under way. Clients that differ in it have sessions of their own. */
   readonly client_can?: readonly ClientCapability[];
 }
-
-/**
- * Why it is unknown whether the tool ran. `timeout`: no answer in time. `invalid_answer`: no readable answer, which includes a connection
- * that ended. `cancelled`: this side stopped waiting before the time was over, because its worker stops.
- */
-export type UnknownCause = 'timeout' | 'invalid_answer' | 'cancelled';
 
 /**
  * How one attempt ended. `reply`: the upstream answered, and `text` is one JSON-RPC object under the caller's own id, result or error as

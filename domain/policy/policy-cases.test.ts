@@ -5,7 +5,7 @@ import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
-import { createNameReadings, type NameReader } from '../name-readings.js';
+import { createNameReadings, type NameReader } from './name-readings.js';
 import { policyData } from './policy-data.js';
 import type { ArgumentReaders, PolicySet } from './policy-set.js';
 import { actTold, readActs } from './read-acts.js';

@@ -15,7 +15,7 @@ import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { cutWhole } from '../masking/cut-whole.js';
 import { namedSecrets, type NamedSecrets } from '../masking/named-secrets.js';
-import { createNameReadings } from '../name-readings.js';
+import { createNameReadings } from './name-readings.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
 import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';

@@ -6,7 +6,7 @@ import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import { paramsSha256 } from '../call-record/params-digest.js';
 import type { ShownDigests } from '../call-record/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
-import { modified } from './modification.js';
+import { modified } from '../decision/modification.js';
 
 /** What of a row says which call it is about, and never changes while it waits. */
 const digestOfRow = (row: PendingRequest): string =>

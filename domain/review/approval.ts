@@ -4,10 +4,10 @@ import { paramsSha256 } from '../call-record/params-digest.js';
 import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
-import { changedBody } from './modification.js';
+import { changedBody } from '../decision/modification.js';
 import { approvalMismatch } from './passkey-proof.js';
-import { countedVotes, type RecordedVote } from './quorum.js';
-import { isOver, POLICY_TIER } from './transitions.js';
+import { countedVotes, type RecordedVote } from '../decision/quorum.js';
+import { isOver, POLICY_TIER } from '../decision/transitions.js';
 
 /** Verifies HIL's signature over a decision. Throws the reason when it does not verify. */
 export type VerifyDecision = (decision: SignedDecision) => Promise<void>;

@@ -16,12 +16,18 @@ import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signedAbout } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
-import { canonicalDiff, modified, ModificationRefused } from './modification.js';
-import { effectsForOne, ONE_APPROVER, type QuorumRule } from './quorum.js';
+import { canonicalDiff, modified, ModificationRefused } from '../decision/modification.js';
+import { effectsForOne, ONE_APPROVER, type QuorumRule } from '../decision/quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
 import { storable } from './storable.js';
-import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, isSettled, whyNotDecidable } from './transitions.js';
+import {
+  DECISION_REFUSALS,
+  type DecisionRefusal,
+  isDecidedBy,
+  isSettled,
+  whyNotDecidable,
+} from '../decision/transitions.js';
 import { settledView } from './review-view.js';
 
 /**

@@ -3,7 +3,7 @@ import type { PendingRequest, ReviewChangeType } from '../../contracts/review.js
 import { countCommits } from '../commits.js';
 import type { ReviewHead } from './sealed-review.js';
 import { summaryOf } from './summary.js';
-import { isSettled } from './transitions.js';
+import { isSettled } from '../decision/transitions.js';
 
 export interface ReviewChange {
   readonly type: ReviewChangeType;

@@ -12,7 +12,7 @@ import { GateError } from '../errors.js';
 import { mask, MASKED, maskedAt } from '../masking/mask.js';
 import { namedSecrets, type NamedSecrets, withoutNamed } from '../masking/named-secrets.js';
 import { canonicalJson } from '../crypto/digest.js';
-import { modified, ModificationRefused, pathInRequest } from './modification.js';
+import { modified, ModificationRefused, pathInRequest } from '../decision/modification.js';
 
 /**
  * Review rows for who only looks on (docs/architecture/console.md#pages-and-forms): secrets and personal data are masked, as in the ledger. Why a

@@ -19,7 +19,6 @@ import type {
   SummariesPage,
 } from '../../contracts/review.js';
 import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
-import type { NoticeStore } from '../notification/ports.js';
 import type { ChatLinkStore } from './chat-links.js';
 import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { ChangeSeal } from './carried-change.js';
@@ -27,7 +26,7 @@ import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { PasskeyStore } from './passkey-store.js';
 import type { VouchingStore } from './vouched-people.js';
-import type { DecisionRefusal } from './transitions.js';
+import type { DecisionRefusal } from '../decision/transitions.js';
 
 /**
  * The review rows as the pipeline needs them, in the same process or over HTTP (`activities/clients/hil-client.ts`). All methods are
@@ -338,8 +337,6 @@ export interface OpenedReviews {
   readonly passkeys: PasskeyStore;
   /** Seals changed values for the engine. */
   readonly changeSeal: ChangeSeal;
-  /** The messages about the rows, in the same store. */
-  readonly notices: NoticeStore;
   /** Whose accounts in chats are whose, in the same store. */
   readonly chatLinks: ChatLinkStore;
   /** What the console said of people, in the same store. */

@@ -1,5 +1,5 @@
 import { type StoredReview, storedSettlement } from './sealed-review.js';
-import { statusTold } from './transitions.js';
+import { statusTold } from '../decision/transitions.js';
 
 /** How long what a review holds is kept (docs/architecture/reviews.md#payload-and-retention). */
 export const RETENTION_POLICY = 'gate.hil-retention/v1';

@@ -6,7 +6,7 @@ import { isRehearsal } from './rehearsal.js';
 import { type ReviewHead, type StoredSettlement, storedSettlement } from './sealed-review.js';
 import { legalHoldOf, RETENTION_POLICY, retentionDates, retentionTier, tombstoneOf } from './retention.js';
 import type { Summarized } from './summary.js';
-import { statusTold, TTL_SWEEP } from './transitions.js';
+import { statusTold, TTL_SWEEP } from '../decision/transitions.js';
 
 export interface Annotations extends Partial<Notes> {
   readonly review_reasons: string[];

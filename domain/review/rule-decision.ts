@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { SignedDecision } from '../../contracts/review.js';
 import { ownPrincipal, signedAbout } from './decision-signature.js';
 import type { OpenedReviews } from './ports.js';
-import { isForRule } from './quorum.js';
-import { POLICY_TIER, whyNotDecidable } from './transitions.js';
+import { isForRule } from '../decision/quorum.js';
+import { POLICY_TIER, whyNotDecidable } from '../decision/transitions.js';
 
 export interface RuleDecisionOptions {
   readonly reviews: Pick<OpenedReviews, 'reads'>;

@@ -2,7 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
 import { predictedOf } from '../sandbox/told.js';
 import { isRehearsal } from './rehearsal.js';
-import { deadlineOf } from './transitions.js';
+import { deadlineOf } from '../decision/transitions.js';
 
 /** What a list says of a prediction; `null` where its report has no such line. */
 export const predictedIn = (report: PendingRequest['sandbox_report']): string | null =>

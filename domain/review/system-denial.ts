@@ -4,7 +4,7 @@ import { GateError } from '../errors.js';
 import { isWhole } from './carried-change.js';
 import { ownPrincipal, signedAbout } from './decision-signature.js';
 import type { DecisionSender, OpenedReviews } from './ports.js';
-import type { DEMO_CLEANUP, TENANT_OFFBOARD, WITHDRAWN_BY_AGENT } from './transitions.js';
+import type { DEMO_CLEANUP, TENANT_OFFBOARD, WITHDRAWN_BY_AGENT } from '../decision/transitions.js';
 
 export interface SystemDenialOptions {
   readonly reviews: Pick<OpenedReviews, 'settling'>;

@@ -6,7 +6,7 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { DecisionSender, ErasedRows, OpenedReviews, TenantOperation } from './ports.js';
 import { createSystemDenials, type SystemDenial } from './system-denial.js';
-import { DEMO_CLEANUP, deadlineOf, isOver, TENANT_OFFBOARD } from './transitions.js';
+import { DEMO_CLEANUP, deadlineOf, isOver, TENANT_OFFBOARD } from '../decision/transitions.js';
 
 export interface TenantLifecycleOptions {
   readonly reviews: Pick<OpenedReviews, 'lists' | 'settling' | 'tenants' | 'retention'>;

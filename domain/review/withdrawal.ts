@@ -2,7 +2,7 @@ import { uuidFromDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { OpenedReviews, WithdrawCall } from './ports.js';
 import { createSystemDenials, type SystemDenialOptions } from './system-denial.js';
-import { WITHDRAWN_BY_AGENT } from './transitions.js';
+import { WITHDRAWN_BY_AGENT } from '../decision/transitions.js';
 
 /** Withdraws calls where their rows are: a denial in Gate's own name, under an id of the row's own. */
 export function createWithdrawals(

@@ -2,7 +2,7 @@ import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import { SANDBOX_BOUNDS, SANDBOX_REPORT_CONTRACT, type SandboxReport } from '../../contracts/sandbox.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { unlimited, type Checkpoint } from '../in-place.js';
-import { toolTokens } from '../inspection/tool-shape.js';
+import { toolTokens } from '../tool-shape.js';
 import { sizeOf } from '../large.js';
 import { siblingsOf } from '../mcp/batch.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';

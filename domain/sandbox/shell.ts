@@ -1,5 +1,5 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
-import { isShellShaped } from '../inspection/tool-shape.js';
+import { isShellShaped } from '../tool-shape.js';
 import type { Checkpoint } from '../in-place.js';
 import { shellActOf } from '../shell/acts.js';
 import { Allowance } from '../shell/allowance.js';

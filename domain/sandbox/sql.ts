@@ -1,5 +1,5 @@
 import type { SqlFinding } from '../../contracts/policy.js';
-import { toolTokens } from '../inspection/tool-shape.js';
+import { toolTokens } from '../tool-shape.js';
 import { isParsedSoon } from '../sql/read-sql.js';
 import { lex, POSTGRES } from '../sql/lexer.js';
 import { readStatements, type Reading } from '../sql/statements.js';

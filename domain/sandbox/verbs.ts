@@ -1,4 +1,4 @@
-import { toolShape } from '../inspection/tool-shape.js';
+import { toolShape } from '../tool-shape.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 

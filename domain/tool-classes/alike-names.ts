@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ToolClass } from '../../contracts/policy.js';
 import type { ClassedTool } from '../../contracts/tools.js';
-import { plainReading } from '../name-readings.js';
+import { plainReading } from '../plain-name.js';
 import type { ClassSet } from './class-sets.js';
 
 /** Classes that hold a call, from the strictest on. Only they count for names that are spelt otherwise: no spelling lets a call run. */

@@ -7,7 +7,7 @@ import { ERROR_CODES } from '../../contracts/error-codes.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { type PendingRequest, MODIFICATION_CONTRACT } from '../../contracts/review.js';
 import { errorText } from '../../domain/errors.js';
-import { deadlineOf } from '../../domain/review/transitions.js';
+import { deadlineOf } from '../../domain/decision/transitions.js';
 import { createHttp, type Http, type Reply, toReply } from '../support/agent.js';
 import { eventually, timePasses } from '../support/waiting.js';
 import { type AtConsole, atConsole } from './console.js';

@@ -133,13 +133,19 @@ describe('the opened review rows, which are a part for each thing that is done w
 
   it('are handed out in parts alone', () => {
     const files = [
-      ...new Set(imports.filter(([, target]) => target === 'domain/review/ports.js').map(([file]) => file)),
+      ...new Set(
+        imports
+          .filter(([, target]) => /^domain\/(?:review|notification)\/ports\.js$/.test(target))
+          .map(([file]) => file),
+      ),
     ];
     const whole = files.filter((file) =>
-      /(?<!\bPick<\s*)\bOpenedReviews\b/.test(readFileSync(join(ROOT, file), 'utf8').replaceAll(/^import .*$/gm, '')),
+      /(?<!\bPick<\s*)\b(?:OpenedReviews|ReviewsWithNotices)\b/.test(
+        readFileSync(join(ROOT, file), 'utf8').replaceAll(/^import .*$/gm, ''),
+      ),
     );
     expect(files.length).toBeGreaterThan(20);
-    expect(whole).toEqual(['adapters/review/review-store.ts']);
+    expect(whole).toEqual(['adapters/review/review-store.ts', 'domain/notification/ports.ts']);
   });
 
   it('have at most four things to do in a part', () => {
@@ -186,6 +192,29 @@ function circles(edges: readonly (readonly [string, string])[]): string[] {
   for (const file of targets.keys()) visit(file, []);
   return found;
 }
+
+/** The folders of the knowledge that need each other, but for a folder and one inside it, which are of one subject. */
+const mutual = (edges: readonly (readonly [string, string])[]): string[] => {
+  const needs = new Set(edges.map(([file, target]) => `${dirname(file)} ${dirname(target)}`));
+  return [...needs].filter((need) => {
+    const [one, other] = need.split(' ') as [string, string];
+    return one < other && !other.startsWith(`${one}/`) && needs.has(`${other} ${one}`);
+  });
+};
+
+describe('no two subjects need each other', () => {
+  it('finds them where they do', () => {
+    const there = ['layer/a/x.ts', 'layer/b/y.js'] as const;
+    expect(mutual([there, ['layer/b/z.ts', 'layer/a/w.js']])).toEqual(['layer/a layer/b']);
+    expect(mutual([there, ['layer/b/z.ts', 'layer/c/w.js']])).toEqual([]);
+  });
+
+  it.each(['domain', 'adapters', 'api', 'activities', 'workflows'])('in %s', (layer) => {
+    const inside = imports.filter(([file, target]) => [file, target].every((path) => path.startsWith(`${layer}/`)));
+    expect(inside.length).toBeGreaterThan(5);
+    expect(mutual(inside)).toEqual([]);
+  });
+});
 
 describe('no file needs itself', () => {
   it('finds a circle where there is one', () => {

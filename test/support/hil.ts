@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { createHilService, type HilOptions } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { Modification, NewReview, PendingRequest, SettledReview } from '../../contracts/review.js';
-import { isPerson } from '../../domain/review/deciders.js';
+import { isPerson } from '../../domain/decision/deciders.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 import { openReviewStore, type WholeReviews } from './whole-reviews.js';

@@ -23,7 +23,7 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import { escalationTimes } from '../../domain/review/transitions.js';
+import { escalationTimes } from '../../domain/decision/transitions.js';
 import { type CallRecord, escalatedMs } from '../../domain/call-record/record.js';
 import type { DecisionSender, ReviewStarter } from '../../domain/review/ports.js';
 import { createAskForReview } from '../../domain/review/asked-review.js';

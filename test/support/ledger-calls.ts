@@ -4,7 +4,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { RecordedDecision, RecordedOutcome } from '../../domain/call-record/record.js';
 import { rowsOf } from '../../domain/call-record/rows.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
-import { foldVerdict } from '../../domain/pipeline/verdict.js';
+import { foldVerdict } from '../../domain/call-record/verdict.js';
 import { callInput } from './call-input.js';
 import { decisionOf, inspectionOf } from './judgements.js';
 

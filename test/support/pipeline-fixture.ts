@@ -22,7 +22,7 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
-import type { QuorumRule } from '../../domain/review/quorum.js';
+import type { QuorumRule } from '../../domain/decision/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { Sandbox } from '../../domain/sandbox/port.js';
 import type { ToolClasses } from '../../domain/tool-classes/port.js';

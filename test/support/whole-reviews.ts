@@ -1,20 +1,20 @@
 import * as reviews from '../../adapters/review/review-store.js';
-import type { OpenedReviews } from '../../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 
 /** The parts of the review rows, and what the parts do, as one object, for tests that do many things with rows. The product has no such object. */
-export type WholeReviews = OpenedReviews &
-  OpenedReviews['reads'] &
-  OpenedReviews['parking'] &
-  OpenedReviews['settling'] &
-  OpenedReviews['lists'] &
-  OpenedReviews['walk'] &
-  OpenedReviews['notes'] &
-  OpenedReviews['feed'] &
-  OpenedReviews['sweeping'] &
-  OpenedReviews['retention'] &
-  OpenedReviews['alarms'];
+export type WholeReviews = ReviewsWithNotices &
+  ReviewsWithNotices['reads'] &
+  ReviewsWithNotices['parking'] &
+  ReviewsWithNotices['settling'] &
+  ReviewsWithNotices['lists'] &
+  ReviewsWithNotices['walk'] &
+  ReviewsWithNotices['notes'] &
+  ReviewsWithNotices['feed'] &
+  ReviewsWithNotices['sweeping'] &
+  ReviewsWithNotices['retention'] &
+  ReviewsWithNotices['alarms'];
 
-const wholeReviews = (opened: OpenedReviews): WholeReviews => ({
+const wholeReviews = (opened: ReviewsWithNotices): WholeReviews => ({
   ...opened,
   ...opened.reads,
   ...opened.parking,

@@ -2,7 +2,7 @@ import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { DecisionVerdict } from '../../activities/review.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { CarriedDecision } from '../../contracts/review.js';
-import type { DecisionRefusal } from '../../domain/review/transitions.js';
+import type { DecisionRefusal } from '../../domain/decision/transitions.js';
 
 /** The workflow's type. Under another name, open calls would find no code to continue with. */
 export const TOOL_CALL = 'toolCall';

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { CarriedSettlement } from '../../contracts/review.js';
-import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
+import { isDecidedBy, isOver } from '../../domain/decision/transitions.js';
 import { refusal } from './handlers.js';
 import { decideUpdate, FAILURES, JUDGED_BY_RUN, type ToolCall } from './messages.js';
 import { applyDecision, roomForParked, underOwnNames } from './steps.js';

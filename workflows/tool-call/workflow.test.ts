@@ -7,7 +7,7 @@ import type { CarriedDecision, ModificationDiff, SignedDecision } from '../../co
 import type { StagedRequest } from '../../domain/call-record/record.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
-import { modified } from '../../domain/review/modification.js';
+import { modified } from '../../domain/decision/modification.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { createStepActivities } from '../../activities/steps.js';
 import { judgedInSteps } from '../../test/support/judged-in-steps.js';

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { cardOf, chat } from '../../../contracts/chat-link.js';
 import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
-import { canonicalDiff } from '../../../domain/review/modification.js';
+import { canonicalDiff } from '../../../domain/decision/modification.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/app.js';

@@ -13,7 +13,7 @@ import { CLOCKS_APART_MS } from '../../../domain/clocks.js';
 import { GateError } from '../../../domain/errors.js';
 import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
-import { whyNotDecidable } from '../../../domain/review/transitions.js';
+import { whyNotDecidable } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { ById } from './schemas.js';

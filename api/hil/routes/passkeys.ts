@@ -24,7 +24,7 @@ import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
 import type { Passkeys } from '../../../domain/review/passkeys.js';
 import { passkeyPerson } from '../../../domain/review/passkey-people.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
-import { whyNotDecidable } from '../../../domain/review/transitions.js';
+import { whyNotDecidable } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
 import { CEREMONY_COOKIE as COOKIE, cookie, cookieOf, SESSION_COOKIE as SESSION } from './passkey-cookies.js';

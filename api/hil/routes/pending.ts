@@ -11,7 +11,7 @@ import type { AskForReview } from '../../../domain/review/asked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, type ReviewScope, scopeFirst } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingDetail, PendingRow } from './schemas.js';
-import type { OpenedReviews } from '../../../domain/review/ports.js';
+import type { ReviewsWithNotices } from '../../../domain/notification/ports.js';
 
 /** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
 const CreateBody = newReview.extend({
@@ -24,12 +24,12 @@ const CreateBody = newReview.extend({
 });
 
 export interface RowRoutes {
-  readonly reviews: Pick<OpenedReviews, 'reads' | 'notices'>;
+  readonly reviews: Pick<ReviewsWithNotices, 'reads' | 'notices'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
 }
 
 export interface PendingRoutes extends RowRoutes {
-  readonly reviews: Pick<OpenedReviews, 'parking' | 'reads' | 'notices'>;
+  readonly reviews: Pick<ReviewsWithNotices, 'parking' | 'reads' | 'notices'>;
   /** For those who may ask for a review without a call. */
   readonly askForReview: AskForReview;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
-import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
+import { WITHDRAWN_BY_AGENT } from '../../../domain/decision/transitions.js';
 import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';

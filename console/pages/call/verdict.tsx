@@ -6,7 +6,7 @@ import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js
 import { reportRowOf } from '../../../domain/evidence/reports/report-rows.js';
 import { summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { REHEARSAL } from '../../../domain/review/rehearsal.js';
-import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
+import { WITHDRAWN_BY_AGENT } from '../../../domain/decision/transitions.js';
 import { shortened } from '../../../domain/text.js';
 import type { Settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';

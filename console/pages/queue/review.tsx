@@ -3,7 +3,7 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
-import { deadlineOf } from '../../../domain/review/transitions.js';
+import { deadlineOf } from '../../../domain/decision/transitions.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';

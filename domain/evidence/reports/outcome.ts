@@ -2,8 +2,8 @@ import type { JsonObject } from '../../../contracts/json.js';
 import { type LedgerEntry, SIMULATOR_SOURCE } from '../../../contracts/ledger.js';
 import type { CallTier } from '../../../contracts/ledger-reports.js';
 import { approvalTier } from '../../../contracts/policy.js';
-import { isPerson } from '../../review/deciders.js';
-import { WITHDRAWN_BY_AGENT } from '../../review/transitions.js';
+import { isPerson } from '../../decision/deciders.js';
+import { WITHDRAWN_BY_AGENT } from '../../decision/transitions.js';
 
 /** The fields of a row that show how a call was judged. `kind` is the event kind, or the method of a row without one. */
 export interface Judged {

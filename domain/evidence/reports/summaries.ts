@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import { modificationDiff } from '../../../contracts/review.js';
 import { oneLine } from '../../printable.js';
-import { changesTold } from '../../review/modification.js';
+import { changesTold } from '../../decision/modification.js';
 import { type ReportRow } from './report-rows.js';
 import { outcomeOf, reviewEndOf } from './outcome.js';
 

@@ -20,10 +20,6 @@ export interface Verdict {
 /** As much of an inspection as a verdict is folded from. */
 export type Inspected = Pick<InspectionResponse, 'authorized' | 'reason' | 'intent_category' | 'intent_suspicions'>;
 
-/** Maps Brain's answer to the policy's `intent_score`. An unavailable Brain counts as authorized: policy still decides. */
-export const intentScore = (inspection: Pick<Inspected, 'authorized'> | null): number =>
-  inspection === null || inspection.authorized ? 0.1 : 0.5;
-
 const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reasons: [], approval_tier: null } as const;
 
 /**

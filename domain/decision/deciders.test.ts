@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isPerson } from './deciders.js';
 import * as transitions from './transitions.js';
-import { isPersonsName } from './vouching.js';
+import { isPersonsName } from '../review/vouching.js';
 
 const OWN = Object.values(transitions).flatMap((one: unknown) => (typeof one === 'string' ? [one] : []));
 

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
-import { seededRandom } from '../test/support/random.js';
-import { createNameReadings, plainReading } from './name-readings.js';
-import { policyData } from './policy/policy-data.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { seededRandom } from '../../test/support/random.js';
+import { plainReading } from '../plain-name.js';
+import { createNameReadings } from './name-readings.js';
+import { policyData } from './policy-data.js';
 
 const readingsOf = createNameReadings(
   policyData.parse(JSON.parse(readFileSync(join(shippedPolicyDirectory(), 'data.json'), 'utf8'))).gate,

@@ -5,7 +5,8 @@ import type { PolicyDecision } from '../../contracts/policy.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
-import { foldVerdict, intentScore } from './verdict.js';
+import { intentScore } from '../inspection/intent-score.js';
+import { foldVerdict } from './verdict.js';
 
 const brain = (change: Partial<InspectionResponse> = {}): InspectionResponse => ({ ...inspectionOf(true), ...change });
 const policy = (change: Partial<PolicyDecision> = {}): PolicyDecision => ({ ...decisionOf('green'), ...change });

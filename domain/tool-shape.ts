@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { skeletonWords } from '../skeleton.js';
-import { words } from '../text.js';
+import { skeletonWords } from './skeleton.js';
+import { words } from './text.js';
 
 /** What a tool does, judged by its name. `unknown` when no word of it is known. */
 export type ToolShape = 'retrieve' | 'modify' | 'delete' | 'money' | 'identity' | 'deploy' | 'execute' | 'unknown';
