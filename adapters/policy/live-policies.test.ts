@@ -5,20 +5,29 @@ import { GateError } from '../../domain/errors.js';
 import { EVERYBODY, type SetInForce } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { createLivePolicies } from './live-policies.js';
+import { createLocalEvaluator } from './local-evaluator.js';
 import { loadPolicySet } from './load-policy-set.js';
 import { opaCompiler } from './opa-compiler.js';
 import { shippedPolicyDirectory } from './policy-sources.js';
 
 const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
-const compiled = await opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory }).compile([
-  {
-    name: 'a.rego',
-    body: 'package gate.authz\n\nimport rego.v1\n\ndeny contains "Violation: a" if input.tool_type == "a"\n',
-  },
-]);
-if (compiled.fault) throw new Error(compiled.fault.message);
-const { wasm } = compiled;
+const compiler = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory });
+/** Rules that deny one tool by its name. */
+async function denying(tool: string): Promise<Uint8Array> {
+  const head = 'package gate.authz\n\nimport rego.v1\n\n';
+  const body = `${head}deny contains "Violation: ${tool}" if input.tool_type == "${tool}"\n`;
+  const compiled = await compiler.compile([{ name: 'a.rego', body }]);
+  if (compiled.fault) throw new Error(compiled.fault.message);
+  return compiled.wasm;
+}
+const [wasm, denyingB] = [await denying('a'), await denying('b')];
+const moduleOf = (sources_sha256: string, of: Uint8Array) => ({
+  sources_sha256,
+  wasm: of,
+  wasm_sha256: sha256Hex(of),
+  opa_version: '1',
+});
 const setOf = (tenant: string, version: string): SetInForce => ({
   mac: `${tenant} ${version}`,
   tenant,
@@ -31,7 +40,7 @@ const setOf = (tenant: string, version: string): SetInForce => ({
 function storeOf(sets: readonly SetInForce[]) {
   let generation = 0;
   return {
-    filled: () => void (generation = 1),
+    filled: (as = 1) => void (generation = as),
     mark: async () => String(generation),
     sets: async () => ({
       generation,
@@ -40,7 +49,7 @@ function storeOf(sets: readonly SetInForce[]) {
       tampered: null,
       madeUp: null,
     }),
-    module: async () => ({ sources_sha256: 'a', wasm, wasm_sha256: sha256Hex(wasm), opa_version: '1' }),
+    module: async () => moduleOf('a', wasm),
     pastSet: async (tenant: string, version: string) =>
       sets.find((set) => set.tenant === tenant && set.version === version) ?? null,
   };
@@ -80,6 +89,53 @@ describe('rules that come into force', () => {
     const live = createLivePolicies({ floor, store, rehearse: () => new Promise(() => undefined) });
     await live.start();
     expect(live.judgingNow(EVERYBODY).rules?.judge({ tool_type: 'a' }).deny).toEqual(['Violation: a']);
+  });
+});
+
+describe('a call that waits for its turn when the rules change', () => {
+  const calling = (tool_type: string, given: JsonObject = {}) => ({
+    tool_type,
+    tenant: 'acme',
+    agent_id: `acme/${tool_type}`,
+    agent_history: { last_tool: null, recent_sequence: [] },
+    intent_score: 0,
+    arguments: given,
+  });
+  const MANY = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]));
+
+  it('is judged by the rules that it began with, and says so', async () => {
+    let stored = storeOf([setOf(EVERYBODY, '2026-11-27.1')]);
+    stored.filled();
+    const live = createLivePolicies({
+      floor,
+      store: {
+        ...stored,
+        mark: async () => stored.mark(),
+        sets: async () => stored.sets(),
+        pastSet: async (tenant, version) => stored.pastSet(tenant, version),
+        module: async (sources) => (sources === 'a' ? moduleOf('a', wasm) : moduleOf('b', denyingB)),
+      },
+    });
+    await live.start();
+    const evaluator = createLocalEvaluator(floor, undefined, { threads: 1, limitMs: 60_000 }, live.addedFor);
+    try {
+      const first = evaluator.evaluate(calling('list_files', MANY));
+      const began = evaluator.evaluate(calling('a'));
+      stored = storeOf([{ ...setOf(EVERYBODY, '2026-11-27.2'), sources_sha256: 'b' }]);
+      stored.filled(2);
+      expect(await live.refresh([])).toBeNull();
+      const next = evaluator.evaluate(calling('a'));
+      await first;
+      expect(await began).toMatchObject({
+        reasons: expect.arrayContaining(['Violation: a']) as never,
+        policy_bundle: { version: '2026-11-27.1' },
+      });
+      const after = await next;
+      expect(after.policy_bundle).toMatchObject({ version: '2026-11-27.2' });
+      expect(after.reasons).not.toContain('Violation: a');
+    } finally {
+      await evaluator.close();
+    }
   });
 });
 
