@@ -41,6 +41,21 @@ describe('the page of an agent', () => {
     expect(here.told()).toHaveLength(2);
   });
 
+  it.each(['release', 'force-hil/end'])(
+    'registers nobody by a form that takes back what nobody did: %s',
+    async (form) => {
+      const refused = await here.first.post(`${AGENT}/${form}`, { reason: 'it is known', seen: 'now nobody' });
+      expect([refused.status, refused.text]).toEqual([
+        404,
+        expect.stringContaining('The identity service knows no agent of this name: nothing was done. (not_found)'),
+      ]);
+      expect(standsIn(refused.text)).toContain('The identity service does not know it');
+      expect(here.told()).toEqual([]);
+      await stop();
+      expect(here.told()).toEqual(['agent.registered', 'agent.suspended']);
+    },
+  );
+
   it('says of a name that no certificate has, or that is Gate’s own, that nobody is stopped by it', async () => {
     for (const name of ['a%20b', 'gate-proxy', '-?agent=..']) {
       const page = await pageOf(here.first, `/agents/${name}`);

@@ -59,11 +59,24 @@ export async function agentStands(visit: Visit, agent: string): Promise<AgentSta
 const called = async ({ services: { ledger } }: Visit, agent: string): Promise<boolean> =>
   (await ledger.rows({ agent, limit: 1 })).length > 0;
 
-/** The agent that a form is about. One that identity does not know is registered, if it ever called: a slip never looks like a stop. */
-async function agentOf(visit: Visit): Promise<AgentRecord> {
+/** The agent that a form is about, as identity knows it; `null` where it does not. */
+async function knownAgentOf(visit: Visit): Promise<AgentRecord | null> {
   const agent = agentIn(visit);
-  const known = isAgentName(agent) ? await visit.services.identity.agent(agent) : null;
+  return isAgentName(agent) ? visit.services.identity.agent(agent) : null;
+}
+
+/** The agent of a form that takes something back. Throws where there is nothing to be taken back: nobody is registered by that. */
+async function changedAgentOf(visit: Visit): Promise<AgentRecord> {
+  const known = await knownAgentOf(visit);
   if (known !== null) return known;
+  throw new GateError('not_found', 'The identity service knows no agent of this name: nothing was done.');
+}
+
+/** The agent of a form that stops it, or has a person decide. One that identity does not know is registered, if it ever called: a slip never looks like a stop. */
+async function agentOf(visit: Visit): Promise<AgentRecord> {
+  const known = await knownAgentOf(visit);
+  if (known !== null) return known;
+  const agent = agentIn(visit);
   if (!isAgentName(agent) || !(await called(visit, agent)))
     throw new GateError('not_found', 'Nobody knows an agent of this name: nothing was done.');
   return visit.services.identity.register(agent);
@@ -119,14 +132,14 @@ export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise
       shown,
     },
     async (visit) => {
-      await visit.services.identity.clearForceHil((await agentOf(visit)).id);
+      await visit.services.identity.clearForceHil((await changedAgentOf(visit)).id);
       return {};
     },
   ),
   RELEASE_AGENT: change(
     { path: '/agents/:agent/release', does: 'let a stopped agent go, with somebody else', of: 'release', shown },
     async (visit, filled) => {
-      const record = await agentOf(visit);
+      const record = await changedAgentOf(visit);
       assertSeen(filled, stoppedOf(record));
       return askedOf(await visit.services.identity.unsuspend(record.id, reasonOr(filled)));
     },
