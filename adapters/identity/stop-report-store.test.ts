@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { hash } from 'node:crypto';
 import type { StopCalls, StopReportContent } from '../../contracts/identity.js';
 import { GateError } from '../../domain/errors.js';
 import { identityMigrations } from '../../migrations/identity.js';
+import { certifiedIn } from '../../test/support/certified-agent.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { type IdentityStore, openIdentityStore } from './identity-store.js';
 import type { LeftBehind } from './stop-report-store.js';
@@ -22,25 +22,13 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     store = await openIdentityStore(place.target, place.keys, { onLeft: (one) => void left.push(one) });
     opened.push(store);
   };
-  /** A certificate as issuing stores it, without one that anybody signed. */
-  const certified = async (agent: string, tenant = 'acme') => {
-    const { token } = await store.enroll({ tenant, agent, by: 'x', nowMs: NOW, expiresMs: NOW + 60_000 });
-    const digest = (what: string) => hash('sha256', `${tenant}/${agent}/${what}`);
-    const request = { csrSha256: digest('csr'), publicKeySha256: digest('key'), publicKey: Buffer.alloc(0) };
-    const intent = await store.begin(request as never, { kind: 'token', token }, NOW);
-    if ('issued' in intent) throw new Error('it was issued before');
-    const svid = {
-      id: `90000000-0000-4000-${tenant === 'acme' ? 8000 : 9000}-00000000000${AGENTS.indexOf(agent)}`,
-      spiffe: `spiffe://gate.local/tenant/${tenant}/agent/${agent}/instance/1`,
-      certPem: '',
-      notBeforeMs: NOW,
-      notAfterMs: NOW + 3_600_000,
-      serial: digest('serial'),
-      fingerprint: digest('leaf'),
-      publicKeySha256: request.publicKeySha256,
-    };
-    await store.release(intent, svid, NOW);
-  };
+  const certified = (agent: string, tenant = 'acme') =>
+    certifiedIn(store, {
+      tenant,
+      agent,
+      svidId: `90000000-0000-4000-${tenant === 'acme' ? 8000 : 9000}-00000000000${AGENTS.indexOf(agent)}`,
+      nowMs: NOW,
+    });
   const revoked = async () => (await place.sql('select id from identity_svids where revoked_ms is not null')).length;
   const rows = async (event: string) =>
     (await place.sql('select content from identity_outbox')).filter(({ content }) =>

@@ -301,6 +301,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertRole,
     visitOf,
     hear: stopped.hear,
+    isStopped: stopped.isStopped,
     send,
     watching: { stands: standsFor, drainMs: limits.drainMs },
     large,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../contracts/review.js';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
+import { tenantThatIs } from '../../test/support/identity-answers.js';
 
 let fixture: ConsoleFixture;
 openedFor(
@@ -35,6 +36,7 @@ describe('a call that a browser holds before it is looked at', () => {
     ['it was decided', (row) => fixture.hil.settle(row, { by: 'operator:second' })],
     ['somebody took it', (row, browser) => browser.post(`/hil/${row.id}/assign`)],
     ['somebody of several approved it', (row) => voted(row)],
+    ['all of its tenant was stopped', async () => stopsTenant()],
     ['another call of its agent was decided', async () => fixture.hil.settle(await fixture.hil.park(2))],
   ])('is sent anew once %s', async (_, change) => {
     const row = await fixture.hil.park(1);
@@ -60,6 +62,12 @@ describe('a call that a browser holds before it is looked at', () => {
     expect((await browser.get(`/hil/${row.id}`, { 'if-none-match': '*' })).status).toBe(200);
   });
 });
+
+/** From the next page on that asks for it. */
+function stopsTenant(): void {
+  fixture.hil.now += 6_000;
+  fixture.standings = tenantThatIs('suspended');
+}
 
 const voted = (row: PendingRequest) =>
   fixture.hil.reviews.settling.voted(row.id, [

@@ -26,6 +26,8 @@ export interface PagesOptions {
   readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
   /** Hears what every page says of who is signed in. It never throws. */
   readonly hear: (entered: Entered) => Promise<void>;
+  /** Whether all of a tenant is stopped, as every page says it. */
+  readonly isStopped: (tenant: string | null) => boolean;
   readonly send: Send;
   readonly watching: Watching;
   /** How forms are read. */
@@ -35,7 +37,19 @@ export interface PagesOptions {
 /** Every page and every form of `console/routes.ts`, for who is signed in and may. */
 export function servePages(
   app: ServiceApp,
-  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, hear, send, watching, large }: PagesOptions,
+  {
+    pages,
+    actions,
+    entered: enteredOf,
+    assertForm,
+    assertRole,
+    visitOf,
+    hear,
+    isStopped,
+    send,
+    watching,
+    large,
+  }: PagesOptions,
 ): void {
   const readOf = ({ holdsPolicy }: Action): LargeRoute => (holdsPolicy ? { ...large, bodyLimit: POLICY_BODY } : large);
   for (const page of pages)
@@ -48,7 +62,8 @@ export function servePages(
       await heard;
       if (shown.version === undefined) return send(reply, shown, entered);
       // Weak: the same of it is told in other times and ids (RFC 9110, 8.8.1).
-      const tag = `W/"${sha256Hex(JSON.stringify([shown.version, entered.session.csrf, entered.person]))}"`;
+      const { person, session } = entered;
+      const tag = `W/"${sha256Hex(JSON.stringify([shown.version, session.csrf, person, isStopped(person.tenant)]))}"`;
       void reply.header('etag', tag);
       return request.headers['if-none-match'] === tag ? reply.code(304).send() : send(reply, shown, entered);
     });

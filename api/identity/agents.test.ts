@@ -313,6 +313,15 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     });
   });
 
+  it.each(['suspend', 'unsuspend', 'decommission', 'containment', 'containment/clear'])(
+    'is changed of no agent that is not there, and makes none: %s',
+    async (what) => {
+      isRefused(await change('0190a5b0-0000-7000-8000-000000000000', what), 404, 'not_found');
+      expect((await ask('GET', '/agents?tenant=acme')).json()).toEqual([]);
+      expect(await kinds()).toEqual([]);
+    },
+  );
+
   it('is said by administrators of its tenant alone', async () => {
     const id = await registered();
     const suspend = (as: string | null, headers: Record<string, string> = {}) =>

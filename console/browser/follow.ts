@@ -1,3 +1,6 @@
+import type { Held } from './ahead.js';
+import { stoppedAsked } from './stopped.js';
+
 const LONGEST_WAIT_MS = 15_000;
 /** Longer than a page waits for a service that says nothing (docs/architecture/console.md#pages-and-forms). */
 const ASKED_WITHIN_MS = 20_000;
@@ -202,7 +205,7 @@ type Instead = Exclude<Came, 'here'>;
 export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Instead> {
   const limit = new AbortController();
   const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
-  const came = await asked(address, {}, { signal: limit.signal });
+  const came = await asked(address, null, { signal: limit.signal });
   clearTimeout(late);
   if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
   if (came === 'someone else')
@@ -212,18 +215,18 @@ export async function pageAgain(address: string, say: (words: string) => void): 
 
 /** More rows of the list, without the call beside it. */
 export async function rowsPart(href: string): Promise<Document | Instead> {
-  const came = await asked(partOf(href, 'rows'), {});
+  const came = await asked(partOf(href, 'rows'), null);
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
 }
 
-/** The part of a call's page that is about the call, `same` where it is as the one with that tag. */
+/** The part of a call's page that is about the call, `same` where it is as the one that is held. */
 export function callPart(
   href: string,
-  tag: string | null,
+  held: Held | null,
   how: Pick<RequestInit, 'priority' | 'signal'> = {},
-): Promise<{ readonly page: Document; readonly tag: string } | Instead | 'same'> {
+): Promise<Held | Instead | 'same'> {
   // The list beside the call stays as it is.
-  return asked(partOf(href, 'detail'), tag === null ? {} : { 'if-none-match': tag }, how);
+  return asked(partOf(href, 'detail'), held, how);
 }
 
 function partOf(href: string, part: string): string {
@@ -234,20 +237,23 @@ function partOf(href: string, part: string): string {
 
 /**
  * Asks as a browser does that comes to the page. What was made for another person or session than the page that is shown is none of it: it would
- * be decided on as somebody whom the page does not name.
+ * be decided on as somebody whom the page does not name. Whatever came of it, the shown page says whether all of the tenant is stopped.
  */
-async function asked(
-  address: string,
-  headers: Readonly<Record<string, string>>,
-  how: Pick<RequestInit, 'priority' | 'signal'> = {},
-) {
+async function asked(address: string, held: Held | null, how: Pick<RequestInit, 'priority' | 'signal'> = {}) {
   try {
-    const answer = await fetch(address, { headers: { accept: 'text/html', ...headers }, ...how });
-    if (answer.status === 304) return 'same';
+    const headers = { accept: 'text/html', ...(held && { 'if-none-match': held.tag }) };
+    const saysStopped = stoppedAsked();
+    const answer = await fetch(address, { headers, ...how });
+    if (answer.status === 304) {
+      // It is as that page says, which may not be the one that is shown.
+      if (held) saysStopped(held.page);
+      return 'same';
+    }
     if (new URL(answer.url).pathname === '/login') return 'signed out';
     if (!answer.ok && answer.status !== 404) return 'away';
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (madeFor(page) !== madeFor(document)) return 'someone else';
+    saysStopped(page);
     return { page, tag: answer.headers.get('etag') ?? '' };
   } catch {
     return 'away';

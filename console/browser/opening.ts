@@ -74,8 +74,8 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
     if (mine !== asked) return;
   }
   if (held) {
-    const { page, tag } = held;
-    if (!shows(root, page, href, back, () => makeSure(root, href, tag))) return isOnItsWay() ? stay() : go();
+    const known = held;
+    if (!shows(root, known.page, href, back, () => makeSure(root, href, known))) return isOnItsWay() ? stay() : go();
     return;
   }
   holdFor('call', href);

@@ -1,4 +1,4 @@
-import { OPENS_WITHIN_MS } from './ahead.js';
+import { type Held, OPENS_WITHIN_MS } from './ahead.js';
 import { tellsWhoSignedIn } from './anew.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { callPart } from './follow.js';
@@ -22,7 +22,7 @@ let unsure: Unsure | null = null;
 const NO_ANSWER = 'Gate does not answer whether the call is still as it is shown. Try again.';
 
 /** Asks whether the shown call, which was held before, still is as it is shown. */
-export function makeSure(root: HTMLElement, href: string, tag: string): void {
+export function makeSure(root: HTMLElement, href: string, held: Held): void {
   const self = root.dataset['self'];
   const known = (stands: Stands): Stands => {
     if (unsure === one) unsure = null;
@@ -34,7 +34,7 @@ export function makeSure(root: HTMLElement, href: string, tag: string): void {
     return 'not known';
   };
   const ask = async (): Promise<Stands> => {
-    const came = await callPart(href, tag, { signal: AbortSignal.timeout(OPENS_WITHIN_MS) });
+    const came = await callPart(href, held, { signal: AbortSignal.timeout(OPENS_WITHIN_MS) });
     // Another one is shown, or the same one was opened again, of which this answer may be older.
     if (root.dataset['self'] !== self || unsure !== one) return known('left');
     if (came === 'away') return notKnown(NO_ANSWER);

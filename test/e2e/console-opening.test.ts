@@ -4,6 +4,7 @@ import { readAssets } from '../../api/console/assets.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
+import { identityThatTells, tenantThatIs } from '../support/identity-answers.js';
 import { needs } from '../support/needs.js';
 import { oneOfEach, someOf } from '../support/some-of.js';
 import { eventually } from '../support/waiting.js';
@@ -700,17 +701,98 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     });
   }, 60_000);
 
-  it('what was said of the call before goes, and what is said of the whole tenant stays', async () => {
-    const rows = await parked('stopped-tenant', 2);
-    const page = await opened('stopped-tenant', { parts: (route) => route.continue() });
+  it('what was said of the call before goes', async () => {
+    const rows = await parked('said-before', 2);
+    const page = await opened('said-before', { parts: (route) => route.continue() });
     await isShown(page, rows[0]);
     await page.evaluate(
-      `document.querySelector('main').insertAdjacentHTML('afterbegin', '<p class="notice" data-stopped>stopped</p><p class="notice">approved</p>')`,
+      `document.querySelector('main').insertAdjacentHTML('afterbegin', '<p class="notice">approved</p>')`,
     );
     await press(page, 'j');
     await isShown(page, rows[1]);
-    expect(await page.locator('main > .notice').allTextContents()).toEqual(['stopped']);
+    expect(await page.locator('main > .notice').count()).toBe(0);
   }, 60_000);
+
+  describe('that all of the tenant is stopped', () => {
+    const ANSWERS = { stopped: tenantThatIs('suspended'), active: tenantThatIs('active') };
+    /** As identity says it, which the console asks again after some seconds. */
+    const tenantIs = (state: keyof typeof ANSWERS): void => {
+      fixture.hil.now += 6_000;
+      fixture.standings = ANSWERS[state];
+    };
+    afterEach(() => {
+      fixture.hil.now += 6_000;
+      fixture.standings = identityThatTells('a reason');
+    });
+    const line = (page: Page) => page.locator('main > .notice', { hasText: 'All of acme is stopped' });
+    const isSaid = (page: Page) => line(page).waitFor();
+    const isNotSaid = (page: Page) => line(page).waitFor({ state: 'detached' });
+    /** Has the list come anew. */
+    const refreshed = (agent: string) => parked(agent, 1);
+    const continues = { parts: (route: Route) => route.continue() };
+
+    it('comes and goes as the list does that is followed, and opening a call takes it not away', async () => {
+      const rows = await parked('stopped-live', 2);
+      const page = await opened('stopped-live');
+      const follows = page.waitForResponse((answer) => answer.url().endsWith('/stream/hil'));
+      await page.reload();
+      await follows;
+      tenantIs('stopped');
+      await refreshed('stopped-live');
+      await isSaid(page);
+      await page.route(PART, (route) => route.continue());
+      await press(page, 'j');
+      await isShown(page, rows[1]);
+      await page.waitForLoadState('networkidle');
+      expect(await line(page).count()).toBe(1);
+      tenantIs('active');
+      await refreshed('stopped-live');
+      await isNotSaid(page);
+    }, 60_000);
+
+    it('comes and goes with a call that is opened', async () => {
+      const rows = await parked('stopped-opening', 2);
+      const page = await opened('stopped-opening');
+      await page.route(PART, (route) => route.continue());
+      tenantIs('stopped');
+      await page.locator(`[data-row="${rows[1]?.id}"] > a`).click();
+      await isShown(page, rows[1]);
+      await isSaid(page);
+      tenantIs('active');
+      await page.locator(`[data-row="${rows[0]?.id}"] > a`).click();
+      await isShown(page, rows[0]);
+      await isNotSaid(page);
+    }, 60_000);
+
+    it.each([
+      ['stopped', 'active'],
+      ['active', 'stopped'],
+    ] as const)(
+      'is looked at where a call is shown that was held while it was %s',
+      async (before, now) => {
+        const agent = `stopped-held-${before}`;
+        const rows = await parked(agent, 4);
+        tenantIs(before);
+        const page = await opened(agent, continues);
+        const is = { stopped: isSaid, active: isNotSaid };
+        await is[before](page);
+        await page.waitForLoadState('networkidle');
+        tenantIs(now);
+        await press(page, 'j');
+        await isShown(page, rows[1]);
+        await is[now](page);
+        await page.waitForLoadState('networkidle');
+        // The next call was held before, and what the server knows of it is the same as then: the answer has no page.
+        tenantIs(before);
+        const same = page.waitForResponse((answer) => answer.status() === 304);
+        await press(page, 'j');
+        await isShown(page, rows[2]);
+        await same;
+        await is[before](page);
+      },
+      60_000,
+    );
+  });
 
   it('a key that follows the one which closes a question at once keeps what it led to', async () => {
     await parked('closes-and-denies', 1);

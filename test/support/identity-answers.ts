@@ -72,3 +72,15 @@ export function identityThatTells(words: string): (path: string, search: string,
       : { status: 200, body: agent('stopped-bot') };
   };
 }
+
+/** What identity answers of a tenant that is stopped whole, or was let go. */
+export const tenantThatIs =
+  (state: StopRecord['state']) =>
+  (...asked: Parameters<ReturnType<typeof identityThatTells>>): PolicyAnswer => {
+    const [path, search, method] = asked;
+    const answer = identityThatTells('a reason')(...asked);
+    if (path !== '/stops' || method !== 'GET') return answer;
+    const [stop] = answer.body as StopRecord[];
+    const isAsked = state === 'suspended' || !search.includes('state=suspended');
+    return { status: 200, body: isAsked ? [{ ...stop, tool: null, state }] : [] };
+  };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { stopReportSigner } from '../../../adapters/identity/stop-report-signature.js';
 import type { AgentRecord } from '../../../contracts/identity.js';
+import { certifiedIn } from '../../../test/support/certified-agent.js';
 import { identityHere, pageOf, sendForm } from '../../../test/support/console-over-identity.js';
 import { OPERATOR } from '../../../test/support/hil.js';
 import { buttonsIn, fieldsIn, formIn, linksIn, partsIn, rowsOf, wordsIn } from '../../../test/support/html.js';
@@ -40,6 +42,21 @@ describe('the page of an agent', () => {
     ]);
     expect(here.told()).toHaveLength(2);
   });
+
+  it.each(['release', 'force-hil/end'])(
+    'registers nobody by a form that takes back what nobody did: %s',
+    async (form) => {
+      const refused = await here.first.post(`${AGENT}/${form}`, { reason: 'it is known', seen: 'now nobody' });
+      expect([refused.status, refused.text]).toEqual([
+        404,
+        expect.stringContaining('The identity service knows no agent of this name: nothing was done. (not_found)'),
+      ]);
+      expect(standsIn(refused.text)).toContain('The identity service does not know it');
+      expect(here.told()).toEqual([]);
+      await stop();
+      expect(here.told()).toEqual(['agent.registered', 'agent.suspended']);
+    },
+  );
 
   it('says of a name that no certificate has, or that is Gate’s own, that nobody is stopped by it', async () => {
     for (const name of ['a%20b', 'gate-proxy', '-?agent=..']) {
@@ -123,6 +140,32 @@ describe('the page of an agent', () => {
     expect(standsIn(page)).toContain('stopped since');
     expect(standsIn(page)).toContain('operator:dev asked for its release');
     expect(partsIn(page, 'form', { action: /\/agents\// })).toEqual([]);
+  });
+
+  it('says which of its certificates could not be taken back, once the report of its stop is made', async () => {
+    const svidId = '90000000-0000-4000-8000-000000000001';
+    const { place, store, ca } = here.identity;
+    const { now: nowMs } = here.console.hil;
+    await certifiedIn(store, { tenant: 'acme', agent: 'a-bot', svidId, nowMs });
+    await place.sql(`update identity_svids set serial = '00' where id = '${svidId}'`);
+    await stop();
+    const said = 'Not all of its certificates could be taken back at the stop';
+    expect(standsIn(await pageOf(here.first, AGENT))).not.toContain(said);
+    const [due] = await store.reportsDue(nowMs + 2_000);
+    await store.makeReport(
+      due?.id ?? '',
+      { looked_at: new Date(nowMs).toISOString(), calls: [], left_out: 0 },
+      { nowMs, trustDomain: 'gate.local', sign: stopReportSigner(ca.cert, ca.key) },
+    );
+    for (const role of ['admin', 'viewer'] as const) {
+      const page = await pageOf(await here.console.browser({ role }), AGENT);
+      expect(standsIn(page)).toContain(said);
+      expect(standsIn(page)).toContain(`identity_svids ${svidId}`);
+    }
+    await place.sql("update identity_stop_reports set reason = 'another'");
+    const edited = standsIn(await pageOf(here.first, AGENT));
+    expect(edited).toContain('Somebody wrote to the store past Gate');
+    expect(edited).toContain('stopped since');
   });
 
   it('says which row somebody edited', async () => {

@@ -38,6 +38,8 @@ interface Standing {
   readonly record: AgentRecord | null;
   /** Whether the ledger has a call of it, where identity does not know it and somebody may stop it. */
   readonly hasCalled: Settled<boolean> | null;
+  /** Which rows of its certificates could not be taken back, as the report of its stop has them; `null` where there is none. */
+  readonly left: Settled<readonly string[]> | null;
 }
 /** How an agent stands; `elsewhere`: this Gate stops none, `nameless`: no agent is known by such a name. */
 export type AgentStands = OfIdentity<Standing> | 'elsewhere' | 'nameless';
@@ -53,17 +55,43 @@ export async function agentStands(visit: Visit, agent: string): Promise<AgentSta
   if (record === 'nobody' || !record.ok) return record;
   const isNew = record.value === null && visit.mayPost('/agents/:agent/stop');
   const hasCalled = isNew ? await settled('ledger', called(visit, agent)) : null;
-  return { ok: true, value: { record: record.value, hasCalled } };
+  const reportId = record.value?.report_id ?? null;
+  const left = reportId === null ? null : await settled('identity', leftBehind(visit, reportId));
+  return { ok: true, value: { record: record.value, hasCalled, left } };
+}
+
+async function leftBehind({ services: { identity } }: Visit, reportId: string): Promise<readonly string[]> {
+  try {
+    const report = await identity.report(reportId);
+    return report?.not_taken_back?.flatMap(({ rows }) => rows) ?? [];
+  } catch (error) {
+    // A stop by an earlier Gate has none.
+    if (error instanceof GateError && error.status === 404) return [];
+    throw error;
+  }
 }
 
 const called = async ({ services: { ledger } }: Visit, agent: string): Promise<boolean> =>
   (await ledger.rows({ agent, limit: 1 })).length > 0;
 
-/** The agent that a form is about. One that identity does not know is registered, if it ever called: a slip never looks like a stop. */
-async function agentOf(visit: Visit): Promise<AgentRecord> {
+/** The agent that a form is about, as identity knows it; `null` where it does not. */
+async function knownAgentOf(visit: Visit): Promise<AgentRecord | null> {
   const agent = agentIn(visit);
-  const known = isAgentName(agent) ? await visit.services.identity.agent(agent) : null;
+  return isAgentName(agent) ? visit.services.identity.agent(agent) : null;
+}
+
+/** The agent of a form that takes something back. Throws where there is nothing to be taken back: nobody is registered by that. */
+async function changedAgentOf(visit: Visit): Promise<AgentRecord> {
+  const known = await knownAgentOf(visit);
   if (known !== null) return known;
+  throw new GateError('not_found', 'The identity service knows no agent of this name: nothing was done.');
+}
+
+/** The agent of a form that stops it, or has a person decide. One that identity does not know is registered, if it ever called: a slip never looks like a stop. */
+async function agentOf(visit: Visit): Promise<AgentRecord> {
+  const known = await knownAgentOf(visit);
+  if (known !== null) return known;
+  const agent = agentIn(visit);
   if (!isAgentName(agent) || !(await called(visit, agent)))
     throw new GateError('not_found', 'Nobody knows an agent of this name: nothing was done.');
   return visit.services.identity.register(agent);
@@ -119,14 +147,14 @@ export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise
       shown,
     },
     async (visit) => {
-      await visit.services.identity.clearForceHil((await agentOf(visit)).id);
+      await visit.services.identity.clearForceHil((await changedAgentOf(visit)).id);
       return {};
     },
   ),
   RELEASE_AGENT: change(
     { path: '/agents/:agent/release', does: 'let a stopped agent go, with somebody else', of: 'release', shown },
     async (visit, filled) => {
-      const record = await agentOf(visit);
+      const record = await changedAgentOf(visit);
       assertSeen(filled, stoppedOf(record));
       return askedOf(await visit.services.identity.unsuspend(record.id, reasonOr(filled)));
     },
@@ -166,9 +194,10 @@ export const StandingOf = ({
       <p class="dim">No agent is known to the identity service by such a name, so none is stopped by it.</p>
     ) : (
       <OrUnknown of={of}>
-        {({ record, hasCalled }) => (
+        {({ record, hasCalled, left }) => (
           <>
             <Told of={record} nowMs={visit.nowMs} />
+            {left && <OrAway of={left}>{(rows) => <LeftBehind rows={rows} />}</OrAway>}
             {visit.mayPost('/agents/:agent/stop') ? (
               hasCalled === null ? (
                 <Forms of={record} agent={agent} visit={visit} refused={refused} />
@@ -263,6 +292,32 @@ function Told({ of, nowMs }: { readonly of: AgentRecord | null; readonly nowMs: 
     </>
   );
 }
+
+const ROWS_SHOWN = 10;
+
+/** That not all of its certificates are taken back, and what to do. */
+const LeftBehind = ({ rows }: { readonly rows: readonly string[] }) =>
+  rows.length === 0 ? null : (
+    <div class="notice bad">
+      <p>
+        Not all of its certificates could be taken back at the stop, because somebody edited these rows in the store of
+        identity. It is stopped all the same, and is not let go before they are as Gate wrote them: put them back from a
+        copy of the store. Until then a certificate counts wherever nobody asks identity.
+      </p>
+      <ul>
+        {rows.slice(0, ROWS_SHOWN).map((row) => (
+          <li key={row}>
+            <Foreign text={row} />
+          </li>
+        ))}
+      </ul>
+      {rows.length > ROWS_SHOWN && (
+        <p>
+          The first {ROWS_SHOWN} of {rows.length}; the report has all.
+        </p>
+      )}
+    </div>
+  );
 
 const STOPPING =
   'Within two seconds no call of it is let in any more, its connections end, and what of it waits does not run, whoever approves it. Its certificates of the identity service are taken back. Two people together let it go again, and then it needs a first certificate again.';

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.js';
-import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
+import { isRehearsal, judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
 import { reportRowOf } from '../../../domain/evidence/reports/report-rows.js';
 import { summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { REHEARSAL } from '../../../domain/review/rehearsal.js';
@@ -66,9 +66,17 @@ export function Call({
           </p>
         ) : (
           <Empty>
-            {rows.some((row) => row.event_kind?.startsWith('hil.'))
-              ? NONE_OF_REHEARSAL
-              : 'No verdict is written yet: load the page again in a moment.'}
+            {rows.some(isRehearsal) ? (
+              NONE_OF_REHEARSAL
+            ) : rows.some((row) => row.event_kind?.startsWith('hil.')) ? (
+              <>
+                The row of its verdict is missing: a call waits for a person only after that is written. The ledger of
+                now does not have it, because it is older than what the ledger keeps, or because somebody took it out:{' '}
+                <code data-copy="npx gate verify">npx gate verify</code> says whether the chain holds.
+              </>
+            ) : (
+              'No verdict is written yet: load the page again in a moment.'
+            )}
           </Empty>
         )}
         {spoke.length > 0 ? (
@@ -172,7 +180,11 @@ function knownOf(rows: readonly LedgerEntry[]): { readonly word?: string; readon
     case 'hil.expired':
       return { word: 'expired', result: 'None: nobody decided in time, and nothing ran.' };
   }
-  if (!verdict) return decided && { result: NONE_OF_REHEARSAL };
+  if (rows.some(isRehearsal)) return decided && { result: NONE_OF_REHEARSAL };
+  if (!verdict)
+    return (
+      decided && { result: 'Not known: it was approved, and the row of its verdict is missing, as may be others.' }
+    );
   const isLeft = isExecutedHere(rows) === false && (outcome === 'allowed' || decided !== undefined);
   return isLeft ? { result: endTold({ stage: 'none', why: '' }).words } : undefined;
 }

@@ -31,6 +31,25 @@ describe('the page of stops', () => {
     expect(partsIn(page, 'form', { action: /stops/ })).toEqual([]);
   });
 
+  it('stops the name that was typed, with its spaces, and none that no tool has', async () => {
+    expect((await stopTool('no_tool ')).text).toContain('of this name, which begins or ends with a space: nothing');
+    expect(await stopTool(' pay ')).toMatchObject({ status: 303 });
+    const { stops } = here.identity.store;
+    const stopped = async () =>
+      (await stops({ tenant: 'acme', state: 'suspended' }, here.console.hil.now)).map(({ tool }) => tool);
+    expect(await stopped()).toEqual([' pay ']);
+    for (const tool of ['', 'x'.repeat(257), 'a\u0000b']) {
+      const refused = await stopTool(tool, { unlisted: 'yes' });
+      expect(refused.status).toBe(400);
+      expect(fieldsIn(formIn(refused.text, '/stops/tool'))).toMatchObject({ reason: 'odd' });
+      expect(refused.text).toMatch(/name the tool, as agents are shown it|No tool is called so/);
+    }
+    expect(fieldsIn(formIn((await stopTool('x'.repeat(257))).text, '/stops/tool'))).toMatchObject({
+      tool: 'x'.repeat(257),
+    });
+    expect(await stopped()).toEqual([' pay ']);
+  });
+
   it('offers the tools that agents called, but none whose name shows what nobody sees', async () => {
     const offered = async (tool: string) => {
       here.console.ledger = hostileLedger(tool, '00000000-0000-4000-8000-000000000001');

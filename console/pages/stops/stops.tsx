@@ -1,4 +1,5 @@
 import type { KeptStopReport, StopRecord } from '../../../contracts/identity.js';
+import { toolName } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { type Settled, settled } from '../../services.js';
@@ -53,18 +54,29 @@ export const STOP_TOOL = change('tool', {
   written: { tool: 'Tool', ...REASON },
   async act({ services: { identity, ledger } }, filled) {
     const reason = reasonIn(filled);
-    const tool = filled.get('tool').trim();
-    if (tool === '') throw new GateError('invalid_request', 'name the tool, as agents are shown it');
+    const tool = toolIn(filled);
     // So that a slip never looks like a stop.
     if (filled.get('unlisted') !== 'yes' && (await ledger.rows({ agent: '*', tool, limit: 1 })).length === 0)
       throw new GateError(
         'invalid_request',
-        'Nobody ever called a tool of this name: nothing was done. If the name is right, tick the box beside it.',
+        `Nobody ever called a tool of this name${EDGE.test(tool) ? ', which begins or ends with a space' : ''}: nothing was done. If the name is right, tick the box beside it.`,
       );
     await identity.stop(tool, reason);
     return '/stops';
   },
 });
+
+/** A space may be the only difference between two names. */
+const EDGE = /^\s|\s$/;
+
+/** The tool that a form names, letter by letter. Throws for what no tool is called. */
+function toolIn(filled: Form): string {
+  const tool = filled.get('tool');
+  if (tool === '') throw new GateError('invalid_request', 'name the tool, as agents are shown it');
+  const { success, data, error } = toolName.safeParse(tool);
+  if (success) return data;
+  throw new GateError('invalid_request', `No tool is called so (${error.issues[0]?.message}): nothing was done.`);
+}
 
 /** Stops the tenant whole. */
 export const STOP_TENANT = change('tenant', {

@@ -28,7 +28,7 @@ export const isRehearsal = ({ event_kind, method, source }: RehearsalColumns): b
 interface RehearsalColumns {
   readonly event_kind: string | null;
   readonly method: string | null;
-  readonly source: unknown;
+  readonly source?: unknown;
 }
 
 /**
