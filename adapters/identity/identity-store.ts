@@ -535,7 +535,7 @@ export async function openIdentityStore(
           'store_unavailable',
           'the certificates of its agents are still being taken back; ask again in a moment',
         );
-      const [left] = await leftOf(within, { tenant, agentId: null }, nowMs, 1);
+      const left = await leftOf(within, tenant, nowMs);
       if (left) throw leftFault(left);
     },
   });
@@ -549,7 +549,6 @@ export async function openIdentityStore(
     told: (within, event) => toldRow(within, stopReportRow(event)),
     fault: (row) => marks.fault('identity_stop_reports', row),
     onLeft,
-    leftOf,
     async agentToTakeBack(within, tenant, nowMs, after) {
       const [having] = await agentsToTakeBack(within, tenant, nowMs, after, 1);
       return having?.id ?? null;
@@ -611,26 +610,15 @@ export async function openIdentityStore(
       .limit(most)
       .execute();
   }
-  /** What is still to be taken back of an agent that is stopped, or of a tenant's: at most so many agents, and rows of each. */
-  async function leftOf(
-    within: Database,
-    { tenant, agentId }: { readonly tenant: string; readonly agentId: string | null },
-    nowMs: number,
-    most: number,
-  ): Promise<readonly LeftBehind[]> {
-    const agents = await (agentId === null
-      ? agentsToTakeBack(within, tenant, nowMs, '', most)
-      : within.selectFrom('identity_agents').selectAll().where('id', '=', agentId).execute());
-    const found: LeftBehind[] = [];
-    for (const agent of agents) {
-      const fault = marks.fault('identity_agents', agent);
-      const svids = (await countingOf(within, agent.id, nowMs)).slice(0, most);
-      const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
-      const all = fault === null ? rows : [fault, ...rows];
-      if (agentId === null || all.length > 0)
-        found.push({ tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] });
-    }
-    return found;
+  /** What is still to be taken back of one agent of a tenant that is stopped. */
+  async function leftOf(within: Database, tenant: string, nowMs: number): Promise<LeftBehind | null> {
+    const [agent] = await agentsToTakeBack(within, tenant, nowMs, '', 1);
+    if (!agent) return null;
+    const fault = marks.fault('identity_agents', agent);
+    const svids = (await countingOf(within, agent.id, nowMs)).slice(0, TAMPERED_NAMED);
+    const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
+    const all = fault === null ? rows : [fault, ...rows];
+    return { tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] };
   }
   /** Once more, before a tenant is let go: what was left, and has been put back in the store since. */
   async function takeBackLeft(tenant: string, by: RevokedBy): Promise<void> {

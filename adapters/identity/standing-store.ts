@@ -197,14 +197,14 @@ export function openStandingStore(parts: StandingParts): Standings {
         assertLives(was);
         const to = suspended(was, by);
         if (to === null) return null;
-        const { revoked, left } = await parts.takeBackWhileStopped(within, agent.row, by);
+        const taken = await parts.takeBackWhileStopped(within, agent.row, by);
         const stoppedMs = Number(to.state_changed_ms);
         await parts.reported(
           within,
-          { kind: 'agent', stoppedId: id, tenant, name: was.agent_name, stoppedMs, revoked },
+          { kind: 'agent', stoppedId: id, tenant, name: was.agent_name, stoppedMs, taken },
           by,
         );
-        return { kind: 'agent.suspended', to, left };
+        return { kind: 'agent.suspended', to, left: taken.left };
       }),
     unsuspend: (id, tenant, by) =>
       changing(id, tenant, by, async (was, within, agent) => {

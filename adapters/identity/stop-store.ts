@@ -97,7 +97,7 @@ export function openStopStore(parts: StopParts): StopStore {
             tenant: what.tenant,
             name: what.tool,
             stoppedMs: stop.changedMs,
-            revoked: what.tool === null ? null : 0,
+            taken: what.tool === null ? null : { revoked: 0, left: [] },
           },
           by,
         );
