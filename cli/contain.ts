@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AgentRecord, Containment } from '../contracts/identity.js';
+import { agentRecord, type AgentRecord, type Containment } from '../contracts/identity.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { oneLine } from '../domain/printable.js';
 import {
@@ -40,7 +40,7 @@ export function registerContain(program: Command): void {
   registerStops(contain);
   withPerson(contain.command('agent'))
     .description('stop an agent: none of its calls runs any more')
-    .argument('<name>', 'the agent, or tenant/agent')
+    .argument('<name>', 'the agent, or tenant/agent; its id where somebody edited its row')
     .requiredOption('--reason <text>', 'why; recorded in the ledger')
     .option('--force-hil', 'do not stop it: a person decides about every call of it that may run')
     .option('--for <time>', 'with --force-hil: how long, as 30m, 2h or 1d (a minute to a week)')
@@ -50,22 +50,21 @@ export function registerContain(program: Command): void {
       if (time !== undefined && !forceHil) throw new CliError('--for belongs to --force-hil; a stop has no end', 2);
       const seconds = time === undefined ? undefined : secondsOf(time);
       const registry = registryOf(given, typed);
+      const found = await findAgent(registry, typed).catch(byItsId);
+      if (!found && !forceHil && agentRecord.shape.id.safeParse(bareName(typed)).success) {
+        // Identity reads no edited row out, and stops its agent all the same.
+        const unread = { id: bareName(typed), tenant: registry.tenant };
+        return told(asJson, undefined, await stop(registry, unread, reason));
+      }
       const agent =
-        (await findAgent(registry, typed)) ??
-        (register || (await hasCalled(registry, typed)) ? await registered(registry, typed) : null);
+        found ?? (register || (await hasCalled(registry, typed)) ? await registered(registry, typed) : null);
       if (!agent)
         throw unknownAgent(
           registry.tenant,
           typed,
           ', and the ledger has no call of one. If the name is right all the same, add --register',
         );
-      if (!forceHil) {
-        const stopped = await registry.target.ask<AgentRecord>('identity', 'POST', agentPath(agent, '/suspend'), {
-          reason,
-        });
-        if (asJson) return print(stopped);
-        return void process.stdout.write(toldStop(agent, suspendableAgent(stopped)));
-      }
+      if (!forceHil) return told(asJson, agent, await stop(registry, agent, reason));
       const set = await registry.target.ask<Containment>('identity', 'POST', agentPath(agent, '/containment'), {
         reason,
         ...(seconds !== undefined && { ttl_seconds: seconds }),
@@ -76,6 +75,24 @@ export function registerContain(program: Command): void {
           `sooner: ${gateCommand()} release agent ${oneLine(typed)} --force-hil\n`,
       );
     });
+}
+
+const stop = ({ target }: Registry, agent: Pick<AgentRecord, 'id' | 'tenant'>, reason: string): Promise<AgentRecord> =>
+  target.ask<AgentRecord>('identity', 'POST', agentPath(agent, '/suspend'), { reason });
+
+function told(asJson: boolean | undefined, before: AgentRecord | undefined, stopped: AgentRecord): void {
+  if (asJson) return print(stopped);
+  process.stdout.write(toldStop(before, suspendableAgent(stopped)));
+}
+
+/** The error names the id of an agent whose row somebody edited. */
+function byItsId(error: unknown): never {
+  if (!(error instanceof CliError) || error.code !== 'identity_tampered') throw error;
+  throw new CliError(
+    `${error.message}; by that id it is stopped all the same: ${gateCommand()} contain agent <id> --reason "…"`,
+    error.exitCode,
+    error.code,
+  );
 }
 
 /** Whether there is an agent of that name whom identity never enrolled: its certificates or tokens come from elsewhere. */

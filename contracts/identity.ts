@@ -310,7 +310,10 @@ export type CaSignature = z.infer<typeof caSignature>;
 export const revocationList = revocationContent.extend({ signature: caSignature });
 export type RevocationList = z.infer<typeof revocationList>;
 
-/** A call that a stop met: `was` is what it was then, everything else as it was looked at. */
+/**
+ * A call that a stop met: `was` is what it was then, everything else as it was looked at. Its times are by the clocks of the proxies and workers that wrote
+ * them; `was` compares those with the time of the stop, which is by identity's.
+ */
 export const stopCall = z.strictObject({
   correlation_id: z.string().min(1).max(64),
   agent: z.string().max(256),
@@ -344,7 +347,7 @@ export type StopCall = z.infer<typeof stopCall>;
 export const STOP_CALLS_TOLD = 5_000;
 /** Body of `POST /stops/reports/{id}/calls`, from a proxy. */
 export const stopCalls = z.strictObject({
-  /** By the clock of the proxy, as all times of calls. */
+  /** When the calls were looked at, by the clock of the proxy that tells them. */
   looked_at: instant,
   calls: z.array(stopCall).max(STOP_CALLS_TOLD),
   left_out: z.number().int().min(0),
@@ -367,28 +370,31 @@ const stopCounts = z.strictObject({
   left_out: z.number().int(),
 });
 
-/** What was running when something was stopped. */
-/** Agents of `not_taken_back`, and certificates of each. */
+/** Agents of `not_taken_back`, and rows of each. */
 export const NOT_TAKEN_BACK_LISTED = 100;
+/** What was running when something was stopped. */
 export const stopReportContent = z.strictObject({
   schema: z.literal('gate.stop-report/1'),
   id: z.uuid(),
   trust_domain: z.string(),
   tenant: z.string(),
   stopped,
+  /** By the clock of identity. */
   stopped_at: instant,
   stopped_by: z.string(),
   reason: z.string().nullable(),
   /** The certificates of agents that were taken back with it. */
   certificates_revoked: z.number().int(),
-  /** What could not be taken back, by agent, since somebody edited these rows in the store; absent where there was nothing. */
+  /** What the stop could not take back, by agent, since somebody edited these rows in the store; absent where there was nothing. */
   not_taken_back: z
     .array(z.strictObject({ agent: z.string(), rows: z.array(z.string()) }))
     .max(NOT_TAKEN_BACK_LISTED)
     .optional(),
+  /** When a proxy looked at the calls, by its own clock: a moment before `made_at`, so the two say how far the clocks are apart. */
   looked_at: instant,
   counts: stopCounts,
   calls: z.array(stopCall),
+  /** By the clock of identity. */
   made_at: instant,
 });
 export type StopReportContent = z.infer<typeof stopReportContent>;

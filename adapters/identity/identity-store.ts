@@ -23,6 +23,7 @@ import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
+import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { numberedRows } from './numbered-rows.js';
@@ -350,6 +351,15 @@ export async function openIdentityStore(
       .where('id', '=', agentId)
       .returningAll()
       .executeTakeFirstOrThrow();
+  /** For who stops an agent, or takes what it has back. What is another tenant's is not there. */
+  const lockedAsItIs = async (within: Database, id: string, tenant: string): Promise<StoppedAgent> => {
+    const there = await within.selectFrom('identity_agents').select('id').where('id', '=', id).executeTakeFirst();
+    if (!there) throw new GateError('not_found');
+    const agent = await stoppedAgentOf(within, await lockedRow(within, id), marks.fault);
+    if (agent.known.tenant !== tenant) throw new GateError('not_found');
+    assertNamed(agent);
+    return agent;
+  };
   /** What is being made of an agent is not given out. */
   const withoutOpenIntents = async (within: Database, agentId: string): Promise<void> => {
     for (const intent of await pendingOf(within, agentId))
@@ -473,7 +483,7 @@ export async function openIdentityStore(
     return generation;
   }
 
-  const numbered = { db, intact, marked, latest: () => latestNow() };
+  const numbered = { db, intact, fault: marks.fault, marked, latest: () => latestNow() };
   const standingRows = numberedRows({
     ...numbered,
     table: 'identity_standings',
@@ -496,6 +506,7 @@ export async function openIdentityStore(
     agentOf,
     newAgent,
     locked,
+    lockedAsItIs,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
     takeBackWhileStopped: (within, agent, by) => takenBackWhileStopped(within, agent, by),
     onLeft,
@@ -524,7 +535,7 @@ export async function openIdentityStore(
           'store_unavailable',
           'the certificates of its agents are still being taken back; ask again in a moment',
         );
-      const [left] = await leftOf(within, { tenant, agentId: null }, nowMs, 1);
+      const left = await leftOf(within, tenant, nowMs);
       if (left) throw leftFault(left);
     },
   });
@@ -538,7 +549,6 @@ export async function openIdentityStore(
     told: (within, event) => toldRow(within, stopReportRow(event)),
     fault: (row) => marks.fault('identity_stop_reports', row),
     onLeft,
-    leftOf,
     async agentToTakeBack(within, tenant, nowMs, after) {
       const [having] = await agentsToTakeBack(within, tenant, nowMs, after, 1);
       return having?.id ?? null;
@@ -600,26 +610,15 @@ export async function openIdentityStore(
       .limit(most)
       .execute();
   }
-  /** What is still to be taken back of an agent that is stopped, or of a tenant's: at most so many agents, and rows of each. */
-  async function leftOf(
-    within: Database,
-    { tenant, agentId }: { readonly tenant: string; readonly agentId: string | null },
-    nowMs: number,
-    most: number,
-  ): Promise<readonly LeftBehind[]> {
-    const agents = await (agentId === null
-      ? agentsToTakeBack(within, tenant, nowMs, '', most)
-      : within.selectFrom('identity_agents').selectAll().where('id', '=', agentId).execute());
-    const found: LeftBehind[] = [];
-    for (const agent of agents) {
-      const fault = marks.fault('identity_agents', agent);
-      const svids = (await countingOf(within, agent.id, nowMs)).slice(0, most);
-      const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
-      const all = fault === null ? rows : [fault, ...rows];
-      if (agentId === null || all.length > 0)
-        found.push({ tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] });
-    }
-    return found;
+  /** What is still to be taken back of one agent of a tenant that is stopped. */
+  async function leftOf(within: Database, tenant: string, nowMs: number): Promise<LeftBehind | null> {
+    const [agent] = await agentsToTakeBack(within, tenant, nowMs, '', 1);
+    if (!agent) return null;
+    const fault = marks.fault('identity_agents', agent);
+    const svids = (await countingOf(within, agent.id, nowMs)).slice(0, TAMPERED_NAMED);
+    const rows = svids.map((svid) => marks.fault('identity_svids', svid) ?? `identity_svids ${svid.id}`);
+    const all = fault === null ? rows : [fault, ...rows];
+    return { tenant, agent: agent.agent_name, rows: all.length > 0 ? all : [`identity_agents ${agent.id}`] };
   }
   /** Once more, before a tenant is let go: what was left, and has been put back in the store since. */
   async function takeBackLeft(tenant: string, by: RevokedBy): Promise<void> {
@@ -837,10 +836,30 @@ export async function openIdentityStore(
     return revoked.length;
   }
 
-  async function takenBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<number> {
-    await withoutUnusedTokens(within, agent.id);
-    await withoutOpenIntents(within, agent.id);
-    return revokeRows(within, await countingOf(within, agent.id, by.nowMs), by, agent);
+  /**
+   * Takes back every certificate of an agent that counts, the tokens that it has not used, and what is being made of it. A certificate that somebody edited
+   * is left: its list would name another one.
+   */
+  async function takenBack(
+    within: Database,
+    { known }: StoppedAgent,
+    by: RevokedBy,
+    /** It is named on the list beside its certificates, where nothing else ends its connections. */
+    isNamed = true,
+  ): Promise<TakenBack> {
+    await withoutUnusedTokens(within, known.id);
+    await closeOpenIntents(within, known.id);
+    const edited: string[] = [];
+    const whole = (await countingOf(within, known.id, by.nowMs)).filter((svid) => {
+      const fault = marks.fault('identity_svids', svid);
+      if (fault !== null) edited.push(fault);
+      return fault === null;
+    });
+    const revoked = await revokeRows(within, whole, by, isNamed ? known : null);
+    return {
+      revoked,
+      left: edited.length > 0 ? [{ tenant: known.tenant, agent: known.agent_name, rows: edited }] : [],
+    };
   }
   /**
    * Of an agent that is stopped, or whose tenant is: takes everything back, and opens the recovery by which it has a first certificate again once it is
@@ -849,23 +868,15 @@ export async function openIdentityStore(
    */
   async function takenBackWhileStopped(
     within: Database,
-    agent: Row<'identity_agents'>,
+    row: Row<'identity_agents'>,
     by: RevokedBy,
   ): Promise<TakenBack> {
-    await withoutUnusedTokens(within, agent.id);
-    await closeOpenIntents(within, agent.id);
-    const edited: string[] = [];
-    const isIntact = (table: 'identity_agents' | 'identity_svids', row: { readonly mac: string }): boolean => {
-      const fault = marks.fault(table, row);
-      if (fault !== null) edited.push(fault);
-      return fault === null;
-    };
-    isIntact('identity_agents', agent);
-    const counting = await countingOf(within, agent.id, by.nowMs);
-    const whole = counting.filter((svid) => isIntact('identity_svids', svid));
-    const revoked = await revokeRows(within, whole, by, null);
-    if (edited.length > 0) return { revoked, left: [{ tenant: agent.tenant, agent: agent.agent_name, rows: edited }] };
-    if (agent.svid_bootstrap_state === 'retired') await recoveryOf(within, agent, by);
+    const agent = await stoppedAgentOf(within, row, marks.fault);
+    const { revoked, left } = await takenBack(within, agent, by, false);
+    const rows = [...(agent.fault === null ? [] : [agent.fault]), ...left.flatMap((one) => one.rows)];
+    const { tenant, agent_name: name } = agent.known;
+    if (rows.length > 0) return { revoked, left: [{ tenant, agent: name, rows }] };
+    if (row.svid_bootstrap_state === 'retired') await recoveryOf(within, row, by);
     return { revoked, left: [] };
   }
   /** Lets an agent have a first certificate again, once, by a new token; says the number of the recovery. */
@@ -970,17 +981,22 @@ export async function openIdentityStore(
         const found = await find();
         if (!found) throw new GateError('not_found');
         intact('identity_svids', found);
-        await locked(within, found.agent_id);
+        // Also where somebody edited the row of its agent.
+        await lockedRow(within, found.agent_id);
         const counting = await stillGood(within, by.nowMs).where('id', '=', found.id).execute();
         await revokeRows(within, counting, by, null);
         const { id, revoked_ms: revokedMs } = (await find()) ?? found;
         return { id, revokedMs: revokedMs === null ? null : Number(revokedMs) };
       }),
-    revokeAgent: (agentId, tenant, by) =>
-      inTransaction(async (within) => {
-        await agentOf(within, agentId, tenant);
-        return takenBack(within, await locked(within, agentId), by);
-      }),
+    async revokeAgent(agentId, tenant, by) {
+      const { revoked, left } = await inTransaction(async (within) =>
+        takenBack(within, await lockedAsItIs(within, agentId, tenant), by),
+      );
+      // Behind the end of what takes back all the others.
+      left.forEach(onLeft);
+      if (left[0]) throw leftFault(left[0]);
+      return revoked;
+    },
     openRecovery: (agentId, tenant, by) =>
       inTransaction(async (within) => {
         await agentOf(within, agentId, tenant);

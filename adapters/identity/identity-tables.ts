@@ -170,7 +170,7 @@ export interface IdentityTables {
     revoked_count: Count;
     made_ms: Count | null;
     report_sha256: string | null;
-    /** The signed report, by whose digest its row is marked. */
+    /** The signed report, by whose digest its row is marked; until it is made, what its stop could not take back. */
     report: string | null;
     mac: string;
   };

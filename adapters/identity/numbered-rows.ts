@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { pagesOf } from '../store/pages.js';
+import type { AsItIs } from './edited-rows.js';
 import { AT_ONCE } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 
@@ -14,6 +15,8 @@ export interface NumberedParts<Row extends Numbered, Told> {
   readonly db: Database;
   readonly table: NumberedTable;
   intact<Found extends { readonly mac: string }>(table: NumberedTable, row: Found): Found;
+  /** What is wrong with a row, or `null`. */
+  fault(table: NumberedTable, row: { readonly mac: string }): string | null;
   marked<Values extends object>(table: NumberedTable, values: Values): Values & { readonly mac: string };
   /** The last number of the list. */
   latest(): Promise<number>;
@@ -25,6 +28,8 @@ export interface NumberedParts<Row extends Numbered, Told> {
 
 export interface NumberedRows<Row extends Numbered, Told> {
   find(within: Database, id: string): Promise<Row | undefined>;
+  /** The same also where somebody edited it: for a stop, which writes it anew. */
+  asItIs(within: Database, id: string): Promise<AsItIs<Row> | undefined>;
   /** The row as it is from now on, under the next number of the list. */
   changed(within: Database, was: Row, to: Partial<Row>, nowMs: number): Promise<Row>;
   /** Throws where one is not as Gate wrote it, or has a number that the list has not come to. */
@@ -43,6 +48,7 @@ export function numberedRows<Row extends Numbered, Told>({
   db,
   table,
   intact,
+  fault,
   marked,
   latest,
   number,
@@ -60,6 +66,10 @@ export function numberedRows<Row extends Numbered, Told>({
     async find(within, id) {
       const row = await rowsOf(within).where('id', '=', id).executeTakeFirst();
       return row && read(row);
+    },
+    async asItIs(within, id) {
+      const row = await rowsOf(within).where('id', '=', id).executeTakeFirst();
+      return row && { row: row as Row, fault: fault(table, row) };
     },
     async changed(within, was, to, nowMs) {
       // A clock that was set back makes no change older than the one before.

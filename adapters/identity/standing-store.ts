@@ -5,6 +5,7 @@ import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { ToldStanding } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
+import { type AsItIs, changedMsOf, editedDetail, type StoppedAgent } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
 import { type LeftBehind, leftFault, type NewReport, type TakenBack } from './stop-report-store.js';
@@ -23,7 +24,7 @@ export interface NewAgent {
 /** What the store of identity has for what agents may do. */
 export interface StandingParts {
   readonly db: Database;
-  readonly rows: Pick<NumberedRows<Row<'identity_standings'>, ToldStanding>, 'find' | 'changed'>;
+  readonly rows: Pick<NumberedRows<Row<'identity_standings'>, ToldStanding>, 'find' | 'asItIs' | 'changed'>;
   intact<Found extends { readonly mac: string }>(table: 'identity_agents' | 'identity_standings', row: Found): Found;
   inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
@@ -34,9 +35,11 @@ export interface StandingParts {
   newAgent(within: Database, agent: NewAgent): Promise<Row<'identity_agents'> | null>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
-  /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it. */
-  takeBack(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<unknown>;
-  /** The same of one that may have a first certificate again once it is let go; what somebody edited is left. */
+  /** The same for who stops it, also where somebody edited its row. Throws `not_found`. */
+  lockedAsItIs(within: Database, id: string, tenant: string): Promise<StoppedAgent>;
+  /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it; what somebody edited is left. */
+  takeBack(within: Database, agent: StoppedAgent, by: RevokedBy): Promise<TakenBack>;
+  /** The same of one that may have a first certificate again once it is let go. */
   takeBackWhileStopped(within: Database, agent: Row<'identity_agents'>, by: RevokedBy): Promise<TakenBack>;
   /** Told what could not be taken back. */
   readonly onLeft: (left: LeftBehind) => void;
@@ -51,14 +54,35 @@ export interface Standings extends StandingStore {
   assertActive(within: Database, agent: Pick<Row<'identity_agents'>, 'id' | 'tenant'>): Promise<void>;
 }
 
-/** What somebody did, for the ledger. */
-type Change = Pick<IdentityEvent, 'kind' | 'standing'>;
+/** What somebody did, for the ledger, and what it makes of the row. */
+type Changed = Pick<IdentityEvent, 'kind' | 'standing'> & { readonly to: Partial<Row<'identity_standings'>> };
 
 /** What agents may do (docs/architecture/identity.md#standing). */
 export function openStandingStore(parts: StandingParts): Standings {
   const { db, rows: standings, intact, inTransaction, asked, told, agentOf } = parts;
 
-  /** Changes what an agent may do, under the next number, and says what it is then; `null` changes nothing. */
+  /** Stores what an agent may do from now on, under the next number, with its row for the ledger. */
+  async function stored(
+    within: Database,
+    was: Row<'identity_standings'>,
+    { kind, to, standing }: Changed,
+    { by, reason, nowMs }: RevokedBy,
+  ): Promise<Row<'identity_standings'>> {
+    const row = await standings.changed(within, was, to, nowMs);
+    await told(within, {
+      kind,
+      subject: `${was.id}/${Number(row.listed_generation)}`,
+      tenant: was.tenant,
+      agent: was.agent_name,
+      agentId: was.id,
+      by,
+      reason,
+      standing: { state_before: was.state, state_after: row.state, ...standing },
+    });
+    return row;
+  }
+
+  /** Changes what an agent may do, and says what it is then; `null` changes nothing. */
   const changing = (
     id: string,
     tenant: string,
@@ -67,7 +91,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       was: Row<'identity_standings'>,
       within: Database,
       agent: Row<'identity_agents'>,
-    ) => Promise<(Change & { readonly to: Partial<Row<'identity_standings'>> }) | null> | null,
+    ) => Promise<Changed | null> | null,
   ): Promise<RegisteredAgent> =>
     inTransaction(async (within) => {
       await agentOf(within, id, tenant);
@@ -76,20 +100,47 @@ export function openStandingStore(parts: StandingParts): Standings {
       const was = known ?? untouched(agent);
       const change = await how(was, within, agent);
       if (change === null) return recordOf(agent, known, by.nowMs);
-      const row = await standings.changed(within, was, change.to, by.nowMs);
-      await told(within, {
-        kind: change.kind,
-        subject: `${id}/${Number(row.listed_generation)}`,
-        tenant,
-        agent: agent.agent_name,
-        agentId: id,
-        by: by.by,
-        reason: by.reason,
-        standing: { state_before: was.state, state_after: row.state, ...change.standing },
-      });
+      const row = await stored(within, was, change, by);
       // Read again: what was done may have opened its recovery.
       return recordOf(await agentOf(within, id, tenant), row, by.nowMs);
     });
+
+  /**
+   * The same for what only takes away: rows that somebody edited keep nobody from being stopped. That of what the agent may do is written anew, and
+   * the ledger is told that it was not as Gate wrote it.
+   */
+  async function stopping(
+    id: string,
+    tenant: string,
+    by: RevokedBy,
+    how: (
+      was: Row<'identity_standings'>,
+      within: Database,
+      agent: StoppedAgent,
+      isEdited: boolean,
+    ) => Promise<(Changed & { readonly left: TakenBack['left'] }) | null>,
+  ): Promise<RegisteredAgent> {
+    const done = await inTransaction(async (within) => {
+      const agent = await parts.lockedAsItIs(within, id, tenant);
+      const found = await standings.asItIs(within, id);
+      const isEdited = found !== undefined && found.fault !== null;
+      const was = isEdited ? restored(found, agent.known, by) : (found?.row ?? untouched(agent.known));
+      const change = await how(was, within, agent, isEdited);
+      if (change === null) return { agent: recordOf(agent.known, was, by.nowMs), left: [] };
+      const standing = { ...change.standing, ...editedDetail([agent.fault, found?.fault ?? null], found ?? null) };
+      const row = await stored(within, was, { ...change, standing }, by);
+      const now = (await parts.lockedAsItIs(within, id, tenant)).known;
+      return { agent: recordOf(now, row, by.nowMs), left: change.left };
+    });
+    done.left.forEach(parts.onLeft);
+    return done.agent;
+  }
+
+  const decommissioned = async (within: Database, agent: StoppedAgent, by: RevokedBy) => ({
+    kind: 'agent.decommissioned' as const,
+    to: { ...movedTo('decommissioned', by), ...NO_HIL },
+    left: (await parts.takeBack(within, agent, by)).left,
+  });
 
   return {
     agents: ({ tenant, state, agent: name, after }, nowMs) =>
@@ -140,25 +191,21 @@ export function openStandingStore(parts: StandingParts): Standings {
         });
         return recordOf(row, undefined, nowMs);
       }),
-    async suspend(id, tenant, by) {
-      let left: TakenBack['left'] = [];
-      const agentNow = await changing(id, tenant, by, async (was, within, agent) => {
+    suspend: (id, tenant, by) =>
+      stopping(id, tenant, by, async (was, within, agent, isEdited) => {
+        if (isEdited && was.state === 'decommissioned') return decommissioned(within, agent, by);
         assertLives(was);
         const to = suspended(was, by);
         if (to === null) return null;
-        const taken = await parts.takeBackWhileStopped(within, agent, by);
-        left = taken.left;
+        const taken = await parts.takeBackWhileStopped(within, agent.row, by);
         const stoppedMs = Number(to.state_changed_ms);
         await parts.reported(
           within,
-          { kind: 'agent', stoppedId: id, tenant, name: agent.agent_name, stoppedMs, revoked: taken.revoked },
+          { kind: 'agent', stoppedId: id, tenant, name: was.agent_name, stoppedMs, taken },
           by,
         );
-        return { kind: 'agent.suspended', to };
-      });
-      left.forEach(parts.onLeft);
-      return agentNow;
-    },
+        return { kind: 'agent.suspended', to, left: taken.left };
+      }),
     unsuspend: (id, tenant, by) =>
       changing(id, tenant, by, async (was, within, agent) => {
         assertLives(was);
@@ -172,11 +219,9 @@ export function openStandingStore(parts: StandingParts): Standings {
         return { kind: 'agent.unsuspended', to, standing: { requested_by: askedBy, confirmed_by: by.by } };
       }),
     decommission: (id, tenant, by) =>
-      changing(id, tenant, by, async (was, within, agent) => {
-        if (was.state === 'decommissioned') return null;
-        await parts.takeBack(within, agent, by);
-        return { kind: 'agent.decommissioned', to: { ...movedTo('decommissioned', by), ...NO_HIL } };
-      }),
+      stopping(id, tenant, by, async (was, within, agent, isEdited) =>
+        was.state === 'decommissioned' && !isEdited ? null : decommissioned(within, agent, by),
+      ),
     forceHil: (id, tenant, by, untilMs) =>
       changing(id, tenant, by, (was) => {
         assertLives(was);
@@ -220,6 +265,28 @@ const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'ide
   listed_generation: 0,
   mac: '',
 });
+
+/**
+ * What a stop goes on from where somebody edited the row. Of that only what allows less counts: that the agent was decommissioned, and the time of its
+ * containment. It is not taken for stopped, so that it is stopped anew.
+ */
+function restored(
+  { row }: AsItIs<Row<'identity_standings'>>,
+  agent: Row<'identity_agents'>,
+  { by, nowMs }: RevokedBy,
+): Row<'identity_standings'> {
+  const untilMs = row.hil_until_ms === null ? 0 : Number(row.hil_until_ms);
+  const isContained = Number.isSafeInteger(untilMs) && untilMs > nowMs && untilMs <= nowMs + MOST_CONTAINED_MS;
+  return {
+    ...untouched(agent),
+    state: row.state === 'decommissioned' ? 'decommissioned' : 'active',
+    changed_ms: changedMsOf(row, nowMs),
+    ...(isContained && { hil_until_ms: untilMs, hil_applied_ms: nowMs, hil_by: by, hil_reason: KEPT }),
+  };
+}
+const KEPT = 'kept by a stop: somebody edited the row that had its time';
+/** The longest that containment may be asked for. */
+const MOST_CONTAINED_MS = 604_800_000;
 
 const ofState = (within: Database, how: '=' | '<>', state: AgentState) =>
   within.selectFrom('identity_standings').select('id').where('state', how, state);

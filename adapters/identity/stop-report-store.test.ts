@@ -199,4 +199,61 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     await edited('identity_svids', id, `revoked_ms = ${NOW}, refused_from_ms = ${NOW}, serial = '${String(serial)}'`);
     expect(await store.unsuspend(id, 'acme', by('operator:second'))).toMatchObject({ state: 'active' });
   });
+
+  describe('and the report of an agent that is stopped by itself', () => {
+    const reportOf = async (nowMs = NOW) => {
+      const due = (await store.reportsDue(nowMs + 60_000)).find(({ kind: of }) => of === 'agent');
+      await store.makeReport(due?.id ?? '', SAID, { nowMs, trustDomain: 'gate.local', sign });
+      return (await store.stopReport(due?.id ?? '', 'acme')).report;
+    };
+    const stopped = async (edit?: string) => {
+      while (await store.takeBackOne(NOW));
+      await letGo();
+      const { id } = await agentOf('a');
+      if (edit !== undefined) await edited('identity_svids', id, edit);
+      await store.suspend(id, 'acme', by('operator:dev'));
+      return id;
+    };
+
+    it('names nothing that it was given since, where it was let go before the report was made', async () => {
+      const id = await stopped();
+      await store.unsuspend(id, 'acme', by('operator:dev'));
+      await store.unsuspend(id, 'acme', by('operator:second'));
+      await place.sql('delete from identity_intents');
+      await place.sql(`delete from identity_svids where agent_id = '${id}'`);
+      await certified('a');
+      expect(await reportOf()).not.toHaveProperty('not_taken_back');
+    });
+
+    it('names what was left at the stop, also where that is put back before the report is made', async () => {
+      const was = `revoked_ms = ${NOW}, refused_from_ms = ${NOW}, serial =`;
+      const [{ serial } = {}] = await place.sql("select serial from identity_svids where agent_name = 'a'");
+      const id = await stopped("revoked_ms = null, refused_from_ms = null, serial = '00'");
+      await edited('identity_svids', id, `${was} '${String(serial)}'`);
+      const [kept] = await store.stopReports('acme', undefined);
+      expect([kept?.state, kept?.sha256]).toEqual(['due', null]);
+      expect((await store.stopReport(kept?.id ?? '', 'acme')).report).toBeNull();
+      expect(await reportOf()).toMatchObject({ not_taken_back: [{ agent: 'a', rows: [SVID('a')] }] });
+    });
+
+    it.each(['null', `'[]'`])('is not made where somebody made what was left %s', async (text) => {
+      await stopped("revoked_ms = null, refused_from_ms = null, serial = '00'");
+      await place.sql(`update identity_stop_reports set report = ${text} where kind = 'agent'`);
+      await expect(reportOf()).rejects.toMatchObject({ code: 'identity_tampered' });
+    });
+  });
+
+  it('are named once they are left, and no more where the next process takes them back', async () => {
+    const { id } = await agentOf('a');
+    const [{ serial } = {}] = await place.sql(`select serial from identity_svids where agent_id = '${id}'`);
+    await edited('identity_svids', id, "serial = '00'");
+    expect(await store.takeBackOne(NOW)).toBe(true);
+    await edited('identity_svids', id, `serial = '${String(serial)}'`);
+    await open();
+    while (await store.takeBackOne(NOW));
+    const [due] = await store.reportsDue(NOW + 2_000);
+    await store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
+    const { report } = await store.stopReport(due?.id ?? '', 'acme');
+    expect([report?.certificates_revoked, report?.not_taken_back]).toEqual([4, undefined]);
+  });
 });

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
+import { z } from 'zod';
 import {
   NOT_TAKEN_BACK_LISTED,
   STOP_REPORTS_LISTED,
@@ -56,8 +57,8 @@ export interface NewReport {
   readonly name: string | null;
   /** As the row of what is stopped has it. */
   readonly stoppedMs: number;
-  /** Certificates that the same transaction took back; `null`: those of a tenant, which follow. */
-  readonly revoked: number | null;
+  /** What the same transaction took back; `null`: the certificates of a tenant, which follow. */
+  readonly taken: TakenBack | null;
 }
 
 /** What the store of identity has for reports of stops. */
@@ -74,13 +75,6 @@ export interface StopReportParts {
   fault(row: Marked): string | null;
   /** Told what could not be taken back. */
   readonly onLeft: (left: LeftBehind) => void;
-  /** What is still to be taken back of the agent, or of `most` agents of the tenant. */
-  leftOf(
-    within: Database,
-    of: { readonly tenant: string; readonly agentId: string | null },
-    nowMs: number,
-    most: number,
-  ): Promise<readonly LeftBehind[]>;
   /** The next agent of the tenant, behind that id, that has something to be taken back, or whose recovery is still to be opened. */
   agentToTakeBack(within: Database, tenant: string, nowMs: number, after: string): Promise<string | null>;
   /** Takes all of that back. */
@@ -123,7 +117,10 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
   const passed = new Map<string, string>();
 
   return {
-    async beginReport(within, { kind, stoppedId, tenant, name, stoppedMs, revoked }, { by, reason }) {
+    async beginReport(within, { kind, stoppedId, tenant, name, stoppedMs, taken }, { by, reason }) {
+      const left = leftText(
+        (taken?.left ?? []).map(({ agent, rows }) => ({ id: stoppedId, agent: agent ?? '', rows })),
+      );
       await within
         .insertInto('identity_stop_reports')
         .values({
@@ -136,12 +133,12 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
             stopped_ms: stoppedMs,
             stopped_by: by,
             reason,
-            state: revoked === null ? 'taking-back' : 'due',
-            revoked_count: revoked ?? 0,
+            state: taken === null ? 'taking-back' : 'due',
+            revoked_count: taken?.revoked ?? 0,
             made_ms: null,
-            report_sha256: null,
+            report_sha256: left.report_sha256,
           }),
-          report: null,
+          report: left.report,
         })
         // Stopped, let go and stopped again in one millisecond: one report.
         .onConflict((conflict) => conflict.column('id').doNothing())
@@ -178,8 +175,8 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         const row = await find(within, id);
         if (row?.state === 'made') return;
         if (row?.state !== 'due') throw new GateError('not_found', 'no report is due under this id');
-        const of = { tenant: row.tenant, agentId: row.kind === 'agent' ? row.stopped_id : null };
-        const left = row.kind === 'tool' ? [] : await parts.leftOf(within, of, nowMs, NOT_TAKEN_BACK_LISTED);
+        const left = leftIn(row);
+        if (left === null) throw editedReport(id);
         const content: StopReportContent = {
           schema: 'gate.stop-report/1',
           id,
@@ -191,7 +188,7 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
           reason: row.reason,
           certificates_revoked: Number(row.revoked_count),
           ...(left.length > 0 && {
-            not_taken_back: left.map(({ agent, rows }) => ({ agent: agent ?? '', rows: [...rows] })),
+            not_taken_back: left.map(({ agent, rows }) => ({ agent, rows })),
           }),
           looked_at: said.looked_at,
           counts: countsOf(said.calls, said.left_out),
@@ -224,9 +221,9 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
       asked(async () => {
         const row = await find(db, id);
         if (row?.tenant !== tenant) throw new GateError('not_found');
-        if (row.report !== null && sha256Hex(row.report) !== row.report_sha256)
-          throw new GateError('identity_tampered', `edited in the store: identity_stop_reports ${id}: its report`);
-        return { ...keptOf(row), report: row.report === null ? null : stopReportShape.parse(JSON.parse(row.report)) };
+        if (!isWhole(row)) throw editedReport(id);
+        const text = row.state === 'made' ? row.report : null;
+        return { ...keptOf(row), report: text === null ? null : stopReportShape.parse(JSON.parse(text)) };
       }),
 
     async takeBackOne(nowMs) {
@@ -240,9 +237,13 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
             : await parts.takeBack(within, agentId, { by: row.stopped_by, reason: row.reason, nowMs });
         // The row is read again behind the locks of the agent: another process may have counted meanwhile.
         const now = (await find(within, row.id)) ?? row;
+        const others = (leftIn(now) ?? []).filter(({ id }) => id !== agentId);
         const counted = {
           revoked_count: Number(now.revoked_count) + revoked,
           ...(agentId === null && { state: 'due' }),
+          // Another process may have left what this one took back.
+          ...(agentId !== null &&
+            leftText([...others, ...left.map(({ agent, rows }) => ({ id: agentId, agent: agent ?? '', rows }))])),
         };
         if (now.state === 'taking-back' && !(await change(within, 'identity_stop_reports', now, counted)))
           throw new GateError('store_unavailable', 'another process takes certificates back too; ask again');
@@ -256,6 +257,29 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
     },
   };
 }
+
+/** What a stop left, as it is kept until the report is made: by the agents' ids. */
+const leftShape = z.array(z.object({ id: z.string(), agent: z.string(), rows: z.array(z.string()) }));
+type KeptLeft = z.infer<typeof leftShape>[number];
+
+/** Where the report will be, under its digest, which the row is marked with. */
+function leftText(
+  left: readonly (Omit<KeptLeft, 'rows'> & { readonly rows: readonly string[] })[],
+): Pick<Row, 'report' | 'report_sha256'> {
+  if (left.length === 0) return { report: null, report_sha256: null };
+  const listed = left.slice(0, NOT_TAKEN_BACK_LISTED);
+  const report = JSON.stringify(listed.map((one) => ({ ...one, rows: one.rows.slice(0, NOT_TAKEN_BACK_LISTED) })));
+  return { report, report_sha256: sha256Hex(report) };
+}
+const isWhole = ({ report, report_sha256: digest }: Row): boolean =>
+  digest === (report === null ? null : sha256Hex(report));
+/** What the stop left, of a report that is not made; `null` where somebody edited it. */
+function leftIn(row: Row): readonly KeptLeft[] | null {
+  if (!isWhole(row)) return null;
+  return row.report === null ? [] : leftShape.parse(JSON.parse(row.report));
+}
+const editedReport = (id: string): GateError =>
+  new GateError('identity_tampered', `edited in the store: identity_stop_reports ${id}: its report`);
 
 const NOTHING_LEFT: TakenBack = { revoked: 0, left: [] };
 /** Reports that a proxy is told of at once. */
@@ -281,5 +305,5 @@ const keptOf = (row: Row): KeptReport => ({
   state: row.state as KeptReport['state'],
   revokedCertificates: Number(row.revoked_count),
   madeMs: row.made_ms === null ? null : Number(row.made_ms),
-  sha256: row.report_sha256,
+  sha256: row.state === 'made' ? row.report_sha256 : null,
 });

@@ -11,6 +11,7 @@ import {
   type Stopping,
   type ToldStop,
 } from '../../domain/identity/stops.js';
+import { changedMsOf, editedDetail } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
 import type { NewReport } from './stop-report-store.js';
@@ -22,7 +23,7 @@ type Row = Selectable<IdentityTables['identity_stops']>;
 /** What the store of identity has for what is stopped. */
 export interface StopParts {
   readonly db: Database;
-  readonly rows: Pick<NumberedRows<Row, ToldStop>, 'find' | 'changed'>;
+  readonly rows: Pick<NumberedRows<Row, ToldStop>, 'find' | 'asItIs' | 'changed'>;
   intact<Found extends { readonly mac: string }>(table: 'identity_stops', row: Found): Found;
   /** One after the other. */
   inTurn<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
@@ -76,10 +77,18 @@ export function openStopStore(parts: StopParts): StopStore {
     stop: (what, by) =>
       inTurn(async (within) => {
         const id = stopIdOf(what);
-        const was = (await known.find(within, id)) ?? untouched(id, what);
+        const found = await known.asItIs(within, id);
+        // One that somebody edited is stopped anew, and written whole.
+        const was =
+          found?.fault === null
+            ? found.row
+            : { ...untouched(id, what), ...(found && { changed_ms: changedMsOf(found.row, by.nowMs) }) };
         const to = suspended(was, by);
         if (to === null) return stopOf(was, by.nowMs);
-        const stop = await changed(within, was, by, to, { kind: 'stop.set', detail: {} });
+        const stop = await changed(within, was, by, to, {
+          kind: 'stop.set',
+          detail: editedDetail([found?.fault ?? null], found ?? null),
+        });
         await parts.reported(
           within,
           {
@@ -88,7 +97,7 @@ export function openStopStore(parts: StopParts): StopStore {
             tenant: what.tenant,
             name: what.tool,
             stoppedMs: stop.changedMs,
-            revoked: what.tool === null ? null : 0,
+            taken: what.tool === null ? null : { revoked: 0, left: [] },
           },
           by,
         );

@@ -410,6 +410,127 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
     isRefused(await ask('GET', '/revocation/list?after=0', { as: null }), 409, 'identity_tampered');
   });
 
+  const EDITS = {
+    'its own row': (id: string) => `update identity_agents set renewals = 7 where id = '${id}'`,
+    'its name': (id: string) => `update identity_agents set agent_name = 'another' where id = '${id}'`,
+    'its tenant': (id: string) => `update identity_agents set tenant = 'other' where id = '${id}'`,
+    'what is answered of it': (id: string) =>
+      `update identity_agents set created_ms = 9007199254740991, svid_bootstrap_state = 'x' where id = '${id}'`,
+    'what it may do': (id: string) => `update identity_standings set state = 'suspended' where id = '${id}'`,
+    'when that changed': (id: string) =>
+      `update identity_standings set changed_ms = 9007199254740991, hil_by = 'x' where id = '${id}'`,
+  };
+  const edits = Object.keys(EDITS) as (keyof typeof EDITS)[];
+  /** An agent that has a certificate, and whose containment was set and lifted, so that every row of it is there. */
+  const met = async () => {
+    const { id, pem } = await certified('bot');
+    const set = await change(id, 'containment', DEV, { reason: 'odd calls' });
+    expect(set.statusCode).toBe(200);
+    return { id, pem };
+  };
+
+  describe.each(edits)('where somebody edited %s', (what) => {
+    it.each(['suspend', 'decommission'])(
+      '%s stops it all the same, and the ledger is told of the row',
+      async (stop) => {
+        const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => at.now });
+        const { id, pem } = await met();
+        mirror.take(await listAfter(0));
+        await sql(EDITS[what](id));
+        const reply = await change(id, stop);
+        expect(reply.statusCode).toBe(200);
+        const state = stop === 'suspend' ? 'suspended' : 'decommissioned';
+        expect(agentRecord.parse(reply.json())).toMatchObject({ agent_name: 'bot', tenant: 'acme', state });
+        // A proxy hears it under the name by which the agent comes.
+        mirror.take(await listAfter(mirror.position()));
+        expect(mirror.agentFault({ tenant: 'acme', agent: 'bot' })?.code).toBe(`agent_${state}`);
+        expect((await renewing(pem, 'bot')).statusCode).not.toBe(200);
+        const isOwn = EDITS[what](id).includes('identity_agents');
+        await kinds();
+        const row = told().find(({ event_kind: event }) => event === `agent.${state}`);
+        expect(row?.policy_decision).toMatchObject({
+          agent: 'bot',
+          state_after: state,
+          edited_rows: [`${isOwn ? 'identity_agents' : 'identity_standings'} ${id}: its mark does not hold`],
+          ...(!isOwn && { replaced_row_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }),
+        });
+        expect((await sql('select id from identity_svids where revoked_ms is null')).length).toBe(0);
+      },
+    );
+
+    it('takes its certificates back all the same', async () => {
+      const { id } = await met();
+      await sql(EDITS[what](id));
+      expect((await takenBack(id)).json()).toMatchObject({ kind: 'agent', revoked_svids: 1 });
+      const named = await sql('select tenant, agent_name from identity_listings where agent_name is not null');
+      expect(named).toMatchObject([{ tenant: 'acme', agent_name: 'bot' }]);
+    });
+
+    it('gives it nothing', async () => {
+      const { id, pem } = await met();
+      const edit = EDITS[what](id);
+      await sql(edit);
+      for (const [does, body] of [
+        ['containment', { reason: 'odd calls' }],
+        ['containment/clear', {}],
+        ['unsuspend', {}],
+      ] as const)
+        expect([404, 409]).toContain((await change(id, does, DEV, body)).statusCode);
+      at.caller = serviceCaller('console');
+      const recovered = await ask('POST', `/agents/${id}/svid-recovery?tenant=acme`, {
+        as: ADMIN,
+        body: { reason: 'x' },
+      });
+      expect([404, 409]).toContain(recovered.statusCode);
+      expect((await renewing(pem, 'bot')).statusCode).not.toBe(200);
+      if (!edit.includes('identity_agents')) return;
+      // Stopped, it is let go by nobody before its own row is put back.
+      expect((await change(id, 'suspend')).statusCode).toBe(200);
+      for (const who of [DEV, SECOND]) expect([404, 409]).toContain((await change(id, 'unsuspend', who)).statusCode);
+    });
+  });
+
+  it('stays over for good where somebody edited the row that says so, whichever way it is stopped then', async () => {
+    const { id } = await met();
+    expect((await change(id, 'decommission')).statusCode).toBe(200);
+    await sql("update identity_standings set state_reason = 'x'");
+    expect((await change(id, 'suspend')).json()).toMatchObject({ state: 'decommissioned' });
+    expect(await recordOf(id)).toMatchObject({ state: 'decommissioned' });
+    isRefused(await change(id, 'unsuspend'), 403, 'agent_decommissioned');
+  });
+
+  it('waits for a person for as long as it did, where a stop met the row edited and was lifted', async () => {
+    const { id } = await met();
+    const { force_hil: before } = await recordOf(id);
+    await sql("update identity_standings set state = 'decommissioning'");
+    expect((await change(id, 'suspend')).json()).toMatchObject({ state: 'suspended' });
+    for (const who of [DEV, SECOND]) await change(id, 'unsuspend', who);
+    const now = await recordOf(id);
+    expect([now.state, now.force_hil?.expires_at]).toEqual(['active', before?.expires_at]);
+  });
+
+  it('has its certificates taken back but for one that somebody edited, which is named', async () => {
+    const { id } = await met();
+    await sql("update identity_svids set serial = '00'");
+    const reply = await takenBack(id);
+    isRefused(reply, 409, 'identity_tampered');
+    expect(reply.body).toContain('the certificates of bot are not all taken back');
+    // It is named whole on the list all the same.
+    expect(await sql("select agent_name from identity_listings where agent_name = 'bot'")).toHaveLength(1);
+    expect((await change(id, 'decommission')).statusCode).toBe(200);
+  });
+
+  it('is a tool’s too: one whose row somebody edited is stopped anew', async () => {
+    at.caller = serviceCaller('console');
+    const stop = () => ask('POST', '/stops', { body: { tenant: 'acme', tool: 'pay', reason: 'odd' } });
+    expect((await stop()).statusCode).toBe(200);
+    await sql("update identity_stops set state = 'active'");
+    expect((await stop()).json()).toMatchObject({ state: 'suspended' });
+    expect((await ask('GET', '/stops?tenant=acme')).json()).toMatchObject([{ tool: 'pay', state: 'suspended' }]);
+    await kinds();
+    expect(told().at(-1)?.policy_decision).toMatchObject({ edited_rows: [expect.stringContaining('identity_stops')] });
+  });
+
   it.each([
     [0, 'suspends', async () => change(await registered(), 'suspend')],
     [1, 'suspends', async () => change(await registered(), 'suspend')],

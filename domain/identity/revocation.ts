@@ -86,7 +86,10 @@ export interface RevocationStore {
     tenant: string,
     by: RevokedBy,
   ): Promise<{ readonly id: string; readonly revokedMs: number | null }>;
-  /** Takes back every certificate of an agent and says how many still counted. */
+  /**
+   * Takes back every certificate of an agent and says how many still counted. One that somebody edited is left, after all others were taken back: throws
+   * `identity_tampered`.
+   */
   revokeAgent(agentId: string, tenant: string, by: RevokedBy): Promise<number>;
   /**
    * Takes back every certificate of an agent and lets it have a first one again, once, by a new token. Throws `recovery_pending` or

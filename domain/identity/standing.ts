@@ -55,11 +55,14 @@ export interface StandingStore {
     of: { readonly tenant: string; readonly agent: string },
     by: Omit<RevokedBy, 'reason'>,
   ): Promise<RegisteredAgent>;
-  /** Takes back every certificate of the agent too. Repeated, it changes nothing but that nobody's release counts any more. */
+  /**
+   * Takes back every certificate of the agent too. Repeated, it changes nothing but that nobody's release counts any more. A row that somebody edited
+   * keeps nobody from being stopped: that of what the agent may do is written anew.
+   */
   suspend(id: string, tenant: string, by: RevokedBy): Promise<RegisteredAgent>;
   /** Asks for the end of a suspension, or ends it where somebody else asked before. */
   unsuspend(id: string, tenant: string, by: RevokedBy): Promise<RegisteredAgent>;
-  /** Takes back every certificate of the agent too. Repeated, it changes nothing. */
+  /** Takes back every certificate of the agent too, whatever somebody edited. Repeated, it changes nothing. */
   decommission(id: string, tenant: string, by: RevokedBy): Promise<RegisteredAgent>;
   forceHil(
     id: string,

@@ -42,8 +42,8 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     }
     // No grant was ever issued.
     if (asked.kind === 'grant') throw new GateError('not_found');
-    const count = await store.revokeAgent(asked.agent_id, administrator.tenant, who);
-    onRevoked();
+    // Rows wait also where something is left.
+    const count = await store.revokeAgent(asked.agent_id, administrator.tenant, who).finally(onRevoked);
     return {
       kind: 'agent' as const,
       id: asked.agent_id,
