@@ -1,5 +1,5 @@
 import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
-import { foreignText } from '../text.js';
+import { lineOf } from './definition-lines.js';
 import type { ReviewedCall, ReviewGuard } from './review-guard.js';
 
 /** Of a batch of more tools than this, what each says of itself is not repeated: nobody would read it. */
@@ -13,7 +13,6 @@ export interface OpenedDefinitions {
 }
 
 const distinct = (tools: readonly string[]): readonly string[] => [...new Set(tools)];
-const named = (tool: string, words: string): string => `${JSON.stringify(foreignText(tool, 100))}: ${words}`;
 
 /** `ReviewGuard.open`, for each tool of a batch; `tools` is `null` for any other call. */
 export async function openDefinitions(
@@ -35,8 +34,8 @@ export async function openDefinitions(
       ...(upstream !== undefined && { upstream }),
       tools: Object.fromEntries(each.map(({ tool, reviewed }) => [tool, reviewed.sha256])),
     },
-    told: each.map(({ tool, told }) => named(tool, told)),
-    says: each.length > MAX_SAYING ? [] : each.flatMap(({ tool, says }) => says.map((words) => named(tool, words))),
+    told: each.map(({ tool, told }) => lineOf(tool, told)),
+    says: each.length > MAX_SAYING ? [] : each.flatMap(({ tool, says }) => says.map((words) => lineOf(tool, words))),
   };
 }
 
@@ -63,7 +62,7 @@ export async function openSeenDefinitions(
       ...(upstream !== undefined && { upstream }),
       tools: Object.fromEntries(seen.map(({ tool, reviewed }) => [tool, reviewed.sha256])),
     },
-    told: seen.map(({ tool, told }) => named(tool, told)),
+    told: seen.map(({ tool, told }) => lineOf(tool, told)),
     says: [],
   };
 }
@@ -79,7 +78,7 @@ export async function definitionFault(
   if (tools === null) return guard.fault(call, reviewed, leftMs());
   for (const tool of distinct(tools)) {
     const fault = await guard.fault({ ...call, tool }, boundOf(reviewed, tool), leftMs());
-    if (fault !== null) return named(tool, fault);
+    if (fault !== null) return lineOf(tool, fault);
   }
   return null;
 }

@@ -3,6 +3,7 @@ import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
+import { definedLine, saysLine, shownDigest, unlistedLine } from './definition-lines.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './ports.js';
 
@@ -48,7 +49,6 @@ const DESCRIPTION_UNITS = 300;
 /** How soon a list is asked for again to describe a definition that the last one did not hold. */
 const DESCRIBED_AGAIN_AFTER_MS = 30_000;
 const MAX_PAGES = 100;
-const SHOWN_DIGITS = 16;
 const OF_AN_EARLIER_GATE = 'the call was reviewed at an earlier Gate, which bound no definition of the tool';
 
 /** The listed names that the caller, or whoever made it call, may have meant to be taken for. */
@@ -113,7 +113,7 @@ export function createReviewGuard(
       await asking;
     }
     const description = descriptions.get(sha256);
-    return description ? [`the tool says of itself: ${JSON.stringify(description)}`] : [];
+    return description ? [saysLine(description)] : [];
   }
 
   const firstListed = (call: ReviewedCall): Promise<string | undefined> =>
@@ -152,7 +152,7 @@ export function createReviewGuard(
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
-          told: `definition of the tool UNLISTED: ${shown} tells none${likeness(call.tool, seen.keys())}`,
+          told: unlistedLine(`: ${shown} tells none${likeness(call.tool, seen.keys())}`),
           says: [],
         };
       const known = pinned.digests.get(call.tool);
@@ -165,7 +165,7 @@ export function createReviewGuard(
             : 'CHANGED since it was pinned';
       return {
         reviewed: { sha256, upstream: upstreamName },
-        told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
+        told: definedLine(sha256, ` of ${shown}: ${how}`),
         says: await saysOf(call, sha256, seenOnly),
       };
     },
@@ -197,8 +197,8 @@ export function createReviewGuard(
       }
       if (found.length === 0) return 'the tool the call was reviewed for is not listed any more';
       if (found.every((sha256) => sha256 === bound)) return null;
-      const now = found.map((sha256) => sha256.slice(0, SHOWN_DIGITS)).join(', ');
-      return `the definition of the tool is ${now} now, and the call was reviewed under ${bound.slice(0, SHOWN_DIGITS)}`;
+      const now = found.map(shownDigest).join(', ');
+      return `the definition of the tool is ${now} now, and the call was reviewed under ${shownDigest(bound)}`;
     },
   };
 }

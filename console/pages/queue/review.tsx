@@ -6,6 +6,7 @@ import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domai
 import { deadlineOf } from '../../../domain/decision/transitions.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { DEFINITION, definitionIn, OF_ITSELF, toolNamed } from '../../../domain/tool-definitions/definition-lines.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
@@ -189,37 +190,34 @@ const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string
       ]
     : [];
 
-const PIN = 'definition of the tool ';
-const OF_ITSELF = 'the tool says of itself: ';
-
-/** The beginning of a definition's digest that such a line tells. */
-function digestIn(line: string): string | null {
-  const [word = ''] = line.startsWith(PIN) ? line.slice(PIN.length).split(' ', 1) : [];
-  return word.length >= 8 && word.split('').every((digit) => '0123456789abcdef'.includes(digit)) ? word : null;
-}
-
-/** A line of why a call waits: the tool's words about itself in their typeface, and what a definition is in words. */
+/**
+ * A line of why a call waits: a tool's name and its words about itself in their typeface, and what a definition is in words. A name is shown as
+ * it is written in the line, so that nothing of it passes for Gate's own words.
+ */
 export function Why({ line }: { readonly line: string }) {
-  if (line.startsWith(OF_ITSELF))
+  const read = definitionIn(line);
+  if (read === null) return <Said text={line} />;
+  const of = read.tool !== null && (
+    <>
+      <Foreign text={toolNamed(read.tool)} />
+      {': '}
+    </>
+  );
+  if (read.kind === 'says')
     return (
       <>
+        {of}
         {OF_ITSELF}
-        <Foreign text={line.slice(OF_ITSELF.length)} />
+        <Foreign text={read.words} />
       </>
     );
-  const digest = digestIn(line);
   return (
     <>
-      {digest !== null && (
-        <>
-          {PIN}
-          <Id id={digest} />
-        </>
-      )}
-      <Said text={digest === null ? line : line.slice(PIN.length + digest.length)} />
-      {line.startsWith(PIN) && (
-        <span class="dim"> (how its server describes it: a pin holds the description that somebody read)</span>
-      )}
+      {of}
+      {DEFINITION}
+      {read.digest !== null && <Id id={read.digest} />}
+      <Said text={read.words} />
+      <span class="dim"> (how its server describes it: a pin holds the description that somebody read)</span>
     </>
   );
 }
