@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
-import { errorText, GateError } from '../errors.js';
+import { GateError, isInDoubt } from '../errors.js';
 import { slackText } from './escaping.js';
 
 /** Where Slack takes answers to clicks: its own hosts, also the one for governments. */
@@ -17,20 +17,27 @@ export function slackAnswerUrl(named: string | undefined, apiUrl: string): strin
   return (isSlack || isThere) && url.username === '' && url.password === '' ? url.href : null;
 }
 
-/** Why a click decided nothing, for the person who clicked alone. */
+/** What became of a click that did not do what it says, for the person who clicked alone: whether it decided is not known where the answer was lost. */
 export function slackRefusal(error: unknown): JsonObject {
-  const { code, fields } = error instanceof GateError ? error : new GateError('internal_error');
-  const { decided_by: by, decided_at: at, status, link_code: given } = fields;
-  const stands =
-    typeof by === 'string' && typeof status === 'string' && typeof at === 'string'
-      ? `It is ${status}, by ${by} at ${at}. `
-      : '';
-  const why = error instanceof GateError ? errorText(error) : new GateError(code).message;
-  const text = `Gate: this click decided nothing. ${slackText(`${stands}${why}`)} ${typeof given === 'string' ? `The code: ${given} ` : ''}(${code})`;
+  const refusal = error instanceof GateError ? error : new GateError('internal_error');
+  const isKnown = error instanceof GateError && !isInDoubt(refusal);
+  const told = isKnown
+    ? `this click decided nothing. ${slackText(whyNot(refusal))}`
+    : 'it is not known whether this click decided. Look at the call before you click again.';
+  const text = `Gate: ${told} (${refusal.code})`;
   return {
     response_type: 'ephemeral',
     replace_original: false,
     text,
     blocks: [{ type: 'section', text: { type: 'plain_text', text, emoji: false } }],
   };
+}
+
+function whyNot({ message, fields }: GateError): string {
+  const { decided_by: by, decided_at: at, status, link_code: given } = fields;
+  const stands =
+    typeof by === 'string' && typeof status === 'string' && typeof at === 'string'
+      ? `It is ${status}, by ${by} at ${at}. `
+      : '';
+  return `${stands}${message}${typeof given === 'string' ? ` The code: ${given}` : ''}`;
 }

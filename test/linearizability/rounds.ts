@@ -468,6 +468,7 @@ function outputOf(reply: Reply, { via, kind }: Asked): Operation['output'] | nul
   if (reply.status >= 500) return null;
   if (reply.status >= 400) return { known: true, refused: (reply.body as { error: string }).error };
   if (via !== 'chat') return { known: true, ...shownOf(JSON.parse(reply.text) as PendingRequest) };
+  if (reply.text.includes('it is not known whether this click decided')) return null;
   // A refusal ends with its code; what Gate could not do now is as if nobody had answered.
   const refused = /decided nothing\. .*\((\w+)\)"/.exec(reply.text)?.[1];
   if (refused !== undefined) return isAway(refused) ? null : { known: true, refused };

@@ -269,6 +269,30 @@ describe.each(STORES)('clicks in chats, on %s', (kind) => {
     expect((await rowOf(row)).status).toBe('approved');
   });
 
+  it('a click whose decision is in doubt is not told that it decided nothing', async () => {
+    await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
+    const row = await hil.park(1);
+    const lost = [
+      new GateError('orchestrator_unavailable'),
+      new GateError('store_unavailable', 'cut off', { fields: { in_doubt: true } }),
+      new Error('a fault of nobody knows where'),
+    ];
+    const decide = sender.decide.bind(sender);
+    for (const fault of lost) {
+      // The workflow took it, and its answer was lost.
+      sender.decide = async (decision) => {
+        await decide(decision);
+        throw fault;
+      };
+      const { text } = await slack(block(row.id));
+      expect(text).toContain('it is not known whether this click decided. Look at the call before you click again.');
+      expect(text).not.toMatch(/decided nothing|X-Request-Id|nobody knows where/);
+    }
+    sender.decide = decide;
+    const other = await hil.park(2);
+    expect((await slack(block(other.id, { user: 'U2' }))).text).toContain('this click decided nothing. ');
+  });
+
   it('a link that was put into the store, or edited there, is nobody’s', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     await hil.place.sql(`update chat_links set slack_user_id = 'U666'`);
