@@ -179,21 +179,22 @@ export const LATE = {
   aborted: 'pending_aborted',
 } as const satisfies Record<SettledStatus | 'withdrawn', DecisionRefusal>;
 
-/**
- * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null` when it is in time.
- * The caller supplies the clock: the workflow's own, or HIL's.
- */
-export function whyNotDecidable(
-  review: {
-    readonly status: ReviewStatus;
-    readonly created_at: string;
-    readonly ttl_seconds: number;
-    readonly decided_by?: string | null;
-  },
-  nowMs: number,
-): Exclude<DecisionRefusal, 'decision_refused'> | null {
+/** Why a row takes no decision any more, whatever the time; `null` while it is pending. */
+export function whySettled(review: {
+  readonly status: ReviewStatus;
+  readonly decided_by?: string | null;
+}): Exclude<DecisionRefusal, 'decision_refused'> | null {
   if (review.status === 'tampered') return 'not_pending';
   if (review.status === 'aborted' && review.decided_by === TAMPER_CHECK) return 'call_tampered';
-  if (isSettled(review.status)) return LATE[review.status];
-  return isOver(deadlineOf(review), nowMs) ? 'pending_expired' : null;
+  return isSettled(review.status) ? LATE[review.status] : null;
 }
+
+/**
+ * Why a decision arriving at `nowMs` is too late: the row is settled, or its deadline (inclusive) has passed. `null` when it is in time.
+ * The caller supplies the clock. HIL's own ends no wait: of a call's row it asks `whySettled` (docs/architecture/reviews.md#deadline).
+ */
+export const whyNotDecidable = (
+  review: Parameters<typeof whySettled>[0] & { readonly created_at: string; readonly ttl_seconds: number },
+  nowMs: number,
+): ReturnType<typeof whySettled> =>
+  whySettled(review) ?? (isOver(deadlineOf(review), nowMs) ? 'pending_expired' : null);

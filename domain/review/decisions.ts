@@ -27,6 +27,7 @@ import {
   isDecidedBy,
   isSettled,
   whyNotDecidable,
+  whySettled,
 } from '../decision/transitions.js';
 import { settledView } from './review-view.js';
 
@@ -180,7 +181,7 @@ export function createDecisions({
   /** What the row already says of this decision; `null` while its call has to be asked. */
   function known(row: PendingRequest, given: DecisionBy): PendingRequest | null {
     // Whether a pending row is too late is up to its call, whose clock ends the wait.
-    const late = row.status === 'pending' ? null : whyNotDecidable(row, clock());
+    const late = whySettled(row);
     const same = given.action_digest === undefined || given.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
     if (late && same && isDecidedBy(standing(row), sentAs(given))) return row;

@@ -142,6 +142,14 @@ describe('POST /decision-link/verify', () => {
     for (const each of changed) expect([each, await verify(each)]).toEqual([each, { valid: false, reason: 'invalid' }]);
   });
 
+  it('leaves the end of a wait to the call: a row that waits is decided by a link, whatever the clock here says', async () => {
+    const row = await hil.park(1);
+    hil.now = Date.parse(row.created_at) + (row.ttl_seconds + 1_200) * 1_000;
+    const link = await linkTo(row.id);
+    expect(link.status).toBe(200);
+    expect(await verify(String(link.body['token']))).toMatchObject({ valid: true, reason: 'ok' });
+  });
+
   it('tells expired, gone and settled apart', async () => {
     const row = await hil.park(1);
     const link = { pending_id: row.id, action: 'deny', exp: secondsFrom(T0) + 60 } as const;

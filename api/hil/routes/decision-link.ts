@@ -13,7 +13,7 @@ import { CLOCKS_APART_MS } from '../../../domain/clocks.js';
 import { GateError } from '../../../domain/errors.js';
 import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
-import { whyNotDecidable } from '../../../domain/decision/transitions.js';
+import { whySettled } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { ById } from './schemas.js';
@@ -44,7 +44,7 @@ export function decisionLinkRoutes(
     async (request) => {
       const row = await reviews.reads.get(request.params.id, scopeOf(request).tenant);
       if (row === null) throw new GateError('not_found');
-      const late = whyNotDecidable(row, clock());
+      const late = whySettled(row);
       if (late !== null) throw new GateError(late, undefined, { fields: { status: row.status } });
       const { action, ttl_secs } = request.query;
       const life = Math.min(Math.max(ttl_secs ?? linkSeconds, LINK_LIFE_SECONDS.least), LINK_LIFE_SECONDS.most);
@@ -76,7 +76,7 @@ export function decisionLinkRoutes(
         return { valid: false, reason: 'expired', pending_id, action };
       const row = await readable(reviews.reads.get(pending_id, scopeOf(request).tenant));
       if (row === null) return { valid: false, reason: 'gone', pending_id, action };
-      const reason = row === 'tampered' || whyNotDecidable(row, clock()) !== null ? 'not_pending' : 'ok';
+      const reason = row === 'tampered' || whySettled(row) !== null ? 'not_pending' : 'ok';
       return {
         valid: reason === 'ok',
         reason,

@@ -24,7 +24,7 @@ import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
 import type { Passkeys } from '../../../domain/review/passkeys.js';
 import { passkeyPerson } from '../../../domain/review/passkey-people.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
-import { whyNotDecidable } from '../../../domain/decision/transitions.js';
+import { whySettled } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
 import { CEREMONY_COOKIE as COOKIE, cookie, cookieOf, SESSION_COOKIE as SESSION } from './passkey-cookies.js';
@@ -174,7 +174,7 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
       const who = approverOf(request);
       const row = await reviews.reads.get(request.params.id, who.tenant);
       if (row === null) throw new GateError('not_found');
-      const late = whyNotDecidable(row, Date.parse(row.created_at));
+      const late = whySettled(row);
       if (late !== null) throw new GateError(late, undefined, { fields: { status: row.status } });
       const { decision, modification_diff } = request.body;
       if ((decision === 'modify') !== (modification_diff !== undefined))
