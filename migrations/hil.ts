@@ -603,6 +603,18 @@ const noticeKinds: Migration = {
   },
 };
 
+/**
+ * 0034: until when each channel of notifications is left alone, for all processes over the store. Creates a table.
+ */
+const channelRests: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists review_channel_rests (
+      channel ${text} primary key, place ${integer} not null, until_ms ${integer} not null,
+      refusals ${integer} not null) ${strict}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -637,4 +649,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0031-notices-limited': noticesLimited,
   '0032-sweeps': sweeps,
   '0033-notice-kinds': noticeKinds,
+  '0034-channel-rests': channelRests,
 };

@@ -9,7 +9,13 @@ import {
   lastNotice,
   ordinalOf,
 } from '../../domain/notification/notice.js';
-import { type GivenUp, type KeptNotice, LONGEST_WAIT_MS, type NoticeStore } from '../../domain/notification/ports.js';
+import {
+  type ChannelRest,
+  type GivenUp,
+  type KeptNotice,
+  LONGEST_WAIT_MS,
+  type NoticeStore,
+} from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
@@ -90,6 +96,17 @@ const LIMITED = statement(
   `update review_notices set limited = limited + 1, due_ms = ?, error = ?, reached = ?
      where notification_id = ? and channel = ? and state = 'queued' and attempts = ?`,
 );
+/** Under no MAC, as `reached`. */
+const REST_OF = statement<Record<'place' | 'until_ms' | 'refusals', number | string>>(
+  `select place, until_ms, refusals from review_channel_rests where channel = ?`,
+);
+const BEGIN_REST = statement(
+  `insert into review_channel_rests (channel, place, until_ms, refusals) values (?, ?, ?, ?)
+     on conflict (channel) do update set place = excluded.place, until_ms = excluded.until_ms, refusals = excluded.refusals
+     where review_channel_rests.place = excluded.place - 1`,
+);
+const PROLONG_REST = statement(`update review_channel_rests set until_ms = ? where channel = ? and until_ms < ?`);
+const TOOK_AFTER_REST = statement(`update review_channel_rests set refusals = 0 where channel = ? and place = ?`);
 const HELD_UP = statement(
   `update review_notices set limited_ms = limited_ms + ? where channel = ? and state = 'queued'`,
 );
@@ -352,6 +369,21 @@ export function noticeStoreOver<Tables>(
       const state = againMs === null ? endOf(reached) : 'queued';
       await ask(FAILED, state, againMs ?? clock(), why, reached, notification_id, channel);
     },
+    async restOf(channel) {
+      const [row] = (await ask(REST_OF, channel)).rows;
+      return row
+        ? { place: Number(row.place), untilMs: Number(row.until_ms), refusals: Number(row.refusals) }
+        : NEVER_RESTED;
+    },
+    async beginRest(channel, { place, untilMs, refusals }) {
+      return (await ask(BEGIN_REST, channel, place, untilMs, refusals)).changes === 1;
+    },
+    async prolongRest(channel, untilMs) {
+      await ask(PROLONG_REST, untilMs, channel, untilMs);
+    },
+    async tookAfterRest(channel, place) {
+      await ask(TOOK_AFTER_REST, channel, place);
+    },
     async heldUp(channel, ms, mostMs, reason) {
       const givenUp = await ended((await ask(HELD_TOO_LONG, channel, mostMs)).rows, reason);
       await ask(HELD_UP, ms, channel);
@@ -390,6 +422,8 @@ export function noticeStoreOver<Tables>(
   };
   return { notices, last };
 }
+
+const NEVER_RESTED: ChannelRest = { place: 0, untilMs: 0, refusals: 0 };
 
 /** An attempt that a limit refused told nobody. */
 const mayBeTold = ({ attempts, limited }: StoredNotice): boolean => Number(attempts) > Number(limited);

@@ -413,6 +413,22 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(receiver.received).toHaveLength(rows.length);
   });
 
+  it('a rest of a channel is begun by one of several processes, and told to all', async () => {
+    const { notices } = hil.reviews;
+    expect(await notices.restOf('webhook')).toEqual({ place: 0, untilMs: 0, refusals: 0 });
+    const begin = (place: number, untilMs: number) => notices.beginRest('webhook', { place, untilMs, refusals: place });
+    expect((await Promise.all([1, 2, 3].map((n) => begin(1, n)))).filter(Boolean)).toHaveLength(1);
+    expect([await begin(1, 9), await begin(3, 9), await begin(2, 10)]).toEqual([false, false, true]);
+    await notices.prolongRest('webhook', 9);
+    expect(await notices.restOf('webhook')).toEqual({ place: 2, untilMs: 10, refusals: 2 });
+    await notices.prolongRest('webhook', 11);
+    await notices.tookAfterRest('webhook', 1);
+    expect(await notices.restOf('webhook')).toEqual({ place: 2, untilMs: 11, refusals: 2 });
+    await notices.tookAfterRest('webhook', 2);
+    expect(await notices.restOf('webhook')).toEqual({ place: 2, untilMs: 11, refusals: 0 });
+    expect(await notices.restOf('slack')).toMatchObject({ place: 0 });
+  });
+
   it('a message that was edited in the store is never sent', async () => {
     hil.now -= 3_600_000;
     const row = await hil.park(1, { approval_tier: 'auto' });
@@ -904,6 +920,74 @@ describe('a channel', () => {
     receiver.answers.length = 0;
     hil.now += 300_000;
     await settledAs(await hil.park(7), [['webhook', 'trigger', 'delivered']]);
+  });
+
+  describe('where several processes are over the store', () => {
+    let others: Notifier[] = [];
+    const startAnother = (over?: Partial<NotifierOptions>): void => {
+      const first = notifier;
+      others.push(start(undefined, over));
+      notifier = first;
+    };
+    afterEach(async () => {
+      await Promise.all(others.splice(0).map((other) => other.close()));
+    });
+
+    it.each([
+      [429, 'limited'],
+      [503, 'failed'],
+    ])(
+      'that asks for time by a %d is left alone by all of them, and by one that is started meanwhile',
+      async (status, outcome) => {
+        receiver.answers.push({ status, retryAfter: '60' });
+        start();
+        startAnother();
+        const first = await hil.park(1);
+        await eventually('the refusal', () => told.join() === `webhook trigger ${outcome}`);
+        await stop();
+        start();
+        for (const n of [2, 3, 4]) await hil.park(n);
+        await eventually('they wait', async () => (await hil.reviews.notices.counts()).queued === 4);
+        hil.now += 59_000;
+        await timePasses(200, 'nothing is to be sent before the minute is over');
+        expect(receiver.received).toHaveLength(1);
+        hil.now += 1_000;
+        await settledAs(first, [['webhook', 'trigger', 'delivered']]);
+        await eventually('the other messages', () => receiver.received.length === 5);
+      },
+    );
+
+    it('whose limit takes nothing holds a message up for an hour, as it would for one of them', async () => {
+      limits(10_000);
+      start(undefined, {});
+      for (let more = 0; more < 3; more += 1) startAnother({});
+      const rows = await Promise.all(Array.from({ length: 6 }, (_, n) => hil.park(n)));
+      await eventually('they wait', async () => (await hil.reviews.notices.counts()).queued === 6);
+      const began = hil.now;
+      await eventually('the first refusal', () => told.length > 0);
+      await eventually('the end', async () => {
+        const before = told.length;
+        hil.now += 256_000;
+        await eventually('another attempt, or none', async () => {
+          const { queued } = await hil.reviews.notices.counts();
+          return queued === 0 || told.length > before;
+        });
+        return (await hil.reviews.notices.counts()).queued === 0;
+      });
+      expect(hil.now - began).toBeGreaterThan(3_600_000);
+      for (const row of rows) expect(await states(row)).toEqual([['webhook', 'trigger', 'dead']]);
+    });
+
+    it('whose limit refused several of them at once rests once', async () => {
+      limits(4);
+      start(undefined, {});
+      for (let more = 0; more < 3; more += 1) startAnother({});
+      await Promise.all([1, 2, 3, 4].map((n) => hil.park(n)));
+      await eventually('the refusals', () => told.length > 0);
+      const seen = async () =>
+        (await hil.place.sql('select place, refusals from review_channel_rests')).map(Object.values);
+      expect(await seen()).toEqual([[1, 1]]);
+    });
   });
 
   it('whose limit refused the first message of a row that was settled since is told nothing of it', async () => {

@@ -250,6 +250,8 @@ describe.each([
         'reached',
         'limited',
       ],
+      // As above: an editor has a channel rest, at most five minutes at a time.
+      review_channel_rests: ['channel', 'place', 'refusals', 'until_ms'],
       // Only what a sweep compares its clock with: it deletes nothing that its clock does not call due.
       review_sweeps: ['doubted_ms', 'id', 'looked_ms', 'swept_ms'],
       // A link has a MAC of its own.

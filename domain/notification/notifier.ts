@@ -13,6 +13,7 @@ import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import {
   type Channel,
+  type ChannelRest,
   DeliveryFailed,
   type GivenUp,
   type KeptNotice,
@@ -72,13 +73,14 @@ export interface NotifierOptions {
 
 const kindOf = (target: NotificationTarget): NotificationChannel => target.split('@')[0] as NotificationChannel;
 
-/** How a channel is left alone. */
+/** How a channel is left alone, as this process knows it. */
 interface Rest {
   /** By time that only passes. */
   readonly untilMs: number;
-  /** How often in a row its limit refused what was sent after a rest. */
-  readonly refusals: number;
+  /** As it stands in the store. */
+  readonly kept: ChannelRest;
 }
+const NEVER: Rest = { untilMs: 0, kept: { place: 0, untilMs: 0, refusals: 0 } };
 
 export interface Notifier {
   /** The channels that are told of every row. */
@@ -118,7 +120,7 @@ export function createNotifier({
   const queued = countCommits();
   const stop = new AbortController();
   const rests = new Map<NotificationTarget, Rest>();
-  const restOf = ({ target }: Channel): Rest => rests.get(target) ?? { untilMs: 0, refusals: 0 };
+  const restOf = ({ target }: Channel): Rest => rests.get(target) ?? NEVER;
   let loops: Promise<void>[] = [];
 
   /** Writes down what is to be told of a row as it is now. */
@@ -239,17 +241,41 @@ export function createNotifier({
     }
   }
 
-  /** Leaves the channel alone for as long as it asked for, or for growing times where its limit refused the message and it did not say. */
-  function rest(channel: Channel, { afterMs, limited }: DeliveryFailed): { pauseMs: number; begins: boolean } {
-    const now = passes();
-    const { untilMs, refusals } = restOf(channel);
-    // Those that were under way together are refused once.
-    const begins = limited && now >= untilMs;
-    const inRow = begins ? refusals + 1 : refusals;
-    const unsaidMs = limited ? (backOffMs[Math.min(inRow, backOffMs.length) - 1] ?? LONGEST_PAUSE_MS) : 0;
+  /** Hears how the channel is to be left alone where another process met that, or this one before it was started anew. */
+  async function heardRest(channel: Channel): Promise<Rest> {
+    const kept = await notices.restOf(channel.target);
+    const known = restOf(channel);
+    const isKnown = kept.place === known.kept.place && kept.untilMs === known.kept.untilMs;
+    const leftMs = isKnown ? 0 : kept.untilMs - clock();
+    // What is longer than any pause was written by a clock that was ahead.
+    const heardMs = leftMs > 0 && leftMs <= LONGEST_PAUSE_MS ? passes() + leftMs : 0;
+    const now = { untilMs: Math.max(known.untilMs, heardMs), kept };
+    rests.set(channel.target, now);
+    return now;
+  }
+
+  /**
+   * Leaves the channel alone for as long as it asked for, or for growing times where its limit refused the message and it did not say. Messages
+   * that were sent after the same rest, in whichever process, begin one. `begins` where a limit began it, and in this process.
+   */
+  async function rest(
+    channel: Channel,
+    after: number,
+    { afterMs, limited }: DeliveryFailed,
+  ): Promise<{ pauseMs: number; begins: boolean }> {
+    const { untilMs, kept } = restOf(channel);
+    const isFirst = kept.place === after;
+    const refusals = kept.refusals + (limited && isFirst ? 1 : 0);
+    const unsaidMs = limited
+      ? (backOffMs[Math.min(Math.max(refusals, 1), backOffMs.length) - 1] ?? LONGEST_PAUSE_MS)
+      : 0;
     const pauseMs = Math.min(afterMs > 0 ? afterMs : unsaidMs, LONGEST_PAUSE_MS);
-    if (pauseMs > 0) rests.set(channel.target, { untilMs: Math.max(untilMs, now + pauseMs), refusals: inRow });
-    return { pauseMs, begins };
+    if (pauseMs === 0) return { pauseMs, begins: false };
+    const begun = { place: after + 1, untilMs: clock() + pauseMs, refusals };
+    rests.set(channel.target, { untilMs: Math.max(untilMs, passes() + pauseMs), kept: isFirst ? begun : kept });
+    if (isFirst && (await notices.beginRest(channel.target, begun))) return { pauseMs, begins: limited };
+    if (afterMs > 0) await notices.prolongRest(channel.target, begun.untilMs);
+    return { pauseMs, begins: false };
   }
 
   async function holdUp(channel: Channel, ms: number, reason: string): Promise<void> {
@@ -277,7 +303,8 @@ export function createNotifier({
     }
   }
 
-  async function attempt(channel: Channel, kept: KeptNotice): Promise<void> {
+  /** `after`: the place of the channel's last rest. */
+  async function attempt(channel: Channel, kept: KeptNotice, after: number): Promise<void> {
     const { notice } = kept;
     if (!(await notices.claim(kept, clock() + LEASE_MS))) return;
     const mine = { ...kept, attempts: kept.attempts + 1 };
@@ -288,7 +315,7 @@ export function createNotifier({
       const failure = error instanceof DeliveryFailed ? error : new DeliveryFailed(errorText(error), false);
       const { final, message: reason, limited } = failure;
       const reached = failure.reached ?? kept.reached;
-      const { pauseMs, begins } = rest(channel, failure);
+      const { pauseMs, begins } = await rest(channel, after, failure);
       if (limited) {
         await notices.failed(mine, { reason, againMs: clock() + pauseMs, reached, limited });
         observe(channel.kind, notice.phase, 'limited');
@@ -303,10 +330,12 @@ export function createNotifier({
       if (againMs === null) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
-    const { untilMs, refusals } = restOf(channel);
-    if (refusals > 0) rests.set(channel.target, { untilMs, refusals: 0 });
     await notices.delivered(mine, handle);
     observe(channel.kind, notice.phase, 'delivered');
+    const { untilMs, kept: last } = restOf(channel);
+    if (last.refusals === 0) return;
+    rests.set(channel.target, { untilMs, kept: { ...last, refusals: 0 } });
+    await notices.tookAfterRest(channel.target, last.place);
   }
 
   /** Each channel goes at its own pace: one that hangs delays no other. */
@@ -315,12 +344,15 @@ export function createNotifier({
       const seen = queued.count();
       let more = false;
       try {
-        const { untilMs, refusals } = restOf(channel);
+        const {
+          untilMs,
+          kept: { place, refusals },
+        } = await heardRest(channel);
         if (passes() >= untilMs) {
           // One message shows whether a channel that was refused takes any again.
           const due = await notices.due(channel.target, refusals > 0 ? 1 : AT_ONCE);
           more = due.length > 0;
-          await Promise.all(due.map((kept) => attempt(channel, kept)));
+          await Promise.all(due.map((kept) => attempt(channel, kept, place)));
         }
       } catch (error) {
         more = false;

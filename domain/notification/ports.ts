@@ -78,6 +78,15 @@ export interface GivenUp extends Pick<Notice, 'notification_id' | 'phase'> {
   readonly end: 'partial' | 'dead';
 }
 
+/** How a channel is left alone, whichever process over the store met that its receiver asks for it. */
+export interface ChannelRest {
+  /** The first is 1; 0 where there was none. */
+  readonly place: number;
+  readonly untilMs: number;
+  /** How often in a row its limit refused what was sent after a rest. */
+  readonly refusals: number;
+}
+
 /** How an attempt failed. */
 export interface FailedAttempt {
   readonly reason: string;
@@ -112,6 +121,13 @@ export interface NoticeStore {
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;
   /** Without another attempt the message is `dead`, or `partial` where it reached somebody. */
   failed(kept: KeptNotice, how: FailedAttempt): Promise<void>;
+  restOf(channel: NotificationTarget): Promise<ChannelRest>;
+  /** Begins a rest, in the place after the one before it; false where another process has begun it. */
+  beginRest(channel: NotificationTarget, rest: ChannelRest): Promise<boolean>;
+  /** Has the rest that is last end no sooner. */
+  prolongRest(channel: NotificationTarget, untilMs: number): Promise<void>;
+  /** The channel took a message after the rest in that place. */
+  tookAfterRest(channel: NotificationTarget, place: number): Promise<void>;
   /**
    * A limit of the receiver holds up every message of the channel that waits, for so long. Those that were held up for `mostMs` before end with
    * the reason, and are returned; an attempt under way is not touched.
