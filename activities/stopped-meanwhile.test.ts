@@ -93,9 +93,9 @@ async function run(answersFirst: object, stopsAt: 'first request' | 'answer' | '
   };
   talks.listen(call.correlation_id, listener);
   await gate.run(call);
-  const stage = (await gate.calls.find(call.correlation_id))?.outcome?.stage;
+  const outcome = (await gate.calls.find(call.correlation_id))?.outcome;
   const result = (await gate.calls.result(call.correlation_id))?.toString('utf8') ?? '';
-  return { stage, result, sent: tool.sent(), answered };
+  return { stage: outcome?.stage, outcome, result, sent: tool.sent(), answered };
 }
 
 describe('a call of a tool that is sent it in several requests', () => {
@@ -105,8 +105,10 @@ describe('a call of a tool that is sent it in several requests', () => {
     ['asks its client something', ASKS, 'first request', []],
     ['was stopped while its client thought about the answer', ASKS, 'answer', ['elicitation/create']],
   ])('is sent to it no more once it is stopped: one that %s', async (_, answersFirst, stopsAt, asked) => {
-    const { stage, result, sent, answered } = await run(answersFirst, stopsAt);
+    const { stage, outcome, result, sent, answered } = await run(answersFirst, stopsAt);
     expect({ stage, sent, answered }).toEqual({ stage: 'failed', sent: 1, answered: asked });
+    // What was answered reached no tool.
+    expect(outcome).not.toHaveProperty('answers');
     expect(result).toContain('tool_suspended');
   });
 

@@ -4,7 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
-import type { CallTalks, Listener } from '../domain/pipeline/call-talks.js';
+import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { withheldText } from '../domain/responses/withheld.js';
 import type { JudgedResponse, ResponseJudge } from '../domain/responses/judge.js';
@@ -21,6 +21,7 @@ import { batchCalls, batchTools, siblingsOf } from '../domain/mcp/batch.js';
 import type { Taint } from '../contracts/policy.js';
 import { definitionFault } from '../domain/tool-definitions/batch-guard.js';
 import { attemptBatch } from './batch-attempt.js';
+import { withKeptAnswers } from './heard-answers.js';
 import { insist, INSIST_MS } from './insisting.js';
 import type { RulesNow } from './rules-now.js';
 
@@ -80,9 +81,17 @@ export function createUpstreamActivities({
   const lose = async (
     correlationId: string,
     reason: string,
-    { durationMs = null, cause }: { durationMs?: number | null; cause?: UnknownCause } = {},
+    {
+      durationMs = null,
+      cause,
+      answers,
+    }: {
+      durationMs?: number | null;
+      cause?: UnknownCause;
+      answers?: Pick<RecordedOutcome, 'answers' | 'answers_more'> | undefined;
+    } = {},
   ) => {
-    const outcome = { ...outcomeWithoutResult('uncertain', reason, durationMs), ...(cause && { cause }) };
+    const outcome = { ...outcomeWithoutResult('uncertain', reason, durationMs), ...(cause && { cause }), ...answers };
     return summarize((await calls.move(correlationId, 'lose', { outcome })).record);
   };
   const notRun = async (
@@ -244,7 +253,8 @@ export function createUpstreamActivities({
       if (stoppedSince) return notRunSince(correlationId, stoppedSince);
       const fault = () => stoppedMeanwhile(call, called);
       const listening = talks?.listenerOf(correlationId) ?? null;
-      const heard = listening && untilStopped(listening, fault);
+      const hearing = listening && withKeptAnswers(listening, fault);
+      const heard = hearing?.listener ?? null;
       const talk = heard && responses && !tools ? responses.listening(call, heard) : null;
       const steps = batchCalls(call.method, body);
       const reply = steps
@@ -272,7 +282,11 @@ export function createUpstreamActivities({
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
-        return lose(correlationId, reply.reason, { durationMs: timing.duration_ms, cause: reply.cause });
+        return lose(correlationId, reply.reason, {
+          durationMs: timing.duration_ms,
+          cause: reply.cause,
+          answers: hearing?.outcome(),
+        });
       // Nothing of the answer is kept before it is judged: after a crash here its outcome is unknown, and nobody is given what nobody looked at.
       // The answers of a batch were judged one by one.
       const judged: JudgedResponse = (!steps && (await responses?.judge(call, reply.text, talk?.heard()))) || {
@@ -294,6 +308,7 @@ export function createUpstreamActivities({
         result_sha256: sha256Hex(result),
         receipt_sha256: receiptSha256(call, { submitted: request.body, effective: body }, result, reply.statusCode),
         ...(judged.inspected && { inspected: judged.inspected }),
+        ...hearing?.outcome(),
         error: null,
       };
       // The tool has run: what it answered is worth a few more tries. The same result is stored once.
@@ -326,24 +341,4 @@ export function createUpstreamActivities({
     },
   };
 }
-/** Nothing is asked of a client once its call was stopped, and what it answers then reaches no tool. */
-function untilStopped(listener: Listener, stopped: () => string | null): Listener {
-  const assertGoesOn = () => {
-    const fault = stopped();
-    if (fault !== null) throw new Error(fault);
-  };
-  return {
-    ...listener,
-    get progress() {
-      return listener.progress;
-    },
-    async asked(...question) {
-      assertGoesOn();
-      const answer = await listener.asked(...question);
-      assertGoesOn();
-      return answer;
-    },
-  };
-}
-
 export type UpstreamActivities = ReturnType<typeof createUpstreamActivities>;

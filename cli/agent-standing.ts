@@ -24,11 +24,14 @@ export interface Registry {
 }
 
 /** The registry of the running stack, asked as an operator; an agent that is typed as tenant/agent names the tenant. */
-export function registryOf({ as, tenant }: StandingFlags, typed?: string): Registry {
-  const named = typed?.includes('/') ? typed.slice(0, typed.indexOf('/')) : undefined;
-  const own = tenant ?? named ?? tenantOfStack();
-  return { tenant: own, target: stackTarget(own, as) };
+export function registryOf({ as, ...given }: StandingFlags, typed?: string): Registry {
+  const tenant = tenantTyped(given, typed);
+  return { tenant, target: stackTarget(tenant, as) };
 }
+
+/** The tenant that is said, or named with the agent; otherwise that of the running stack. */
+export const tenantTyped = ({ tenant }: Pick<StandingFlags, 'tenant'>, typed?: string): string =>
+  tenant ?? (typed?.includes('/') ? typed.slice(0, typed.indexOf('/')) : undefined) ?? tenantOfStack();
 
 const tenantOfStack = (): string => {
   const { proxy } = developmentFile(['proxy']);
@@ -142,7 +145,7 @@ function certificatesOf({ state, svid_bootstrap_state: bootstrap }: AgentRecord)
 const TAKEN_BACK = {
   stopped: 'its certificates are taken back: once it is let go, it needs a first one again',
   released:
-    'its certificates stay taken back: a new token lets it have a first one again (POST /enrollments; docs/how-to/enrol-an-agent.md)',
+    'its certificates stay taken back: a new token lets it have a first one again (`gate agents enrol`; docs/how-to/enrol-an-agent.md)',
 };
 /** Of an agent that had one and is stopped: its recovery opens with the last that is taken back. */
 const LEFT = {
@@ -154,7 +157,7 @@ const LEFT = {
 export const ALL_TAKEN_BACK = {
   stopped: 'the certificates of its agents are taken back: once it is let go, each needs a first one again',
   released:
-    'the certificates of its agents stay taken back: a new token lets each have a first one again (POST /enrollments; docs/how-to/enrol-an-agent.md)',
+    'the certificates of its agents stay taken back: a new token lets each have a first one again (`gate agents enrol`; docs/how-to/enrol-an-agent.md)',
 };
 
 export const fullName = ({ tenant, agent_name: agent }: AgentRecord): string => oneLine(`${tenant}/${agent}`);

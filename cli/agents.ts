@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { agentState, AGENTS_LISTED, type AgentRecord } from '../contracts/identity.js';
 import { oneLine } from '../domain/printable.js';
 import { askedRelease, everyOne, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
+import { registerEnrol } from './enrol.js';
 import { CliError } from './errors.js';
 import { print } from './output.js';
 import { table } from './table.js';
@@ -12,7 +13,9 @@ interface AgentsFlags extends StandingFlags {
 
 /** `gate agents`: the agents that identity knows, and what each may do. */
 export function registerAgents(program: Command): void {
-  withPerson(program.command('agents'))
+  const agents = program.command('agents');
+  registerEnrol(agents);
+  withPerson(agents)
     .description('the agents that identity knows, and which of them are stopped')
     .option('--state <state>', `only those that are ${agentState.options.join(', ')}`)
     .action(async ({ state, json: asJson, ...given }: AgentsFlags) => {

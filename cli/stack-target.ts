@@ -72,8 +72,14 @@ export interface StackTarget {
 }
 
 /** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. `timeoutMs`: how long an answer may take. */
-export function stackTarget(tenant?: string, operator?: string, timeoutMs = ANSWER_MS): StackTarget {
-  const asking: Asking = { tenant, operator, timeoutMs };
+export const stackTarget = (tenant?: string, operator?: string, timeoutMs = ANSWER_MS): StackTarget =>
+  askedAs({ tenant, tokenOf: (stack) => operatorToken(stack, operator), timeoutMs });
+
+/** The same with the token of identity's administrator. */
+export const administratorTarget = (tenant: string, token: string): Pick<StackTarget, 'ask'> =>
+  askedAs({ tenant, tokenOf: () => token, timeoutMs: ANSWER_MS });
+
+function askedAs(asking: Asking): StackTarget {
   return {
     kind: 'stack',
     ask: async <T>(...asked: [AskedService, string, string, object?]) =>
@@ -98,14 +104,14 @@ export function operatorToken(stack: DevelopmentFile, operator: string | undefin
 
 interface Asking {
   readonly tenant: string | undefined;
-  readonly operator: string | undefined;
+  readonly tokenOf: (stack: DevelopmentFile) => string;
   readonly timeoutMs: number;
 }
 
 /** The console's way to a service, and what it says of who asks. */
-async function asConsole({ tenant, operator, timeoutMs }: Asking, service: AskedService) {
+async function asConsole({ tenant, tokenOf, timeoutMs }: Asking, service: AskedService) {
   const stack = developmentFile(['operator_token', 'proxy', 'console_workload', keyOf(service)]);
-  const token = operatorToken(stack, operator);
+  const token = tokenOf(stack);
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
     import('../activities/clients/mtls-fetch.js'),
     import('../domain/identity/spiffe.js'),

@@ -141,7 +141,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
   'upstream.outcome':
-    'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`. Each call of a batch has a row more: `step`, with its `outcome`. A look of a probe at an uncertain call is `probed`; `reconciled` says who ended the uncertainty.',
+    'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`. Each call of a batch has a row more: `step`, with its `outcome`. A look of a probe at an uncertain call is `probed`; `reconciled` says who ended the uncertainty. What its client answered the tool meanwhile is there by digests (`answers`, by `round`).',
   'execution.completed':
     'The host of a decision says, signed with the key of its certificate, that it executed the call; the digests of request, result and receipt, and both signatures.',
   'response.inspected':

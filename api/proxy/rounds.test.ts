@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { errorText } from '../../domain/errors.js';
 import { createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
@@ -149,6 +150,69 @@ describe('what an upstream asks while its call is under way', () => {
     for (const id of ['b', 'd']) rounds.over(id);
     begin('one', 'f');
     expect(heard('of another', 'f')).toEqual(['of another', 'f']);
+  });
+
+  describe('where many calls of some agents ask something', () => {
+    const MOST = 6;
+    const filled = (...agents: string[]) => {
+      const talks = createCallTalks();
+      const rounds = createRounds(talks, () => undefined, MOST);
+      const failed = new Map<string, Promise<unknown>>();
+      const begin = (agent: string, id: string, asks = true) => {
+        const { round } = rounds.of({ tenant: 'acme', agent } as AgentCaller, id, 'asks', ALL);
+        round.admit();
+        const asking = asks ? talks.listenerOf(id)?.asked('roots/list', '{}', 3_600_000) : undefined;
+        if (asking) failed.set(id, asking.catch(errorText));
+        return rounds.find(id)?.questions().length === 1;
+      };
+      const asked = agents.map((agent, at) => begin(agent, `${agent}${at}`));
+      expect(asked).toEqual(agents.map(() => true));
+      return { rounds, talks, begin, failed };
+    };
+
+    it('keeps no other agent from being asked, which takes the place of the oldest of the agent with the most', async () => {
+      const { begin, failed, rounds } = filled('a', 'a', 'a', 'a', 'a', 'b');
+      expect(begin('c', 'c')).toBe(true);
+      expect(begin('d', 'd')).toBe(true);
+      for (const id of ['a0', 'a1'])
+        expect(await failed.get(id)).toMatch(/^too many calls of this agent wait for answers/);
+      // Its own next call is not asked for them.
+      expect(begin('a', 'again')).toBe(false);
+      for (const id of ['a2', 'a3', 'a4', 'b5', 'c', 'd']) expect(rounds.find(id)?.questions()).toHaveLength(1);
+    });
+
+    it('fails no question for a request that is refused', () => {
+      const { rounds } = filled('a', 'a', 'a', 'a', 'a', 'b');
+      rounds.of({ tenant: 'acme', agent: 'c' } as AgentCaller, 'c', 'asks', ALL).round.end();
+      expect(rounds.find('a0')?.questions()).toHaveLength(1);
+    });
+
+    it('leaves each agent its share, and goes from agent to agent until all have alike', () => {
+      const { begin } = filled('a', 'a', 'a', 'b', 'b', 'b');
+      expect(['c0', 'c1', 'c2', 'c3'].map((id) => begin('c', id))).toEqual([true, true, false, false]);
+      expect(['a', 'b'].map((agent) => begin(agent, `${agent} more`))).toEqual([false, false]);
+    });
+
+    it('gives a call up in which nothing is asked before one in which something is, and none of an agent that has fewer', () => {
+      const { begin, talks, rounds } = filled('a', 'a', 'a', 'b');
+      begin('a', 'idle', false);
+      begin('d', 'of another', false);
+      expect(begin('c', 'c')).toBe(true);
+      expect([rounds.find('idle'), rounds.find('a0')?.questions().length]).toEqual([null, 1]);
+      // What of its own is idle goes, or nothing: never the one call of another agent.
+      expect(begin('a', 'more')).toBe(false);
+      expect(talks.listenerOf('of another')).not.toBeNull();
+    });
+
+    it('takes the idle call of the next agent where that with the most has none, and hardly more', () => {
+      const { begin, talks } = filled('a', 'a', 'b');
+      for (const id of ['b1', 'c0', 'c1']) begin(id[0] as string, id, false);
+      expect(begin('c', 'c2')).toBe(true);
+      // Of its own, since nobody has more.
+      expect(['b1', 'c0', 'c1'].filter((id) => talks.listenerOf(id) !== null)).toEqual(['b1', 'c1']);
+      begin('d', 'd0');
+      expect(begin('d', 'd1')).toBe(true);
+    });
   });
 
   it('ends where Gate closes, and nothing is asked from then on', async () => {

@@ -47,10 +47,12 @@ export interface Round {
   end(): void;
 }
 
-/** As many calls as may be under way or wait. Beyond that room is made at the agent with the most. */
+/** As many calls as may be under way or wait. Beyond that room is made at the agent with the most, whatever is asked in its calls. */
 const MAX_ROUNDS = 10_000;
 const LONGEST_KEY = 128;
 const CLOSED = 'Gate closes, and nobody can answer';
+const GIVEN_UP =
+  'too many calls of this agent wait for answers, and this one was given up for the call of another agent';
 /** A longer question is not handed on. */
 const MAX_TEXT = 65_536;
 
@@ -75,6 +77,7 @@ export function createRounds(
     const brought = new Map<string, string>();
     let wake: () => void = () => undefined;
     let next: Promise<void> | null = null;
+    let over = 'the client did not answer in time';
     let listening: Conversation | null = null;
     const listener: Listener = {
       get progress() {
@@ -103,7 +106,7 @@ export function createRounds(
         try {
           const said = await answer;
           onAsked(caller, method, correlationId, said !== null);
-          if (!said) throw new Error(closed ? CLOSED : 'the client did not answer in time');
+          if (!said) throw new Error(closed ? CLOSED : over);
           return said;
         } finally {
           clearTimeout(timer);
@@ -139,13 +142,14 @@ export function createRounds(
       },
       admit() {
         // Where there is no room it is asked nothing.
-        if (rounds.keep(held)) stop ??= talks?.listen(correlationId, listener);
+        if (rounds.keep(held, true)) stop ??= talks?.listen(correlationId, listener);
         isAdmitted();
       },
       admitted: () => admitted,
       end: () => rounds.end(held),
     };
-    const end = () => {
+    const end = (why = over) => {
+      over = why;
       stop?.();
       stop = undefined;
       for (const { give } of open.values()) give(null);
@@ -199,30 +203,43 @@ interface Held {
   askable: Askable;
   /** There is a question that nobody answered yet. */
   readonly isAsked: () => boolean;
-  readonly end: () => void;
+  readonly end: (why?: string) => void;
 }
 
 /**
- * The rounds by their calls, each agent's apart: where there is no room for one more, the agent with the most gives one up, and none in which something is
- * asked.
+ * The rounds by their calls, each agent's apart. Where there is no room for one more, the agent with the most gives one up: its oldest in which nothing is
+ * asked, and where something is asked in all of them, its oldest for the call of an agent that has fewer. So nobody's calls keep those of another agent
+ * from being asked something.
  */
 function heldRounds(most: number) {
   const byCall = new Map<string, Held>();
   /** Of each agent those that nobody asked for the longest first. */
   const byAgent = new Map<string, Set<Held>>();
 
-  function end(held: Held): void {
+  function end(held: Held, why?: string): void {
     const own = byAgent.get(held.agent);
     if (!own?.delete(held)) return;
     if (own.size === 0) byAgent.delete(held.agent);
     if (byCall.get(held.correlationId) === held) byCall.delete(held.correlationId);
-    held.end();
+    held.end(why);
   }
 
-  /** The oldest one that can be given up, of the agent with the most. */
-  function spare(): Held | null {
-    const fullest = [...byAgent.values()].reduce((one, other) => (other.size > one.size ? other : one));
-    for (const held of fullest) if (!held.isAsked()) return held;
+  const unasked = (all: ReadonlySet<Held>): Held | null => {
+    for (const held of all) if (!held.isAsked()) return held;
+    return null;
+  };
+
+  /** The one that is given up for a call of this agent; `null` where it must do without. No question fails for a request that may be refused yet. */
+  function spare(agent: string, isAdmitted: boolean): Held | null {
+    const own = byAgent.get(agent) ?? new Set<Held>();
+    const fullest = [...byAgent.values()].reduce((one, other) => (other.size > one.size ? other : one), own);
+    const [oldest = null] = fullest;
+    if (isAdmitted && fullest !== own && fullest.size > own.size + 1) return unasked(fullest) ?? oldest;
+    // Nobody has more than this agent will: from here on only what nobody would miss.
+    for (const all of [fullest, own, ...byAgent.values()]) {
+      const held = all === own || all.size > own.size ? unasked(all) : null;
+      if (held) return held;
+    }
     return null;
   }
 
@@ -234,14 +251,14 @@ function heldRounds(most: number) {
       return held;
     },
     /** `false` where there is no room for it. */
-    keep(held: Held): boolean {
+    keep(held: Held, isAdmitted = false): boolean {
       const known = byCall.get(held.correlationId);
       if (known === held) return true;
       if (known) end(known);
       if (byCall.size >= most) {
-        const given = spare();
+        const given = spare(held.agent, isAdmitted);
         if (!given) return false;
-        end(given);
+        end(given, GIVEN_UP);
       }
       byCall.set(held.correlationId, held);
       byAgent.set(held.agent, (byAgent.get(held.agent) ?? new Set()).add(held));

@@ -168,6 +168,19 @@ export interface Reconciled {
   readonly reason: string;
 }
 
+/** What a client brought to its tool while the call was under way, by its digests: it is no part of the call, and nothing else is kept of it. */
+export interface BroughtAnswer {
+  /** Questions that were open together are one round; the first is 1. */
+  readonly round: number;
+  readonly method: string;
+  /** SHA-256 of the question's params in the upstream's own text, 64 hex digits. */
+  readonly asked_sha256: string;
+  /** SHA-256 of the answer in the client's own text, as the tool was given it, 64 hex digits. */
+  readonly answer_sha256: string;
+  /** The client refused to answer. */
+  readonly refused?: true;
+}
+
 /** How the single attempt ended, or why there was none. */
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
@@ -191,6 +204,10 @@ export interface RecordedOutcome {
   readonly receipt_sha256?: string;
   /** What was found in the answer and done with it. Absent where nothing was found, and in older records. */
   readonly inspected?: RecordedInspection;
+  /** What the client answered its tool meanwhile. Absent where that was nothing, and in older records. */
+  readonly answers?: readonly BroughtAnswer[];
+  /** How many answers are not among them. */
+  readonly answers_more?: number;
   readonly error: string | null;
   readonly at: string;
   /** The looks of a probe, in their order, at a call whose outcome is unknown or was. */

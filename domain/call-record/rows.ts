@@ -316,6 +316,8 @@ export function rowsOf(
           duration_ms: told.duration_ms,
           result_sha256: told.result_sha256,
           ...(told.receipt_sha256 && { receipt_sha256: told.receipt_sha256 }),
+          ...(told.answers && { answers: asJson(told.answers) }),
+          ...(told.answers_more && { answers_more: told.answers_more }),
           error: told.error,
           at: told.at,
           ...extra,

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../contracts/json.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import {
   type ConformanceUpstream,
@@ -282,6 +283,32 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
     expect(one(stale)).toEqual(one(second));
     const done = await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });
     expect(done.result).toMatchObject({ resultType: 'complete', content: [{ text: 'Color: blue' }] });
+  });
+
+  it('stands in the ledger by the digest of each answer that reached the tool, and in no other way', async () => {
+    const tool = { name: 'test_input_required_result_multi_round', arguments: { of: 'digests' } };
+    const first = await ask(gate, tool, { can });
+    const answered = [
+      { action: 'accept', content: { name: 'Alice' } },
+      { action: 'accept', content: { color: 'blue' } },
+    ];
+    const second = await ask(gate, tool, { can, brings: accepts(first, { name: 'Alice' }) });
+    await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });
+    const correlationId = verdictOf(first)['correlation_id'] as string;
+    const row = await eventually('the row of the outcome', async () => {
+      const headers = { authorization: `Bearer ${gate.lite.ownDecideToken?.token ?? ''}` };
+      const rows = await gate.send('GET', `/audit/correlation/${correlationId}`, { headers });
+      return (rows.body as unknown as JsonObject[]).find(({ event_kind: kind }) => kind === 'upstream.outcome');
+    });
+    expect((row['policy_decision'] as JsonObject)['answers']).toEqual(
+      answered.map((answer, at) => ({
+        round: at + 1,
+        method: 'elicitation/create',
+        asked_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        answer_sha256: sha256Hex(JSON.stringify(answer)),
+      })),
+    );
+    expect(JSON.stringify(row)).not.toContain('Alice');
   });
 
   it.each<[string, JsonObject]>([

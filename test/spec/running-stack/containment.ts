@@ -157,6 +157,23 @@ describe('containment of an agent, in the full edition', () => {
   }, 120_000);
 });
 
+describe('an agent that is enrolled at the command line, in the full edition', () => {
+  const enrol = (file: string) => cli('agents', 'enrol', 'enrolled-bot', '--token-file', join(gate.stateDir, file));
+
+  it('has its token in a file and nowhere else, and is stopped by its id too', async () => {
+    const { code, out } = await enrol('enrolled.token');
+    const token = readFileSync(join(gate.stateDir, 'enrolled.token'), 'utf8').trim();
+    expect([code, token]).toEqual([0, expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(out).toContain('enrolled: acme/enrolled-bot');
+    expect(out).not.toContain(token);
+    expect(await enrol('enrolled.token')).toMatchObject({ code: 2, out: expect.stringContaining('already') });
+    const [, id = ''] = /with the id ([0-9a-f-]{36})/.exec(out) ?? [];
+    expect(await done('contain', 'agent', id, '--reason', 'odd')).toContain('stopped: acme/enrolled-bot');
+    expect(await enrol('again.token')).toMatchObject({ code: 3, out: expect.stringContaining('gate release agent') });
+    expect(await done('agents', 'enrol', '--help')).toContain('--token-file');
+  }, 120_000);
+});
+
 describe('a tool that is stopped, in the full edition', () => {
   it('is stopped by no name that was neither listed nor called, unless that is said', async () => {
     expect(await cli('contain', 'tool', 'list_filez', '--reason', 'odd')).toMatchObject({
