@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { linkedAction } from './decision-link.js';
 import type { DecisionSurface } from './review.js';
 
 export const chat = z.enum(['slack', 'teams']);
@@ -76,7 +77,7 @@ export const slackInteraction = z.looseObject({
 
 /** What a bot passes on of a click on an adaptive card. `timestamp` is when, and `user` who clicked. */
 export const teamsClick = z.strictObject({
-  action: z.enum(['approve', 'deny']),
+  action: linkedAction,
   pending_id: z.uuid(),
   action_digest: z.string().max(100).optional(),
   user: linkedUserId,
