@@ -66,6 +66,9 @@ export const chatLink = z.strictObject({
 });
 export type ChatLink = z.infer<typeof chatLink>;
 
+/** Largest click that is read; a real one has a few thousand bytes, and the whole card in it. */
+export const LARGEST_CLICK_BYTES = 65_536;
+
 /** What of Slack's interaction payload is read (https://api.slack.com/reference/interaction-payloads/block-actions). */
 export const slackInteraction = z.looseObject({
   type: z.string(),

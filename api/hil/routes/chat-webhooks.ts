@@ -1,6 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ZodError } from 'zod';
-import { cardOf, type Chat, slackInteraction, teamsClick as teamsBody } from '../../../contracts/chat-link.js';
+import {
+  cardOf,
+  type Chat,
+  LARGEST_CLICK_BYTES,
+  slackInteraction,
+  teamsClick as teamsBody,
+} from '../../../contracts/chat-link.js';
 import { type LinkedAction, linkedAction } from '../../../contracts/decision-link.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { errorText, GateError } from '../../../domain/errors.js';
@@ -20,9 +26,6 @@ import type { createDecisions } from '../../../domain/review/decisions.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { subjectOfLink } from '../scope.js';
-
-/** Largest click that is read; a real one has a few thousand bytes. */
-const MOST_BYTES = 65_536;
 
 export interface ChatWebhookRoutes {
   readonly reviews: Pick<OpenedReviews, 'reads'>;
@@ -148,7 +151,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
     const scope = child as unknown as ServiceApp;
     // The signature is over the bytes as they came.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MOST_BYTES }, (_request, body, parsed) =>
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LARGEST_CLICK_BYTES }, (_request, body, parsed) =>
       parsed(null, body),
     );
 
