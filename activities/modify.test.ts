@@ -333,6 +333,14 @@ describe('a call whose approver changes it', () => {
     await gate.run(call);
     await expect(modify()).rejects.toMatchObject({ code: 'unsupported_decision' });
     expect(await stateOf()).toBe('parked');
+    const row = await gate.reviews.byCorrelation(call.correlation_id);
+    expect(row).toMatchObject({ executed_by: 'agent' });
+    // The row of an earlier Gate does not say so, and HIL signs the change.
+    const body = row?.request_payload as JsonObject;
+    const modification = { diff: LESS, reviewed_digest: canonicalDigest(modified(body, LESS)) };
+    const signed = await gate.decision(call, 'approve', { decision: 'modify', modification });
+    expect(await gate.activities.applyDecision(signed)).toMatchObject({ applied: false, code: 'unsupported_decision' });
+    expect(await stateOf()).toBe('parked');
   });
 });
 

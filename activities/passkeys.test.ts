@@ -15,6 +15,7 @@ import { noticesOf } from '../domain/notification/notice.js';
 import { slackCard } from '../domain/notification/slack-card.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
+import { ONE_APPROVER } from '../domain/decision/quorum.js';
 import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/decision/quorum.js';
 import { argumentsOf } from '../domain/review/since-last.js';
@@ -202,7 +203,9 @@ describe('a change that is made with a passkey', () => {
   });
   const modifying = (of: PendingRequest, value: number) => {
     const asked = { decision: 'modify', modification_diff: diff(value) } as const;
-    return challengeOf(approvalStatementOf(of, ANA.subject, { decision: 'modify', ...modificationOf(of, asked) }));
+    return challengeOf(
+      approvalStatementOf(of, ANA.subject, { decision: 'modify', ...modificationOf(of, asked, ONE_APPROVER) }),
+    );
   };
 
   it('signs the changed call: that one runs, and the rows prove it', async () => {

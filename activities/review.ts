@@ -30,6 +30,7 @@ import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js
 import { uncarried } from '../domain/review/carried-change.js';
 import { shownDigestsOf } from '../domain/review/approval-challenge.js';
 import { otherThanAsked } from '../domain/review/as-asked.js';
+import { runByContract, whyNotChangeable } from '../domain/review/changeable.js';
 import { changedBody } from '../domain/decision/modification.js';
 import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/decision/quorum.js';
@@ -167,6 +168,7 @@ export const createReviewActivities = ({
         approval_tier: record.approval_tier,
         policy_bundle_sha256: record.evidence.decision?.policy_bundle.hash_sha256 ?? null,
         agent_spiffe: call.agent_spiffe,
+        ...(runByContract(call.contract) === 'agent' && { executed_by: 'agent' as const }),
         tenant: call.tenant,
         callback_url,
       };
@@ -498,8 +500,8 @@ async function changeOf(
   if (decision !== 'modify' && modification) return { refused: 'decision_refused' };
   if (decision !== 'modify' || record.state !== 'parked') return UNCHANGED;
   const { call, required_approvers = 1 } = record.evidence;
-  // Who only asked for a decision runs its own request, which nobody here can change.
-  if (required_approvers > 1 || call.contract !== 'gate.server-execution/v1')
+  // HIL refuses it before it signs anything, but for a row that does not say who runs its call.
+  if (whyNotChangeable({ runBy: runByContract(call.contract), required_approvers }) !== null)
     return { refused: 'unsupported_decision' };
   const candidate = modification && changedBody(body, modification);
   if (!candidate) return { refused: 'decision_refused' };

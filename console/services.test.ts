@@ -19,9 +19,15 @@ describe('what a page asked for', () => {
 
   it('names of several that were asked the one that is away, or all where the error does not say', async () => {
     const both = ['ledger', 'policy'] as const;
-    expect(await settled(both, away('the policy engine is not there yet'))).toMatchObject({
+    const absent = new GateError('console_neighbour_away', 'the policy engine is not there yet').of('policy');
+    expect(await settled(both, Promise.reject(absent))).toMatchObject({
       service: 'the policy engine',
       why: 'it is not there yet',
+    });
+    const refused = new GateError('store_unavailable', 'the policy engine said that its store is full').of('ledger');
+    expect(await settled(both, Promise.reject(refused))).toMatchObject({
+      service: 'the ledger',
+      why: 'the policy engine said that its store is full',
     });
     expect(await settled(both, away('the disk is full'))).toMatchObject({ service: 'the ledger or the policy engine' });
   });

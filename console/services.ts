@@ -385,8 +385,8 @@ export type Settled<Value> =
   | { readonly ok: false; readonly service: string; readonly why: string; readonly isEdited?: boolean };
 
 /**
- * Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. Where one of several was
- * asked, it is the one of which the error tells.
+ * Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. The service is the one
+ * that the error is of, and where it does not say so, one of those that were asked.
  */
 export async function settled<Value>(
   of: ServiceName | readonly ServiceName[],
@@ -398,14 +398,24 @@ export async function settled<Value>(
     const isEdited = error instanceof GateError && ['policy_tampered', 'identity_tampered'].includes(error.code);
     if (error instanceof GateError && error.status < 500 && !isEdited) throw error;
     const why = errorText(error);
-    const all = [of].flat().map((name) => SERVICE_WORDS[name]);
-    const told = all.find((words) => why.startsWith(`${words} `));
+    const service =
+      wordsOf(error) ??
+      [of]
+        .flat()
+        .map((name) => SERVICE_WORDS[name])
+        .join(' or ');
     return {
       ok: false,
-      service: told ?? all.join(' or '),
+      service,
       // The page has named it by then.
-      why: told === undefined ? why : `it ${why.slice(told.length + 1)}`,
+      why: why.startsWith(`${service} `) ? `it ${why.slice(service.length + 1)}` : why,
       ...(isEdited && { isEdited }),
     };
   }
 }
+
+/** The words for the service that an error is of. */
+const wordsOf = (error: unknown): string | null =>
+  error instanceof GateError && error.service !== undefined && Object.hasOwn(SERVICE_WORDS, error.service)
+    ? SERVICE_WORDS[error.service as ServiceName]
+    : null;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { linkedAction } from './decision-link.js';
 import type { DecisionSurface } from './review.js';
 
 export const chat = z.enum(['slack', 'teams']);
@@ -65,6 +66,9 @@ export const chatLink = z.strictObject({
 });
 export type ChatLink = z.infer<typeof chatLink>;
 
+/** Largest click that is read; a real one has a few thousand bytes, and the whole card in it. */
+export const LARGEST_CLICK_BYTES = 65_536;
+
 /** What of Slack's interaction payload is read (https://api.slack.com/reference/interaction-payloads/block-actions). */
 export const slackInteraction = z.looseObject({
   type: z.string(),
@@ -76,7 +80,7 @@ export const slackInteraction = z.looseObject({
 
 /** What a bot passes on of a click on an adaptive card. `timestamp` is when, and `user` who clicked. */
 export const teamsClick = z.strictObject({
-  action: z.enum(['approve', 'deny']),
+  action: linkedAction,
   pending_id: z.uuid(),
   action_digest: z.string().max(100).optional(),
   user: linkedUserId,

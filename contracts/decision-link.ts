@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { reviewStatus } from './review.js';
 
+/** What a link or a button of a card does with a call. A change of arguments needs to be seen whole, so none carries `modify`. */
 export const linkedAction = z.enum(['approve', 'deny']);
+export type LinkedAction = z.infer<typeof linkedAction>;
 
 /** A link to a decision. `url` leads to the console, where one is set. */
 export const decisionLink = z.strictObject({

@@ -21,6 +21,12 @@ export const MAX_ESCALATIONS = 8;
 export const reviewOrder = z.enum(['newest', 'oldest']);
 export type ReviewOrder = z.infer<typeof reviewOrder>;
 
+/**
+ * Who runs the call where Gate does not: its agent, which only asked for a decision and runs its own request. Nobody changes such a call.
+ * Absent where Gate runs it, and in rows of an earlier Gate.
+ */
+const executedBy = z.literal('agent');
+
 /** The body of `POST /pending`. Row and workflow compute the deadline from the same fields, so that row and timer agree. */
 export const newReview = z.strictObject({
   agent_id: z.string().min(1).max(256),
@@ -42,6 +48,7 @@ export const newReview = z.strictObject({
   /** The digest of the rules that judged the call. */
   policy_bundle_sha256: z.string().max(128).nullish(),
   agent_spiffe: z.string().max(512).nullish(),
+  executed_by: executedBy.nullish(),
   tenant: z.string().min(1).max(128),
   callback_url: z.string().nullish(),
 });
@@ -156,6 +163,8 @@ export const pendingRequest = z.looseObject({
   agent_spiffe: z.string().nullable(),
   /** No agent's call asked for it, and nothing runs, whatever is decided (docs/architecture/reviews.md#a-review-without-a-call). */
   rehearsal: z.boolean().optional(),
+  /** Its agent, which runs its own request once it is approved; absent where Gate runs it, and in rows of an earlier Gate. */
+  executed_by: executedBy.optional(),
   method: z.string(),
   request_payload: jsonObject,
   risk_summary: z.string(),

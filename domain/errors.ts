@@ -9,6 +9,8 @@ export class GateError extends Error {
   readonly code: ErrorCodeName;
   readonly status: number;
   readonly fields: Readonly<Record<string, Json>>;
+  /** The name of the service that said it, or of which it tells, where another one was asked. It is no part of an answer. */
+  declare readonly service?: string;
 
   constructor(code: ErrorCodeName, detail?: string, options: { fields?: Record<string, Json>; cause?: unknown } = {}) {
     super(detail ?? ERROR_CODES[code].meaning, options.cause === undefined ? undefined : { cause: options.cause });
@@ -16,6 +18,11 @@ export class GateError extends Error {
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.fields = options.fields ?? {};
+  }
+
+  /** The same error, as one of that service, unless it is of another one already. */
+  of(service: string): this {
+    return this.service === undefined ? Object.assign(this, { service }) : this;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { LARGEST_CLICK_BYTES } from '../../contracts/chat-link.js';
 import { GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
@@ -12,8 +13,6 @@ export interface ChatClicksOptions {
   readonly clock: () => number;
 }
 
-/** As much as the review service reads of a click, which has the whole card in it. */
-const MOST_BYTES = 65_536;
 /** Clicks that one address may send. The chats send those of everybody from a few addresses. */
 const CLICKS = { count: 120, windowMs: 60_000 };
 
@@ -38,14 +37,14 @@ export function relayChatClicks(app: ServiceApp, { hil, limits, clock }: ChatCli
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MOST_BYTES }, (_request, body, parsed) =>
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LARGEST_CLICK_BYTES }, (_request, body, parsed) =>
       parsed(null, body),
     );
     for (const [path, { signature, headers, answers }] of Object.entries(CHATS))
       scope.post(
         path,
         {
-          bodyLimit: MOST_BYTES,
+          bodyLimit: LARGEST_CLICK_BYTES,
           // Before the body is read.
           onRequest: (request, _reply, next) => {
             throttle(request);

@@ -4,7 +4,7 @@ import { hashSync } from 'bcryptjs';
 import type { FastifyInstance } from 'fastify';
 import { Agent, buildConnector } from 'undici';
 import { connectorThatTells } from '../../activities/clients/unsent.js';
-import { SERVICE_WORDS } from '../../console/services.js';
+import { SERVICE_WORDS, settled } from '../../console/services.js';
 import type { GateError } from '../../domain/errors.js';
 import {
   CONSOLE_HOST,
@@ -16,7 +16,7 @@ import {
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
-import { MAY_BE_DECIDED, neighbourOf } from './neighbour.js';
+import { get, MAY_BE_DECIDED, neighbourOf } from './neighbour.js';
 import { basicAdminMode } from './sign-in/basic-admin.js';
 import { passkeyMode } from './sign-in/passkey.js';
 
@@ -290,6 +290,46 @@ describe('a question to a neighbour', () => {
       message: 'the review service cannot be reached: it did not start',
     });
   });
+
+  it.each([
+    ['ledger', 'the ledger'],
+    ['policy', 'the policy engine'],
+  ] as const)(
+    'that %s refuses with a 503 of its own is told of as its refusal, whatever its sentence says',
+    async (asked, words) => {
+      const refusing = Promise.resolve({
+        url: 'https://other.test',
+        fetch: () =>
+          Promise.resolve({
+            status: 503,
+            text: () => Promise.resolve('{"error":"store_unavailable","reason":"the disk is full"}'),
+          }),
+      } as never);
+      const neighbour = neighbourOf(asked, refusing, acme);
+      const answer = { status: 503, text: () => Promise.resolve('{"error":"store_unavailable"}') };
+      for (const question of [
+        neighbour.ask(null, get('/rows')),
+        neighbour.refusal(answer).then((error) => Promise.reject(error)),
+      ])
+        expect(await settled(['ledger', 'policy'], question)).toMatchObject({ ok: false, service: words });
+      expect(await settled(['ledger', 'policy'], neighbour.ask(null, get('/rows')))).toMatchObject({
+        why: 'the disk is full',
+      });
+      const nowhere = neighbourOf(asked, undefined, acme);
+      const cutOff = neighbourOf(
+        asked,
+        over(() => Promise.reject(new Error('cut off'))),
+        acme,
+      );
+      const how = { signal: new AbortController().signal, answerMs: 1_000 };
+      const questions: Promise<unknown>[] = [
+        ...[nowhere, cutOff].flatMap((away) => [away.ask(null, get('/')), away.pass(get('/'), 1_000)]),
+        nowhere.stream(get('/'), how),
+      ];
+      for (const question of await Promise.allSettled(questions))
+        expect(question).toMatchObject({ status: 'rejected', reason: { service: asked } });
+    },
+  );
 
   it('is refused in time by one that sends how it refuses and then nothing', async () => {
     const limits = { readMs: 50 };

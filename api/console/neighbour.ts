@@ -62,7 +62,10 @@ export const MAY_BE_DECIDED = 'It may have taken the decision: look at the call 
 
 type Streamed = Awaited<ReturnType<Over['fetch']['stream']>>;
 
-/** A service as one person may ask it. Whatever it is asked, it answers in time or is away: `console_neighbour_away`, which names it. */
+/**
+ * A service as one person may ask it. Whatever it is asked, it answers in time or is away: `console_neighbour_away`, which names it. What is
+ * thrown, also what the service refused, is an error of that service.
+ */
 export interface Neighbour {
   /** What it says, which is of this type (`null`: of none). Throws also what it refused. */
   ask<Type extends z.ZodType | null>(
@@ -134,7 +137,7 @@ export function neighbourOf(
     return { at, path, address: addressAt(at.url, path), leftMs };
   };
 
-  return {
+  const neighbour: Neighbour = {
     async ask(type, { doubt, ...question }, timeoutMs = limits.readMs) {
       const { at, path, leftMs } = await reached(question, timeoutMs);
       const { method, body } = question;
@@ -175,6 +178,19 @@ export function neighbourOf(
       ).catch((error: unknown) => errorText(error));
       return refusedBy({ status, text }) ?? away(`${name} answered ${status}: ${text.slice(0, 200)}`);
     },
+  };
+  const ofService = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await asked;
+    } catch (error) {
+      throw error instanceof GateError ? error.of(service) : error;
+    }
+  };
+  return {
+    ask: (...asked) => ofService(neighbour.ask(...asked)),
+    pass: (...asked) => ofService(neighbour.pass(...asked)),
+    stream: (...asked) => ofService(neighbour.stream(...asked)),
+    refusal: async (answer) => (await neighbour.refusal(answer)).of(service),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../contracts/approval.js';
 import type { Role } from '../../console/roles.js';
 import type { Person } from '../../console/visit.js';
+import { SESSION_LIFE_MS } from '../../domain/review/passkey-session.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { passesOn } from '../plugins/openapi.js';
 import type { AskLimits } from './ask-limits.js';
@@ -44,8 +45,6 @@ const RELAYED = {
   '/auth/enrollment/removals': ['admin', namedPerson, personRemoved],
 } as const;
 const SESSIONS = 1_000;
-/** As long as HIL's own session of a passkey; a restart of the console ends it. */
-const KEPT_MS = 8 * 3_600_000;
 
 /**
  * Ceremonies of passkeys, passed on to HIL for who is signed in (docs/how-to/set-up-passkeys.md). HIL's cookies stay here, beside the session:
@@ -55,7 +54,8 @@ export function relayPasskeys(
   app: ServiceApp,
   { entered, assertOwn, assertRole, hil, large, limits }: PasskeyRelayOptions,
 ): void {
-  const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: KEPT_MS });
+  // As long as HIL's own session of a passkey; a restart of the console ends it.
+  const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: SESSION_LIFE_MS });
 
   const pass = async (
     request: FastifyRequest,

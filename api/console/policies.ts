@@ -136,7 +136,7 @@ async function* studied<Line>(
       ? error
       : new GateError('console_neighbour_away', `${SERVICE_WORDS.policy} does not answer: ${errorText(error)}`, {
           cause: error,
-        });
+        }).of('policy');
   } finally {
     ended.abort();
   }

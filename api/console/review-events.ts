@@ -4,6 +4,7 @@ import { linesIn } from '../../activities/clients/event-stream.js';
 import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
+import { STREAM_SHARES } from '../../domain/limits/stream-places.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
 import { whenLeft } from '../plugins/when-left.js';
@@ -35,8 +36,11 @@ export interface RelayOptions {
 
 /** Why a stream ends whose place a newer one has. */
 const DISPLACED = new Error('a newer stream has its place');
-/** Open streams of one kind: of one session a few pages, and of a person fewer than the service that tells them gives him. */
-const PLACES = { session: 8, person: 12 } as const;
+/**
+ * Open streams of one kind: of one session a few pages, and of a person fewer than the service that tells them gives him. The rest is for what
+ * asks that service itself.
+ */
+const PLACES = { session: 8, person: STREAM_SHARES.person - 4 } as const;
 /** When a page whose place another one took may come again. If it came at once, pages in excess would take places from each other all the time. */
 const DISPLACED_AGAIN_MS = 30_000;
 

@@ -225,7 +225,7 @@ export function createHilService(options: HilOptions): Service {
   });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
   operatorRoutes(service.app, { reviews, decide, scopeOf, pools: notifier.pools, waiting: 'newest' }, (scope) => {
-    passkeyRoutes(scope, { passkeys, reviews, scopeOf });
+    passkeyRoutes(scope, { passkeys, reviews, scopeOf, quorum: options.quorum });
     passkeyPeopleRoutes(scope, { passkeys, scopeOf });
     decisionLinkRoutes(scope, {
       reviews,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalStatement, type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { EventKind } from '../../contracts/event-kinds.js';
+import { EVENT_KINDS, type EventKind } from '../../contracts/event-kinds.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { ledgerRowId } from '../call-record/rows.js';
 import { canonicalDigest } from '../crypto/digest.js';
@@ -24,7 +24,81 @@ export interface ApprovalFinding {
   readonly shown_compared: boolean;
 }
 
-const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'hil.vote']);
+/**
+ * What the rows of a kind say of the call under whose id they stand: what was asked (`verdict`, and only where it judged a request), what was
+ * decided, which request ran (`outcome`: and how it ended), how it ended, or something else of it (`call`). `nothing`: others may stand under the same id, as alarms do, which are Gate's
+ * own and may name another tool or tenant.
+ */
+const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome' | 'end' | 'call' | 'nothing'>> = {
+  'proxy.verdict': 'verdict',
+  'proxy.control': 'nothing',
+  'brain.inspection': 'nothing',
+  'policy.evaluated': 'nothing',
+  'hil.created': 'call',
+  'hil.approved': 'decision',
+  'hil.denied': 'decision',
+  'hil.expired': 'call',
+  'hil.modified': 'ran',
+  'hil.vote': 'decision',
+  'hil.escalated': 'call',
+  'hil.assigned': 'call',
+  'upstream.outcome': 'outcome',
+  'execution.completed': 'end',
+  'response.inspected': 'end',
+  'call.aborted': 'end',
+  'call.abandoned': 'end',
+  'callback.delivered': 'nothing',
+  'alarm.forged_decision': 'nothing',
+  'alarm.row_conflict': 'nothing',
+  'alarm.reconciled': 'nothing',
+  'alarm.row_refused': 'nothing',
+  'alarm.call_stuck': 'nothing',
+  'alarm.record_tampered': 'nothing',
+  'alarm.review_tampered': 'nothing',
+  'alarm.tool_classes_outdated': 'nothing',
+  'tool_definition.drifted': 'nothing',
+  'tool_definition.accepted': 'nothing',
+  'tool_class.set': 'nothing',
+  'tool_class.forgotten': 'nothing',
+  'tool_class.withdrawn': 'nothing',
+  'policy.created': 'nothing',
+  'policy.updated': 'nothing',
+  'policy.activated': 'nothing',
+  'policy.deactivated': 'nothing',
+  'policy.deleted': 'nothing',
+  'policy.installed_from_template': 'nothing',
+  'identity.svid_issued': 'nothing',
+  'identity.svid_renewed': 'nothing',
+  'svid.revoked': 'nothing',
+  'agent.svid_recovery_opened': 'nothing',
+  'agent.registered': 'nothing',
+  'agent.suspended': 'nothing',
+  'agent.unsuspend_requested': 'nothing',
+  'agent.unsuspended': 'nothing',
+  'agent.decommissioned': 'nothing',
+  'agent.containment_set': 'nothing',
+  'agent.containment_cleared': 'nothing',
+  'svid.workload_refreshed': 'nothing',
+  'workload.svid_recovery_opened': 'nothing',
+  'stop.set': 'nothing',
+  'stop.release_requested': 'nothing',
+  'stop.released': 'nothing',
+  'stop.reported': 'nothing',
+  'identity.grant_issued': 'nothing',
+  'tenant.provisioned': 'nothing',
+  'tenant.final_export': 'nothing',
+  'tenant.tombstoned': 'nothing',
+  'namespace.cleaned_up': 'nothing',
+  'regulatory.exported': 'nothing',
+  'chain.root_anchored': 'nothing',
+  'active_agent.adjusted': 'nothing',
+  agent_silent: 'nothing',
+  behavior_drifted: 'nothing',
+};
+type Says = (typeof SAYS)[EventKind];
+const isKind = (event: string): event is EventKind => Object.hasOwn(SAYS, event);
+/** Rows of reviews, of a kind of a newer Gate, say something of the call too. */
+const saysOf = (event: string): Says => (isKind(event) ? SAYS[event] : event.startsWith('hil.') ? 'call' : 'nothing');
 
 /**
  * What the rows of one call prove about who decided it: one finding for each decision and vote. Only the rows and the public keys are
@@ -32,7 +106,7 @@ const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'h
  * rows give it.
  */
 export function approvalFindings(rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ApprovalFinding[] {
-  const decisions = rows.filter((row) => DECISIONS.has(eventOf(row)));
+  const decisions = rows.filter((row) => saysOf(eventOf(row)) === 'decision');
   const denied = decisions.some((row) => eventOf(row) === 'hil.denied');
   const read = decisions.map((row) => findingOf(row, rows, keys));
   // What the approver signed says whether he agreed, and how many must; of rows anybody could say it.
@@ -91,25 +165,16 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
   };
 }
 
-/** Rows that say which request ran, beside that of the decision. */
-const OF_WHAT_RUNS: ReadonlySet<string> = new Set(['hil.modified', 'upstream.outcome']);
-
 /**
  * Whether a row says what was asked, decided or ran. Others may stand under the same id and say nothing of that: alarms, which are Gate's own,
  * and requests that limits refused, which may ask for another tool.
  */
 const tellsOfCall = (row: LedgerEntry): boolean => {
-  const event = eventOf(row);
-  return TELLS_OF_CALL.has(event) || event.startsWith('hil.') || isVerdict(row);
+  const says = saysOf(eventOf(row));
+  return says === 'verdict' ? isVerdict(row) : says !== 'nothing';
 };
-const OF_ITS_END = [
-  'upstream.outcome',
-  'execution.completed',
-  'response.inspected',
-  'call.aborted',
-  'call.abandoned',
-] as const satisfies readonly EventKind[];
-const TELLS_OF_CALL: ReadonlySet<string> = new Set(OF_ITS_END);
+/** Kinds whose rows tell of what ran and how it ended: under an id of theirs another row would hide one. */
+const OF_ITS_END = EVENT_KINDS.filter((kind) => SAYS[kind] === 'end' || SAYS[kind] === 'outcome');
 /** A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing. */
 const isVerdict = (row: LedgerEntry): boolean =>
   eventOf(row) === 'proxy.verdict' && row.policy_decision?.request_digest !== undefined;
@@ -164,7 +229,7 @@ function toldOtherwise(
   const isOtherThanJudged = verdict.tool_params_sha256 !== null && verdict.tool_params_sha256 !== params;
   if (statement.decision === 'approve' && params !== undefined && isOtherThanJudged)
     return 'the rows say that another request ran than the one that was judged';
-  const ran = own.filter((each) => each === decided || OF_WHAT_RUNS.has(eventOf(each)));
+  const ran = own.filter((each) => each === decided || ['ran', 'outcome'].includes(saysOf(eventOf(each))));
   for (const each of ran) {
     const why = entryFault(each);
     if (why) return `the row ${eventOf(each)} proves nothing: ${why}`;

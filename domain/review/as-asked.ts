@@ -36,6 +36,9 @@ export function otherThanAsked(
 ): OtherThanAsked | null {
   const decides = DECIDES.find((name) => (row[name] ?? null) !== (asked[name] ?? null));
   if (decides !== undefined) return { field: decides, isForged: true };
+  // A row that an attempt of an earlier Gate opened does not say who runs the call.
+  if (row.executed_by !== undefined && row.executed_by !== asked.executed_by)
+    return { field: 'executed_by', isForged: true };
   if (!always.every((reason) => row.review_reasons.includes(reason)))
     return { field: 'review_reasons', isForged: true };
   const told = TELLS.find((name) => (row[name] ?? null) !== (asked[name] ?? null));

@@ -1,7 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-
-/** What a link leads to. A change of arguments needs to be seen whole, so no link carries `modify`. */
-export type LinkedAction = 'approve' | 'deny';
+import { type LinkedAction, linkedAction } from '../../contracts/decision-link.js';
 
 export interface DecisionLink {
   readonly pending_id: string;
@@ -15,7 +13,7 @@ export const LINK_LIFE_SECONDS = { least: 60, most: 86_400 } as const;
 
 const LABEL = 'gate.hil.decision-link/v1';
 const TOKEN =
-  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(approve|deny)\.(\d{1,12})\.([0-9a-f]{64})$/;
+  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.([a-z]{1,16})\.(\d{1,12})\.([0-9a-f]{64})$/;
 
 export interface DecisionLinks {
   /** `{pending_id}.{action}.{exp}.{sig}`. The same link is the same token. */
@@ -38,8 +36,10 @@ export function createDecisionLinks(sessionKey: Uint8Array): DecisionLinks {
     linkOf(token) {
       const parts = TOKEN.exec(token);
       if (!parts) return null;
-      const [, pending_id = '', action, exp, signature = ''] = parts;
-      const link: DecisionLink = { pending_id, action: action === 'deny' ? 'deny' : 'approve', exp: Number(exp) };
+      const [, pending_id = '', word, exp, signature = ''] = parts;
+      const action = linkedAction.safeParse(word);
+      if (!action.success) return null;
+      const link: DecisionLink = { pending_id, action: action.data, exp: Number(exp) };
       // Compared as it was written: 007 is another text than 7.
       const made = signatureOf(token.slice(0, -signature.length - 1));
       return timingSafeEqual(made, Buffer.from(signature, 'hex')) ? link : null;

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import type { AssertionJson, PasskeyApproval } from '../../contracts/approval.js';
-import { approvalTier } from '../../contracts/policy.js';
 import type {
   Approval,
   CarriedSettlement,
@@ -14,10 +13,11 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
+import { effectsOfChange, whyRowNotChangeable } from './changeable.js';
 import { signedAbout } from './decision-signature.js';
 import { type DecisionTurns, type Turn, untold } from './decision-turns.js';
 import { canonicalDiff, modified, ModificationRefused } from '../decision/modification.js';
-import { effectsForOne, ONE_APPROVER, type QuorumRule } from '../decision/quorum.js';
+import { ONE_APPROVER, type QuorumRule } from '../decision/quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
 import { storable } from './storable.js';
@@ -141,7 +141,7 @@ export function createDecisions({
         decided_via: decision.decided_via,
         principal: decision.principal,
         request_id: decision.request_id,
-        ...modificationOf(row, decision),
+        ...modificationOf(row, decision, quorum),
         ...effectsOf(row, decision),
         ...(approval && { approval }),
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
@@ -151,13 +151,8 @@ export function createDecisions({
     );
 
   /** Of a change: with which predicted effects it needs nobody else, where that depends on its effect. */
-  function effectsOf(
-    { state_namespace, approval_tier }: PendingRequest,
-    { decision }: DecisionBy,
-  ): Pick<SignedDecision, 'approvable_effects'> {
-    const tier = approvalTier.catch('strict').parse(approval_tier ?? 'standard');
-    const effects = decision === 'modify' ? effectsForOne({ state_namespace, approval_tier: tier }, quorum) : null;
-    if (effects?.length === 0) throw new GateError('modify_under_quorum');
+  function effectsOf(row: PendingRequest, { decision }: DecisionBy): Pick<SignedDecision, 'approvable_effects'> {
+    const effects = decision === 'modify' ? effectsOfChange(row, quorum) : null;
     return effects === null ? {} : { approvable_effects: [...effects] };
   }
 
@@ -173,7 +168,7 @@ export function createDecisions({
     if (!passkeys) throw new GateError('passkeys_not_set_up', 'this edition has no passkeys: decide without one');
     const statement = approvalStatementOf(row, principal.subject, {
       decision: decision.decision,
-      ...modificationOf(row, decision),
+      ...modificationOf(row, decision, quorum),
     });
     return passkeys.prove(principal, statement, passkey);
   }
@@ -224,8 +219,7 @@ export function createDecisions({
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
     // What cannot be changed at all needs no passkey.
-    modificationOf(row, given);
-    effectsOf(row, given);
+    modificationOf(row, given, quorum);
     const approval = await proved(row, given);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);
@@ -347,15 +341,17 @@ const withPasskey = (principal: DecisionPrincipal, { passkey }: PasskeyApproval)
 
 /** The change with the digest of what it makes of the request that the row shows. Throws what is wrong with it. */
 export function modificationOf(
-  { request_payload, required_approvers = 1 }: PendingRequest,
+  row: PendingRequest,
   { decision, modification_diff }: Pick<Decision, 'decision' | 'modification_diff'>,
+  quorum: QuorumRule,
 ): { modification: Modification } | null {
   if (decision !== 'modify' || !modification_diff) return null;
+  const fault = whyRowNotChangeable(row, quorum);
+  if (fault !== null) throw fault === 'modify_under_quorum' ? new GateError(fault) : refusal(fault, row);
   // What a passkey is asked to sign is in the order of what is decided, in whatever order it was sent.
   const diff = canonicalDiff(modification_diff);
-  if (required_approvers > 1) throw new GateError('modify_under_quorum');
   try {
-    return { modification: { diff, reviewed_digest: canonicalDigest(modified(request_payload, diff)) } };
+    return { modification: { diff, reviewed_digest: canonicalDigest(modified(row.request_payload, diff)) } };
   } catch (error) {
     if (!(error instanceof ModificationRefused)) throw error;
     throw new GateError('invalid_modification_diff', undefined, { fields: { detail: error.message } });

@@ -1,11 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { type Chat, linkedUserId } from '../../contracts/chat-link.js';
+import { type Chat, chat as chatNamed, linkedUserId } from '../../contracts/chat-link.js';
 
 /** How long a code may be entered. A code that was used is remembered as long as a click, which is as long. */
 export const LINK_CODE_LIFE_MS = 600_000;
 
 const LABEL = 'gate.hil.link-code/v1';
-const CODE = /^(slack|teams)\.([A-Za-z0-9_-]{1,171})\.(\d{1,12})\.([A-Za-z0-9_-]{22})$/;
+const CODE = /^([a-z]{1,16})\.([A-Za-z0-9_-]{1,171})\.(\d{1,12})\.([A-Za-z0-9_-]{22})$/;
 
 /** What a code proves: whoever has it has just clicked from this account. `digest` names the code among those that were used. */
 export interface ProvedAccount {
@@ -37,16 +37,17 @@ export function createLinkCodes({
     read(code: string): ProvedAccount | null {
       const parts = CODE.exec(code.trim());
       if (!parts) return null;
-      const [whole, chat, user = '', until, mac = ''] = parts;
+      const [whole, word, user = '', until, mac = ''] = parts;
       const made = macOf(whole.slice(0, -mac.length - 1));
       if (made.toString('base64url') !== mac || !timingSafeEqual(made, Buffer.from(mac, 'base64url'))) return null;
       const leftMs = Number(until) * 1_000 - clock();
       // One that holds for longer was given by a clock that was ahead: that it was used would be forgotten before its end.
       if (leftMs <= 0 || leftMs > LINK_CODE_LIFE_MS) return null;
       const userId = linkedUserId.safeParse(Buffer.from(user, 'base64url').toString('utf8'));
-      if (!userId.success) return null;
+      const chat = chatNamed.safeParse(word);
+      if (!userId.success || !chat.success) return null;
       const digest = createHash('sha256').update(`${LABEL} ${whole}`).digest('hex');
-      return { chat: chat === 'teams' ? 'teams' : 'slack', userId: userId.data, digest };
+      return { chat: chat.data, userId: userId.data, digest };
     },
   };
 }

@@ -28,6 +28,7 @@ const ROW: Fields<typeof pendingRequest.shape> = {
   agent_id: 'plain',
   agent_spiffe: 'plain',
   rehearsal: 'plain',
+  executed_by: 'plain',
   method: 'plain',
   request_payload: 'masked',
   risk_summary: 'masked',

@@ -18,6 +18,8 @@ export interface Annotations extends Partial<Notes> {
   readonly sandbox_report_digest?: string | null;
   /** Absent in rows of an earlier Gate. */
   readonly policy_bundle_sha256?: string | null;
+  /** Absent where Gate runs the call, and in rows of an earlier Gate. */
+  readonly executed_by?: 'agent';
   /** Absent in rows of an earlier Gate, which asked one person. */
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];

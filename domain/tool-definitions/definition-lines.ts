@@ -34,7 +34,7 @@ export function definitionIn(text: string): DefinitionLine | null {
   if (!line.startsWith(DEFINITION)) return null;
   const said = line.slice(DEFINITION.length);
   const [word = ''] = said.split(' ', 1);
-  const digest = word.length >= FEWEST_DIGITS && [...word].every((digit) => HEX.includes(digit)) ? word : null;
+  const digest = word.length >= FEWEST_DIGITS && word.split('').every((digit) => HEX.includes(digit)) ? word : null;
   return { kind: 'definition', tool, digest, words: digest === null ? said : said.slice(digest.length) };
 }
 const HEX = '0123456789abcdef';

@@ -47,7 +47,7 @@ export function passkeyCeremonies({
     } catch (cause) {
       throw new GateError('console_neighbour_away', `${SERVICE_WORDS.hil}, which knows the passkeys, does not answer`, {
         cause,
-      });
+      }).of('hil');
     }
   };
   const under = (ceremony: string): string => `${HIL_CEREMONY}=${ceremony}`;

@@ -1,6 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ZodError } from 'zod';
-import { cardOf, type Chat, slackInteraction, teamsClick as teamsBody } from '../../../contracts/chat-link.js';
+import {
+  cardOf,
+  type Chat,
+  LARGEST_CLICK_BYTES,
+  slackInteraction,
+  teamsClick as teamsBody,
+} from '../../../contracts/chat-link.js';
+import { type LinkedAction, linkedAction } from '../../../contracts/decision-link.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import type { JsonObject } from '../../../contracts/json.js';
@@ -19,9 +26,6 @@ import type { createDecisions } from '../../../domain/review/decisions.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { subjectOfLink } from '../scope.js';
-
-/** Largest click that is read; a real one has a few thousand bytes. */
-const MOST_BYTES = 65_536;
 
 export interface ChatWebhookRoutes {
   readonly reviews: Pick<OpenedReviews, 'reads'>;
@@ -44,7 +48,7 @@ export interface ChatWebhookRoutes {
 interface Click {
   readonly chat: Chat;
   readonly userId: string;
-  readonly action: 'approve' | 'deny';
+  readonly action: LinkedAction;
   readonly pendingId: string;
   /** Of the call as the card told of it; absent on a card of an earlier Gate. */
   readonly actionDigest: string | undefined;
@@ -52,7 +56,7 @@ interface Click {
 }
 
 const SLACK_ACTION =
-  /^(approve|deny):([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?::(sha256:[0-9a-f]{64}))?$/;
+  /^([a-z]{1,16}):([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?::(sha256:[0-9a-f]{64}))?$/;
 
 /**
  * Clicks in chats, passed on by the console byte for byte (docs/architecture/notifications.md#clicks). A click decides as the person whose
@@ -147,7 +151,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
     const scope = child as unknown as ServiceApp;
     // The signature is over the bytes as they came.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MOST_BYTES }, (_request, body, parsed) =>
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LARGEST_CLICK_BYTES }, (_request, body, parsed) =>
       parsed(null, body),
     );
 
@@ -161,15 +165,16 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
         slackInteraction,
         new URLSearchParams(body.toString('utf8')).get('payload'),
       );
-      const [, action, pendingId, actionDigest] =
+      const [, word, pendingId, actionDigest] =
         actions.map(({ action_id }) => SLACK_ACTION.exec(action_id)).find(Boolean) ?? [];
       // A button that leads to the console tells Slack's application of the click as well.
-      if (type !== 'block_actions' || pendingId === undefined) return reply.send();
+      const action = linkedAction.safeParse(word);
+      if (type !== 'block_actions' || pendingId === undefined || !action.success) return reply.send();
       await accept(request, 'slack', signed);
       const click: Click = {
         chat: 'slack',
         userId: user.id,
-        action: action === 'deny' ? 'deny' : 'approve',
+        action: action.data,
         pendingId,
         actionDigest,
         digest: signed.digest,

@@ -136,6 +136,8 @@ describe('POST /decision-link/verify', () => {
       `${token}0`,
       token.toUpperCase(),
       `${id}.modify.${link.exp}.${token.slice(-64)}`,
+      // Under the key, of an action that no link has.
+      tokenOf({ ...link, action: 'modify' as never }),
       '',
       'x',
     ];

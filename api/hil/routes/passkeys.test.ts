@@ -276,6 +276,29 @@ describe('logging in with a passkey', () => {
     expect(await asked({ decision: 'approve' })).toMatchObject({ body: { error: 'passkey_required' } });
   });
 
+  it.each([
+    ['its agent runs', { executed_by: 'agent' }],
+    ['nobody runs', { agent_spiffe: 'spiffe://gate.local/service/simulator' }],
+  ] as const)(
+    'signs no change of a call that %s: there is no challenge, and no passkey is asked for',
+    async (_, over) => {
+      await hil.serve({ passkeyRequired: 'registered' });
+      await registered();
+      const row = await hil.park(1, over);
+      const modification_diff = {
+        contract: 'gate.hil.modification-diff/v1',
+        replacements: [{ path: ['amount'], value: 7 }],
+      };
+      for (const route of ['/pending/:id/approval-challenge', '/decide/:id']) {
+        const asked = { method: 'POST', token: OPERATOR, body: { decision: 'modify', modification_diff } } as const;
+        expect(await hil.ask(route.replace(':id', row.id), asked)).toMatchObject({
+          status: 422,
+          body: { error: 'unsupported_decision' },
+        });
+      }
+    },
+  );
+
   it('is over with its cookie', async () => {
     await registered();
     const cookie = await loggedIn('dev');

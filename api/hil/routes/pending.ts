@@ -123,6 +123,7 @@ const OF_A_CALL = [
   'sandbox_report',
   'policy_bundle_sha256',
   'agent_spiffe',
+  'executed_by',
   'callback_url',
 ] as const satisfies (keyof NewReview)[];
 

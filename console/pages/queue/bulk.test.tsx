@@ -186,6 +186,15 @@ describe('the pages of several calls lead back to where these were ticked', () =
     });
   });
 
+  it.each([{ decision: 'x' }, { decision: 'modify' }, { decision: '' }, {}])(
+    'and lead to no approval where the form says another decision than there is: %j',
+    async (said) => {
+      const look = await browser.post('/hil/bulk', { id: ids(), ...said });
+      expect([look.status, rowsIn(look.text)]).toEqual([400, []]);
+      expect(look.text).toContain('decision: is approve or deny');
+    },
+  );
+
   it('and nowhere else, whatever a form says', async () => {
     const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: '../evil', list: '//evil' });
     expect(waysBackIn(look.text)).toEqual([['/hil', 'Back: nothing is denied']]);

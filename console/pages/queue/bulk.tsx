@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
+import { type LinkedAction, linkedAction } from '../../../contracts/decision-link.js';
 import { LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import { GateError, isInDoubt } from '../../../domain/errors.js';
 import { isRehearsal } from '../../../domain/review/rehearsal.js';
@@ -30,7 +31,7 @@ const READ_AT_ONCE = 4;
 /** How many characters of the arguments of each a denial shows: it needs no whole call, and all of them would be megabytes. */
 const BEGINNING = 2_000;
 const TOGETHER = `${MOST_CHARACTERS.toLocaleString('en')} characters`;
-type Decision = 'approve' | 'deny';
+type Decision = LinkedAction;
 
 /** What the list was asked to do with the calls that are ticked: nothing yet. It shows them with their arguments, to be decided at once. */
 export const BULK: Action = {
@@ -39,7 +40,8 @@ export const BULK: Action = {
   does: 'look at several calls at once before they are decided',
   written: {},
   async act(visit, form) {
-    const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
+    const { data: decision } = linkedAction.safeParse(form.get('decision'));
+    if (decision === undefined) throw new GateError('invalid_request', 'decision: is approve or deny');
     const ids = [...new Set(form.all('id'))].filter(isUuid);
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
     if (ids.length > MOST)

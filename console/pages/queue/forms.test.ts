@@ -80,6 +80,20 @@ describe('a rehearsal', () => {
   });
 });
 
+describe('a call that its agent runs itself', () => {
+  it('is not offered to be changed, and the page says why', async () => {
+    const { id } = await fixture.hil.park(1, { executed_by: 'agent' });
+    const why =
+      'Its agent runs it, not Gate, so it is approved or denied as it is: deny it, and say what should be asked instead.';
+    const { text } = await browser.get(`/hil/${id}`);
+    const [change] = partsIn(text, 'button', { type: 'button', 'aria-describedby': 'not-changed', disabled: '' });
+    expect(change && wordsIn(change)).toBe('Change…');
+    expect(partsIn(text, 'p', { id: 'not-changed' }).map(wordsIn)).toEqual([why]);
+    expect(text).not.toContain('/modify');
+    expect((await browser.get(`/hil/${id}/modify`)).text).toContain(why);
+  });
+});
+
 describe('what identifies something on the page of a call', () => {
   it('is copied by a press: no digest and no id stands there as mere text', async () => {
     const definition = '7505938ad7dc99fe';

@@ -1,5 +1,6 @@
 import { LONGEST_ASSIGNEE, LONGEST_DECISION_REASON, type PendingRequest } from '../../../contracts/review.js';
 import { isRehearsal, REHEARSAL } from '../../../domain/review/rehearsal.js';
+import { whyRowNotChangeable } from '../../../domain/review/changeable.js';
 import type { QueueQuery } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import type { SigningVisit, Visit } from '../../visit.js';
@@ -144,13 +145,18 @@ export function Forms({
   );
 }
 
-/** Why nobody changes a call, where nobody may: of one that needs several people nobody would have read, nor predicted, what the changed one does. */
+/** Why nobody changes a call, in a sentence, where nobody may. */
 export function whyNotChanged(row: PendingRequest): string | null {
-  if (isRehearsal(row)) return `A ${REHEARSAL} is approved or denied as it is: no changed call would run.`;
-  const people = row.required_approvers ?? 1;
-  return people > 1
-    ? `It needs ${people} people, so it is approved or denied as it is: one person alone would change what the others approved.`
-    : null;
+  switch (whyRowNotChangeable(row)) {
+    case null:
+      return null;
+    case 'modify_under_quorum':
+      return `It needs ${row.required_approvers} people, so it is approved or denied as it is: one person alone would change what the others approved.`;
+    case 'unsupported_decision':
+      return isRehearsal(row)
+        ? `A ${REHEARSAL} is approved or denied as it is: no changed call would run.`
+        : 'Its agent runs it, not Gate, so it is approved or denied as it is: deny it, and say what should be asked instead.';
+  }
 }
 
 /** Marks a part of an open call that the script replaces when what it depends on changed, beside fields that somebody types into. */
