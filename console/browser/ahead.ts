@@ -1,13 +1,7 @@
-import { callPart, type Came } from './follow.js';
+import { callPart, type Came, type Held } from './follow.js';
 import { rowOfFar, rowsOf, withRows } from './far.js';
 import { CAME, OPENED } from './heard.js';
 
-/** A call's part of its page, as the server made it once. */
-export interface Held {
-  readonly page: Document;
-  /** By which the server tells whether it would make it so again. */
-  readonly tag: string;
-}
 /** Which way keys moved last. */
 let heading: 1 | -1 = 1;
 /** Beside the call that is shown: what the key of that way opens, what it opens then, and what the other one does. */

@@ -1,4 +1,3 @@
-import type { Held } from './ahead.js';
 import { stoppedAsked } from './stopped.js';
 
 const LONGEST_WAIT_MS = 15_000;
@@ -15,6 +14,13 @@ const NOT_LIVE = 'Not live: the connection was lost. Trying again; what is shown
 
 /** How long to wait after so many failures. */
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4));
+
+/** A call's part of its page, as the server made it once. */
+export interface Held {
+  readonly page: Document;
+  /** By which the server tells whether it would make it so again. */
+  readonly tag: string;
+}
 
 /** What came of asking the server for the page again. */
 export type Came = 'here' | 'away' | 'signed out' | 'someone else';

@@ -1,7 +1,7 @@
-import { type Held, OPENS_WITHIN_MS } from './ahead.js';
+import { OPENS_WITHIN_MS } from './ahead.js';
 import { tellsWhoSignedIn } from './anew.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
-import { callPart } from './follow.js';
+import { callPart, type Held } from './follow.js';
 import { beginsItsWay, endsItsWay, isOnItsWay, tellOnItsWay } from './sending.js';
 
 /**
