@@ -207,15 +207,7 @@ function Listed({
           <Table label="Let go again" heads={['Let go', 'When', 'By', 'Why']}>
             {letGo.slice(0, LET_GO).map((stop) => (
               <tr key={stop.id}>
-                <th scope="row">
-                  <Foreign text={stop.tool} />
-                </th>
-                <td>
-                  <Time iso={stop.changed_at} nowMs={nowMs} />
-                </td>
-                <td>
-                  <Foreign text={stop.changed_by} />
-                </td>
+                <WhatWhenBy of={[stop.tool, stop.changed_at, stop.changed_by]} nowMs={nowMs} />
                 <td>{stop.reason !== null && <Foreign text={stop.reason} />}</td>
               </tr>
             ))}
@@ -225,6 +217,27 @@ function Listed({
     </>
   );
 }
+
+/** The first cells of a row: what was stopped or let go, when, and by whom. */
+const WhatWhenBy = ({
+  of: [what, at, by],
+  nowMs,
+}: {
+  readonly of: readonly [string, string, string];
+  readonly nowMs: number;
+}) => (
+  <>
+    <th scope="row">
+      <Foreign text={what} />
+    </th>
+    <td>
+      <Time iso={at} nowMs={nowMs} />
+    </td>
+    <td>
+      <Foreign text={by} />
+    </td>
+  </>
+);
 
 /** What was running at each stop, of agents too, as files. */
 const Reports = ({ of: reports, nowMs }: { readonly of: readonly KeptStopReport[]; readonly nowMs: number }) => (
@@ -241,15 +254,7 @@ const Reports = ({ of: reports, nowMs }: { readonly of: readonly KeptStopReport[
         <Table label="Reports" heads={['Stopped', 'When', 'By', { number: 'Certificates revoked' }, 'Report']}>
           {reports.slice(0, REPORTS).map((report) => (
             <tr key={report.id}>
-              <th scope="row">
-                <Foreign text={stoppedName(report)} />
-              </th>
-              <td>
-                <Time iso={report.stopped_at} nowMs={nowMs} />
-              </td>
-              <td>
-                <Foreign text={report.stopped_by} />
-              </td>
+              <WhatWhenBy of={[stoppedName(report), report.stopped_at, report.stopped_by]} nowMs={nowMs} />
               <td class="number">{report.certificates_revoked}</td>
               <td>
                 {report.state === 'made' ? (
