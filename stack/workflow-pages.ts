@@ -11,8 +11,10 @@ import { document, notice, sendDocument, text } from '../api/pages/html.js';
 import { createSignInLinks, LINK_LIFE_MS } from '../api/pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import { answerUnroutable, plainErrorBody } from '../api/plugins/errors.js';
+import { readJsonBodies } from '../api/plugins/json-bodies.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
+import { parseServiceJson } from '../domain/mcp/strict-json.js';
 import { isUuid } from '../domain/uuid.js';
 import { openPayload } from '../workers/codec.js';
 
@@ -86,6 +88,7 @@ export function createWorkflowPages({
   const wrong = () => new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS));
 
   void app.register(replyFrom, { base: uiUrl, disableRequestLogging: true });
+  readJsonBodies(app, parseServiceJson);
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: 16_384 },

@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { AgentOwner, Operator } from '../../config/hil.js';
-import { errorText, GateError } from '../../domain/errors.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
@@ -24,6 +23,7 @@ import { createWithdrawals } from '../../domain/review/withdrawal.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
+import { readJsonBodies } from '../plugins/json-bodies.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
@@ -116,19 +116,6 @@ export interface HilOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Refuses bodies with duplicate keys, because two readers could read different decisions. */
-function readStrictJson(app: ServiceApp): void {
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
-    // A client that names a type whatever it sends. A route that needs a body refuses none by its schema.
-    if (body.length === 0) return done(null);
-    try {
-      done(null, parseStrictJson(String(body)));
-    } catch (error) {
-      done(new GateError('invalid_request', errorText(error)));
-    }
-  });
-}
-
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
@@ -138,7 +125,7 @@ export function operatorRoutes(
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     scope.setErrorHandler(errorHandler(plainErrorBody));
-    readStrictJson(scope);
+    readJsonBodies(scope, parseStrictJson);
     listRoutes(scope, options);
     summaryRoutes(scope, options);
     statsRoutes(scope, options);

@@ -14,6 +14,7 @@ import {
   spiffeOfCertificate,
 } from '../../domain/identity/spiffe.js';
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
+import { parseServiceJson } from '../../domain/mcp/strict-json.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
@@ -32,6 +33,7 @@ import { connectionIsOf, holdConnections } from './held-connections.js';
 import { connectionMetrics } from './connection-metrics.js';
 import { paceConnections } from './paced-connections.js';
 import { closeStalled } from './stalled-connections.js';
+import { readJsonBodies } from './json-bodies.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -193,6 +195,7 @@ export function createService(options: ServiceOptions): Service {
       );
     },
   });
+  readJsonBodies(app, parseServiceJson);
   const routes = noteRoutes(app);
   app.setValidatorCompiler(boundedValidator);
   app.setSerializerCompiler(serializerCompiler);

@@ -19,7 +19,23 @@ export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): Json {
   } catch {
     throw new StrictJsonError('not JSON');
   }
-  scan(text, maxDepth, true);
+  scan(text, maxDepth, STRICT);
+  return value;
+}
+
+/**
+ * Parses JSON that one service of Gate wrote for another, which may hold what a tool answered: U+0000, lone surrogates, integers that were
+ * rounded before, any depth. Whatever else strict JSON refuses is refused, so that the bytes say one thing to every parser. Throws
+ * StrictJsonError.
+ */
+export function parseServiceJson(text: string): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    throw new StrictJsonError('not JSON');
+  }
+  scan(text, Number.POSITIVE_INFINITY, ONE_READING);
   return value;
 }
 
@@ -29,7 +45,7 @@ export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): Json {
  */
 export function parseJsonOnce(text: string): Json {
   const value = JSON.parse(text) as Json;
-  scan(text, Number.POSITIVE_INFINITY, false);
+  scan(text, Number.POSITIVE_INFINITY, ONCE);
   return value;
 }
 
@@ -43,8 +59,19 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 
+/** What is refused beside members that stand twice. */
+interface Rules {
+  /** Keys that programs may treat as more than data, and numbers beyond a double. */
+  readonly data: boolean;
+  /** Integers that a double rounds, and strings that are no text. */
+  readonly exact: boolean;
+}
+const STRICT: Rules = { data: true, exact: true };
+const ONE_READING: Rules = { data: true, exact: false };
+const ONCE: Rules = { data: false, exact: false };
+
 /** One pass over text that JSON.parse accepted; only what parsing loses has to be checked. */
-function scan(text: string, maxDepth: number, isStrict: boolean): void {
+function scan(text: string, maxDepth: number, { data, exact }: Rules): void {
   // Keys of the open objects, and the key that each object is under; `null` for an open array.
   const open: ({ readonly keys: Set<string>; readonly under: string | null } | null)[] = [];
   let expectsKey = false;
@@ -55,12 +82,12 @@ function scan(text: string, maxDepth: number, isStrict: boolean): void {
     if (code === QUOTE) {
       const end = endOfString(text, at);
       const content = decodeString(text, at, end);
-      if (isStrict) assertText(content);
+      if (exact) assertText(content);
       const object = open.at(-1);
       if (expectsKey && object) {
         if (object.keys.has(content))
           throw new StrictJsonError(`duplicate key ${JSON.stringify(foreignText(content, 64))}`);
-        if (isStrict && (content === '__proto__' || (content === 'prototype' && object.under === 'constructor')))
+        if (data && (content === '__proto__' || (content === 'prototype' && object.under === 'constructor')))
           throw new StrictJsonError(`the key ${JSON.stringify(content)} is not taken, at any depth`);
         object.keys.add(content);
         expectsKey = false;
@@ -81,8 +108,8 @@ function scan(text: string, maxDepth: number, isStrict: boolean): void {
       expectsKey = open.at(-1) != null;
       lastKey = null;
     } else if (code === MINUS || (code >= 0x30 && code <= 0x39)) {
-      if (isStrict) {
-        at = checkNumber(text, at);
+      if (data) {
+        at = checkNumber(text, at, exact);
         continue;
       }
     } else if (code === COLON) {
@@ -113,15 +140,16 @@ function assertText(content: string): void {
 
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
 
-function checkNumber(text: string, start: number): number {
+function checkNumber(text: string, start: number, exact: boolean): number {
   NUMBER.lastIndex = start;
   const [literal = '', fraction, exponent] = NUMBER.exec(text) ?? [];
   const value = Number(literal);
   if (!Number.isFinite(value)) throw new StrictJsonError(`number ${literal.slice(0, 32)} is out of range`);
   if (
-    fraction === undefined && exponent === undefined
+    exact &&
+    (fraction === undefined && exponent === undefined
       ? !Number.isSafeInteger(value)
-      : Number.isInteger(value) && !Number.isSafeInteger(value)
+      : Number.isInteger(value) && !Number.isSafeInteger(value))
   ) {
     throw new StrictJsonError(`integer ${literal.slice(0, 32)} is not exact in a double`);
   }

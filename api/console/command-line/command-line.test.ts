@@ -457,12 +457,49 @@ describe('a decision at the command line', () => {
     expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending' });
   });
 
+  it.each([
+    ['its value twice', '"decision":"approve","modified_arguments":{"value":14,"value":14000}'],
+    ['itself twice', '"decision":"deny","decision":"approve"'],
+    ['a number that is none', '"decision":"approve","modified_arguments":{"value":1e400}'],
+  ])('is not made by a body that says %s', async (_, said) => {
+    const row = await fixture.hil.park(1);
+    const headers = { ...bearer(await fixture.token()), 'content-type': 'application/json' };
+    const body = `{${said},"action_digest":"${row.original_payload_digest}"}`;
+    fixture.reached.length = 0;
+    expect(await ask('POST', `/command-line/hil/decide/${row.id}`, headers, body)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    });
+    expect(fixture.reached).toEqual([]);
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending' });
+  });
+
   it('is not made by naming somebody else', async () => {
     const row = await fixture.hil.park(1);
     const said = { decision: 'approve', action_digest: row.original_payload_digest, decided_by: 'operator:glx' };
     await decide(row, said);
     expect((await fixture.hil.reviews.get(row.id))?.decided_by).not.toBe('operator:glx');
   });
+});
+
+it('no route of the console reads JSON in which a member stands twice', async () => {
+  const { paths } = (await fixture.service.openApi()) as { paths: Record<string, object> };
+  const { cookie } = await fixture.browser();
+  const read: string[] = [];
+  let asked = 0;
+  for (const [path, methods] of Object.entries(paths)) {
+    if (!('post' in methods)) continue;
+    asked += 1;
+    const { status, body } = await ask(
+      'POST',
+      path.replaceAll(/\{\w+\}/g, '00000000-0000-4000-8000-000000000000'),
+      { cookie: `gate_console_session=${cookie}`, origin: CONSOLE_ORIGIN, 'content-type': 'application/json' },
+      '{"csrf":"a","csrf":"b"}',
+    );
+    if (!/duplicate key/.test(JSON.stringify(body))) read.push(`${path} ${status} ${JSON.stringify(body)}`);
+  }
+  expect(asked).toBeGreaterThan(20);
+  expect(read).toEqual([]);
 });
 
 describe('the stream of reviews at the command line', () => {
