@@ -31,6 +31,7 @@ import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fieldsOfForms } from '../../test/support/form-fields.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
+import { pageAddress } from '../../test/support/page-address.js';
 import { OF_GATE_ITSELF } from '../../test/support/pages-of-gate.js';
 import { reportOf } from '../../test/support/sandbox-report.js';
 import { pairsOf } from '../../test/support/some-of.js';
@@ -67,14 +68,11 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
 const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
-  path
-    .replace(/^\/audit\/correlation$/, `/audit/correlation?id=${row.correlation_id}`)
-    .replace('/stops/:id', `/stops/${STOP_ID}`)
-    .replace(':agent', 'stopped-bot')
-    .replace(':id', row.id)
-    .replace(':cid', row.correlation_id)
-    .replace(':version', '1')
-    .replace('/templates/:name', '/templates/a.rego');
+  pageAddress(path, {
+    id: path.startsWith('/stops/') ? STOP_ID : row.id,
+    cid: row.correlation_id,
+    agent: 'stopped-bot',
+  });
 
 const SUGGESTED = {
   tenant: 'acme',

@@ -13,6 +13,7 @@ import { tagsBeside } from '../../test/support/html.js';
 import { type IdentityBehind, identityBehind } from '../../test/support/identity-behind.js';
 import { OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
+import { pageAddress } from '../../test/support/page-address.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
 import type { Over } from '../plugins/declaration.js';
 import { ASK_LIMITS } from './ask-limits.js';
@@ -113,19 +114,16 @@ function watched(name: Neighbour, stub: Over): Over {
   });
   return { url: 'http://service.test', fetch };
 }
+/** Without a window the register asks nobody. */
 const addressOf = (path: string): string =>
-  path
-    .replace('/hil/:id', `/hil/${path === '/hil/:id/note' ? decided.id : row.id}`)
-    .replace('/cases/:id', `/cases/${caseId}`)
-    .replace(':cid', row.correlation_id)
-    .replace(':agent', 'payments-agent')
-    .replace('/templates/:name', '/templates/pii_egress.rego')
-    .replace(':name', 'own.rego')
-    .replace(':version', '1')
-    .replace(/\/correlation$/, `/correlation?id=${row.correlation_id}`)
-    .replace(/\/diff$/, '/diff?from=1&to=2')
-    .replace(/^\/compliance$/, '/compliance?from=2026-01-01&to=2027-01-01')
-    .replace(/^\/decide\/redeem$/, '/decide/redeem?token=x');
+  path === '/compliance'
+    ? `${path}?from=2026-01-01&to=2027-01-01`
+    : pageAddress(path, {
+        id: path.startsWith('/cases/') ? caseId : path === '/hil/:id/note' ? decided.id : row.id,
+        cid: row.correlation_id,
+        agent: 'payments-agent',
+        name: path.startsWith('/policies/templates/') ? 'pii_egress.rego' : 'own.rego',
+      });
 
 describe.each(['away', 'hanging'] as const)('a service that is %s', (fault) => {
   it.each(NEIGHBOUR_NAMES)('is told on every page that asks it, and none waits for it: %s', async (service) => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS } from '../../console/routes.js';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
+import { pageAddress } from '../../test/support/page-address.js';
 import { formOf } from './form.js';
 
 const ID = '00000000-0000-4000-8000-0000000000aa';
@@ -15,8 +16,6 @@ beforeEach(async () => {
   browser = await fixture.browser();
 });
 
-const addressOf = (path: string): string => path.replace(':name', 'a.rego').replace(/:\w+/g, ID);
-
 describe('what somebody typed when the session was over', () => {
   it.each(ACTIONS.map(({ path, written }) => [path, written] as const))(
     'stands beside the refusal of %s, field by field, and nothing else of the form does',
@@ -26,7 +25,7 @@ describe('what somebody typed when the session was over', () => {
       const names = Object.keys(written).map((key) => key.replace('.*', '.0'));
       const typed = Object.fromEntries(names.map((name) => [name, `typed into ${name}`]));
       const others = { csrf, password: 'of nobody', token: 'of nobody', digest: 'of nobody' };
-      const { status, text } = await browser.post(addressOf(path), { ...typed, ...others });
+      const { status, text } = await browser.post(pageAddress(path, { id: ID }), { ...typed, ...others });
       expect(status).toBe(401);
       expect(
         [...text.matchAll(/aria-label="([^"]*)">([^<]*)<\/pre>/g)].map(([, label, said]) => [label, said]),

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { type ConsoleFixture, openConsole, WholeAnswer } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { hostileLedger, hostilePolicies } from '../../test/support/hostile-services.js';
+import { pageAddress } from '../../test/support/page-address.js';
 import { PAGES } from '../routes.js';
 
 const UNKNOWN = '00000000-0000-4000-8000-0000000000aa';
@@ -21,12 +22,6 @@ function hasNone(path: string): unknown {
   if (path === '/analysis/agent-activity') return { ...told, agents: [], returned: 0, agents_total: 0 };
   return path.endsWith('/narrative') ? { ...told, total: 0, notable: [] } : told;
 }
-const addressOf = (path: string): string =>
-  path
-    .replace(/:(?:id|cid|agent)/, UNKNOWN)
-    .replace(':version', '7')
-    .replace(':name', 'nope.rego')
-    .replace(/\/diff$/, '/diff?from=1&to=2');
 
 it.each(PAGES.map(({ path }) => path).filter((path) => path.includes(':')))(
   '%s of what there is none leads on from where it says so',
@@ -34,7 +29,9 @@ it.each(PAGES.map(({ path }) => path).filter((path) => path.includes(':')))(
     fixture.ledger = hasNone;
     fixture.policies = (asked) =>
       asked === '/policies/standing' ? engine(asked) : { status: 404, body: { error: 'not_found', reason: 'none' } };
-    const { text } = await (await fixture.browser()).get(addressOf(path));
+    const { text } = await (await fixture.browser()).get(
+      pageAddress(path, { id: UNKNOWN, name: 'nope.rego', version: '7' }),
+    );
     expect(text).not.toContain('is away');
     const said = [...text.matchAll(/<p class="empty">(.*?)<\/p>/gs)].map(([, words]) => words ?? '');
     expect(said.filter((words) => / href="\//.test(words))).not.toEqual([]);

@@ -1,13 +1,23 @@
-/**
- * The addresses at which pages of the console are looked at by axe, in both themes, and at the narrowest and the widest window. Each page is in
- * one of the lists: the one whose services give it most to show.
+import { PAGES } from '../../console/routes.js';
+
+/*
+ * The addresses at which pages of the console are looked at by axe, in both themes, and at the narrowest and the widest window. A page of somebody
+ * or something is in one of the lists: the one whose services give it most to show. So is any other page that needs more than its path to show
+ * much; where it is in none, it is looked at with those of the queue.
  */
+
+const pathOf = (address: string): string => address.split('?', 1)[0] ?? '';
 
 /** Pages of the queue and what leads from it: of a call that waits and one that was decided. */
 export const ofQueue = (
   row: { readonly id: string; readonly correlation_id: string },
   decided: { readonly id: string },
-) => [
+): readonly string[] => {
+  const listed = queueOf(row, decided);
+  const elsewhere = new Set([...listed, ...ofPolicies(''), ...ofLedger('', '')].map(pathOf));
+  return [...listed, ...PAGES.map(({ path }) => path).filter((path) => !path.includes(':') && !elsewhere.has(path))];
+};
+const queueOf = (row: { readonly id: string; readonly correlation_id: string }, decided: { readonly id: string }) => [
   '/',
   `/hil/${row.id}`,
   `/hil/${row.id}/modify`,
