@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type LinkedAction, linkedAction } from '../../contracts/decision-link.js';
+import { keyFor, taggedTexts } from '../crypto/tagged-text.js';
 
 export interface DecisionLink {
   readonly pending_id: string;
@@ -13,7 +13,7 @@ export const LINK_LIFE_SECONDS = { least: 60, most: 86_400 } as const;
 
 const LABEL = 'gate.hil.decision-link/v1';
 const TOKEN =
-  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.([a-z]{1,16})\.(\d{1,12})\.([0-9a-f]{64})$/;
+  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.([a-z]{1,16})\.(\d{1,12})\.[0-9a-f]{64}$/;
 
 export interface DecisionLinks {
   /** `{pending_id}.{action}.{exp}.{sig}`. The same link is the same token. */
@@ -28,21 +28,17 @@ export interface DecisionLinks {
  * another session key voids every link.
  */
 export function createDecisionLinks(sessionKey: Uint8Array): DecisionLinks {
-  const key = createHmac('sha256', sessionKey).update(LABEL).digest();
-  const signed = ({ pending_id, action, exp }: DecisionLink): string => `${pending_id}.${action}.${exp}`;
-  const signatureOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
+  const texts = taggedTexts(keyFor(LABEL, sessionKey), { spelled: 'hex' });
   return {
-    tokenOf: (link) => `${signed(link)}.${signatureOf(signed(link)).toString('hex')}`,
+    tokenOf: ({ pending_id, action, exp }) => texts.made(`${pending_id}.${action}.${exp}`),
     linkOf(token) {
       const parts = TOKEN.exec(token);
       if (!parts) return null;
-      const [, pending_id = '', word, exp, signature = ''] = parts;
+      const [, pending_id = '', word, exp] = parts;
       const action = linkedAction.safeParse(word);
-      if (!action.success) return null;
-      const link: DecisionLink = { pending_id, action: action.data, exp: Number(exp) };
       // Compared as it was written: 007 is another text than 7.
-      const made = signatureOf(token.slice(0, -signature.length - 1));
-      return timingSafeEqual(made, Buffer.from(signature, 'hex')) ? link : null;
+      if (!action.success || texts.read(token) === null) return null;
+      return { pending_id, action: action.data, exp: Number(exp) };
     },
   };
 }

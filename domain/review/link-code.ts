@@ -1,11 +1,12 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Chat, chat as chatNamed, linkedUserId } from '../../contracts/chat-link.js';
+import { keyFor, taggedTexts } from '../crypto/tagged-text.js';
 
 /** How long a code may be entered. A code that was used is remembered as long as a click, which is as long. */
 export const LINK_CODE_LIFE_MS = 600_000;
 
 const LABEL = 'gate.hil.link-code/v1';
-const CODE = /^([a-z]{1,16})\.([A-Za-z0-9_-]{1,171})\.(\d{1,12})\.([A-Za-z0-9_-]{22})$/;
+const CODE = /^([a-z]{1,16})\.([A-Za-z0-9_-]{1,171})\.(\d{1,12})\.[A-Za-z0-9_-]{22}$/;
 
 /** What a code proves: whoever has it has just clicked from this account. `digest` names the code among those that were used. */
 export interface ProvedAccount {
@@ -25,21 +26,18 @@ export function createLinkCodes({
   readonly sessionKey: Uint8Array;
   readonly clock: () => number;
 }) {
-  const key = createHmac('sha256', sessionKey).update(LABEL).digest();
-  const macOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest().subarray(0, 16);
+  const texts = taggedTexts(keyFor(LABEL, sessionKey), { bytes: 16 });
   return {
     codeOf(chat: Chat, userId: string): string {
       const until = Math.floor((clock() + LINK_CODE_LIFE_MS) / 1_000);
-      const text = `${chat}.${Buffer.from(userId).toString('base64url')}.${until}`;
-      return `${text}.${macOf(text).toString('base64url')}`;
+      return texts.made(`${chat}.${Buffer.from(userId).toString('base64url')}.${until}`);
     },
     /** `null` for a text that is no code of this Gate, or an old one. */
     read(code: string): ProvedAccount | null {
       const parts = CODE.exec(code.trim());
       if (!parts) return null;
-      const [whole, word, user = '', until, mac = ''] = parts;
-      const made = macOf(whole.slice(0, -mac.length - 1));
-      if (made.toString('base64url') !== mac || !timingSafeEqual(made, Buffer.from(mac, 'base64url'))) return null;
+      const [whole, word, user = '', until] = parts;
+      if (texts.read(whole) === null) return null;
       const leftMs = Number(until) * 1_000 - clock();
       // One that holds for longer was given by a clock that was ahead: that it was used would be forgotten before its end.
       if (leftMs <= 0 || leftMs > LINK_CODE_LIFE_MS) return null;

@@ -1,11 +1,12 @@
 import { ownPath } from './own-path.js';
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
+import { taggedTexts } from '../../../domain/crypto/tagged-text.js';
 import { errorText } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { roomFor } from '../../../domain/room-for.js';
@@ -34,6 +35,7 @@ export interface OidcOptions {
 }
 
 const NAME = 'oidc';
+const LABEL = 'gate.console-oidc/1';
 const COOKIE = 'gate_console_sign_in';
 const CALLBACK = '/auth/oidc/callback';
 /** How long somebody may take at the provider. */
@@ -83,20 +85,18 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
   const secure = new URL(consoleUrl).protocol === 'https:';
   const cookie = { path: '/auth/oidc', httpOnly: true, sameSite: 'lax', secure } as const;
   const derived = (use: string, text: string): string =>
-    createHmac('sha256', options.key).update(`gate.console-oidc/1\n${use}\n${text}`).digest('base64url');
+    createHmac('sha256', options.key).update(`${LABEL}\n${use}\n${text}`).digest('base64url');
+  const texts = taggedTexts(options.key, { prefix: `${LABEL}\nbegun\n` });
   const used = new LRUCache<string, true>(roomFor(10_000));
 
   /** What the browser keeps of a sign-in that has begun: nothing from which state, nonce or verifier follows without the console's key. */
   const begun = (returnTo: string): string => {
     const stated = [randomBytes(32).toString('base64url'), clock() + BEGUN_LIFE_MS, returnTo];
-    const text = Buffer.from(JSON.stringify(stated)).toString('base64url');
-    return `${text}.${derived('begun', text)}`;
+    return texts.made(Buffer.from(JSON.stringify(stated)).toString('base64url'));
   };
   const readBegun = (kept: string | undefined): { readonly seed: string; readonly returnTo: string } | null => {
-    const [text = '', mac = ''] = (kept ?? '').split('.');
-    const right = Buffer.from(derived('begun', text));
-    const offered = Buffer.from(mac);
-    if (right.length !== offered.length || !timingSafeEqual(right, offered)) return null;
+    const text = texts.read(kept ?? '');
+    if (text === null) return null;
     const [seed, until, returnTo] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, number, string];
     return until > clock() ? { seed, returnTo } : null;
   };
