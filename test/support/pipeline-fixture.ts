@@ -23,6 +23,7 @@ import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import type { QuorumRule } from '../../domain/decision/quorum.js';
+import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { Sandbox } from '../../domain/sandbox/port.js';
 import type { ToolClasses } from '../../domain/tool-classes/port.js';
@@ -328,7 +329,12 @@ export async function openPipeline({
     verifyDecision: ports.verifyDecision,
     decide: createDecisions({
       reviews,
-      sender: host,
+      sender: createClockWatch({
+        decisionKey: DECISION_KEYS.privateKey,
+        clock: hilNow,
+        storeMs: () => Promise.resolve(null),
+        logger: pino({ level: 'silent' }),
+      }).over(host),
       decisionKey: DECISION_KEYS.privateKey,
       clock: hilNow,
       decisionLifeMs: 10_000,
