@@ -115,6 +115,8 @@ export interface FixtureOptions {
   readonly clock?: Clock;
   /** HIL's own clock where it is not that of the rest. */
   readonly hilNow?: () => number;
+  /** What the database of the calls says of the time; without an answer of its own when absent, as a file. */
+  readonly storeClockMs?: () => number | null;
   readonly script?: Partial<Script>;
   readonly runs?: Runs;
   readonly reconcile?: Partial<ActivityPorts['reconcile']>;
@@ -137,6 +139,7 @@ export async function openPipeline({
   clock = machineClock,
   hilNow = clock.now,
   script: given = {},
+  storeClockMs,
   runs,
   reconcile,
   onAlarm,
@@ -176,12 +179,13 @@ export async function openPipeline({
     append: (rows) => whileUp(() => ledger.append(rows)),
     held: (ids) => whileUp(() => ledger.held(ids)),
   };
-  const calls = await openCallStore({
+  const opened = await openCallStore({
     target: { file: join(home, 'calls.db') },
     keys: TEST_KEYS('records'),
     now: clock.now,
     ledger: reached,
   });
+  const calls: CallStore = storeClockMs ? { ...opened, clockMs: async () => storeClockMs() } : opened;
   const reviews = await openReviewStore({
     target: { file: join(home, 'hil.db') },
     payloadKeys: TEST_KEYS('payloads'),
