@@ -197,7 +197,8 @@ export type AlarmKind =
   | 'alarm.forged_decision'
   | 'alarm.reconciled'
   | 'alarm.row_refused'
-  | 'alarm.call_stuck';
+  | 'alarm.call_stuck'
+  | 'alarm.clock_apart';
 
 /**
  * A row that says something is wrong, once per distinct fault: its id is a function of the call, the kind and the text. It belongs to the

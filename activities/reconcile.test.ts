@@ -31,6 +31,8 @@ describe('reconciliation', () => {
   let folder: string;
   let gate: PipelineFixture;
   let nowMs: number;
+  /** The clock of the database; `null` as for a file. */
+  let storeMs: (() => number) | null;
   let workflows: Map<string, Status | 'hangs' | 'fails'>;
   let ended: string[];
   let told: string[];
@@ -40,10 +42,11 @@ describe('reconciliation', () => {
   const open = async (): Promise<void> => {
     gate = await openPipeline({
       folder,
+      storeClockMs: () => storeMs?.() ?? null,
       escalateShares: [0.5],
       clock: { now: () => nowMs, sleep: () => new Promise(() => undefined) },
       reconcile: { callLimitMs: 1_500, partMs: 60_000 },
-      onAlarm: (id, _reason, kind) => told.push(`${kind} ${id}`),
+      onAlarm: (id, reason, kind) => told.push(kind === 'alarm.clock_apart' ? reason : `${kind} ${id}`),
       runs: {
         status: async (id) => {
           await meanwhile.asked(id);
@@ -65,6 +68,7 @@ describe('reconciliation', () => {
   };
   beforeEach(async () => {
     nowMs = Date.parse('2026-11-22T10:00:00.000Z');
+    storeMs = null;
     workflows = new Map();
     ended = [];
     told = [];
@@ -108,6 +112,43 @@ describe('reconciliation', () => {
     }
     return { ...sum, next: null };
   }
+
+  describe('whose clock is 20 minutes ahead of that of the database', () => {
+    const AHEAD_MS = 20 * MINUTE;
+    const deniesIt = async (call: CallInput) =>
+      gate.activities.applyDecision(
+        await gate.decision(call, 'deny', { not_after: new Date(nowMs + AHEAD_MS).toISOString() }),
+      );
+
+    it.each(['running', 'missing'] as const)(
+      'ends nothing of calls that wait, their runs %s, says so once, and the calls are decided when it is right',
+      async (status) => {
+        const [waits, other] = [await left('parked', status), await left('parked', status)];
+        let right = nowMs;
+        storeMs = () => right;
+        nowMs += AHEAD_MS;
+        for (let passes = 0; passes < 2; passes += 1) expect(await pass()).toMatchObject({ closed: 0, failed: 0 });
+        const said =
+          'the clock of this worker is 1200 s ahead of that of its database: nothing is ended as overdue while it is';
+        expect(told).toEqual([said]);
+        // Nor does a decision that is late by this clock alone.
+        expect(await deniesIt(waits)).toMatchObject({ applied: false, code: 'decision_refused', clock_ms: nowMs });
+        for (const { correlation_id } of [waits, other])
+          expect(await gate.calls.find(correlation_id)).toMatchObject({ state: 'parked' });
+        nowMs = right += 1_000;
+        expect(await deniesIt(waits)).toMatchObject({ applied: true, summary: { state: 'denied' } });
+        expect(await gate.calls.find(other.correlation_id)).toMatchObject({ state: 'parked' });
+        // What is over by both is ended, and a clock that goes wrong again is told again.
+        nowMs = right += TTL_MS;
+        workflows.set(waits.correlation_id, 'closed');
+        expect(await pass()).toMatchObject({ closed: 1 });
+        expect(await gate.calls.find(other.correlation_id)).toMatchObject({ state: 'expired' });
+        nowMs += AHEAD_MS;
+        await pass();
+        expect(told.filter((line) => line === said)).toHaveLength(2);
+      },
+    );
+  });
   const stateOf = async ({ correlation_id }: CallInput) => (await gate.calls.find(correlation_id))?.state;
   const kindsOf = (call: CallInput) => gate.kinds(call.correlation_id);
   const count = async (call: CallInput, kind: string) => (await kindsOf(call)).filter((one) => one === kind).length;

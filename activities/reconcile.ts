@@ -4,9 +4,11 @@ import type { CallRecord } from '../domain/call-record/record.js';
 import { reviewTold } from '../domain/call-record/review-told.js';
 import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
-import type { HeldRows, Ledger } from '../contracts/ledger.js';
+import type { HeldRows, Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
+import { clockFault } from '../domain/clocks.js';
+import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/call-record/transitions.js';
 import { foreignText } from '../domain/text.js';
 import type { Probing } from '../domain/probes/ports.js';
@@ -97,11 +99,45 @@ export function createReconcileActivities(options: ReconcileOptions) {
     return open.updated_ms + 60_000 + (attempt?.evidence.call.upstream_timeout_ms ?? 0);
   };
 
+  /** Whether the clock was found wrong, and that was told. */
+  let isDoubted = false;
+  /** Its row, until the ledger has it. */
+  let clockAlarm: NewLedgerRow | null = null;
+
+  /**
+   * The earlier of this clock and that of the store; `null` while they are so far apart that nobody knows what is overdue. What is ended
+   * then comes back by no clock that is put right.
+   */
+  async function trustedMs(): Promise<number | null> {
+    const [nowMs, storeMs] = [now(), await calls.clockMs()];
+    const fault = clockFault('this worker', nowMs, storeMs);
+    if (fault === null) {
+      isDoubted = false;
+      return Math.min(nowMs, storeMs ?? nowMs);
+    }
+    if (!isDoubted) {
+      const id = uuidFromDigest('gate.clock', String(nowMs), String(storeMs));
+      const reasoning = `${fault}: nothing is ended as overdue while it is`;
+      const detail = { clock: iso(nowMs), database: iso(storeMs) };
+      isDoubted = true;
+      clockAlarm = alarmRow({ correlation_id: id, kind: 'alarm.clock_apart', reasoning, detail, tenant: null });
+      options.onAlarm?.(id, reasoning, 'alarm.clock_apart');
+    }
+    if (clockAlarm !== null)
+      await raise(ledger, clockAlarm).then(
+        () => void (clockAlarm = null),
+        () => undefined,
+      );
+    return null;
+  }
+
   /** Whether the call had to be closed. What follows from its end is tried at once; what fails is a duty that stays due. */
   const closeIfLost = async (open: OpenCall): Promise<boolean> => {
     const { correlation_id, state } = open;
     const status = await runs.status(correlation_id);
     if (status === 'running' && now() <= (await dueMs(open)) + graceMs) return false;
+    const nowMs = await trustedMs();
+    if (nowMs === null || (status === 'running' && nowMs <= (await dueMs(open)) + graceMs)) return false;
     const reason =
       status === 'running'
         ? `the workflow is overdue in state ${state}`
@@ -119,7 +155,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
     const alarm = { ...setbackOf(correlation_id, 'alarm', reason), state };
     await calls.setbacks.put(alarm);
     await runs.end(correlation_id, reason);
-    if (state === 'parked' && isOver(open.deadline_ms, now())) await review.expireReview(correlation_id);
+    if (state === 'parked' && isOver(open.deadline_ms, nowMs)) await review.expireReview(correlation_id);
     else await record.abortCall(correlation_id, reason);
     const closed = isClosedFor(await calls.find(correlation_id), alarm);
     if (closed) options.onAlarm?.(correlation_id, reason, 'alarm.reconciled');
@@ -299,12 +335,16 @@ export function createReconcileActivities(options: ReconcileOptions) {
         await doubtful.ended();
       }
       await calls.setbacks.prune();
-      const purged = await calls.purge(purgeTimes(now(), options));
+      const nowMs = await trustedMs();
+      const purged = nowMs === null ? 0 : await calls.purge(purgeTimes(nowMs, options));
       return { ...counted, purged, next: null };
     },
   };
 }
 export type ReconcileActivities = ReturnType<typeof createReconcileActivities>;
+
+const iso = (ms: number | null): string | null =>
+  ms === null || !(Math.abs(ms) <= 8.64e15) ? null : new Date(ms).toISOString();
 
 /** Whether the call ended for this reason; who caused an expiry cannot be told. */
 const isClosedFor = (found: CallRecord | null, { reason, state }: Setback): boolean =>

@@ -76,6 +76,8 @@ export type DecisionVerdict =
   | {
       readonly applied: false;
       readonly code: DecisionRefusal;
+      /** Where it was late: what the worker's clock said, for HIL, whose clock may say something else. */
+      readonly clock_ms?: number;
       readonly settled: CarriedSettlement | null;
       /** When the record no longer waits: its present state. The waiting run continues from there. */
       readonly summary: CallSummary | null;
@@ -283,7 +285,7 @@ export const createReviewActivities = ({
       !isOver(record.deadline_ms, at) &&
       isOver(record.deadline_ms, Date.parse(decision.decided_at))
     )
-      return { applied: false, code: 'decision_refused', settled: null, summary: null };
+      return late(at);
     const lateMs = Date.parse(decision.not_after);
     const beforeMs = Math.min(lateMs, (record.deadline_ms ?? Infinity) - 1);
     // One denial is a veto; an approval may need others.
@@ -294,7 +296,7 @@ export const createReviewActivities = ({
     if (!cast.decides)
       return cast.record
         ? { applied: true, summary: summarize(cast.record), settled: null, approvals: cast.approvals }
-        : { applied: false, code: 'decision_refused', settled: null, summary: null };
+        : late(now());
     const change = request ? await changeOf(record, request.body, decision, { judgeChanged, predict }) : UNCHANGED;
     if (change instanceof NotAsStaged) return condemned(calls, decision, change);
     if ('refused' in change) return { applied: false, code: change.refused, settled: null, summary: null };
@@ -318,7 +320,7 @@ export const createReviewActivities = ({
     const settled = settledOf(stands);
     const mine = settled !== null && isDecidedBy(settled, decision);
     if (moved.applied || mine) return { applied: true, summary: summarize(stands), settled: settled as SettledReview };
-    if (stands.state === 'parked') return { applied: false, code: 'decision_refused', settled: null, summary: null };
+    if (stands.state === 'parked') return late(now());
     return {
       applied: false,
       code: settled ? LATE[settled.status] : 'not_pending',
@@ -458,6 +460,15 @@ export function settledOf(record: CallRecord): SettledReview | null {
     ...(decision.signed?.modification && { modification: decision.signed.modification }),
   };
 }
+
+/** A decision that came after the time for which it was signed, or was made after the deadline. Nothing changes. */
+const late = (clock_ms: number): DecisionVerdict => ({
+  applied: false,
+  code: 'decision_refused',
+  clock_ms,
+  settled: null,
+  summary: null,
+});
 
 /** The call was closed while its run waited: the run continues from there, and the operator is told the reason, which is no deadline. */
 function closedAsTampered(record: CallRecord, decision: SignedDecision): DecisionVerdict {

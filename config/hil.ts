@@ -241,12 +241,12 @@ export const HIL_SETTINGS = {
   quorumRisky: setting(
     'GATE_HIL_QUORUM_RISKY',
     z.coerce.number().int().min(1).max(16).default(1),
-    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier. One without a report counts as the higher of this and the next. With more than 1 here or there no call is changed by an approver, but in a demonstration.',
+    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier. One without a report counts as the higher of this and the next. A call that needs several people cannot be changed by an approver; with more than 1 here or there, one that needs one person can, and is denied where the sandbox predicts that the changed call would need several.',
   ),
   quorumDestructive: setting(
     'GATE_HIL_QUORUM_DESTRUCTIVE',
     z.coerce.number().int().min(1).max(16).default(1),
-    'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier. With more than 1 no call is changed by an approver, but in a demonstration.',
+    'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier. A call that needs several people cannot be changed by an approver; with more than 1, one that needs one person can, and is denied where the sandbox predicts that the changed call would need several.',
   ),
   dispositionsFile: setting(
     'GATE_HIL_DISPOSITIONS_FILE',

@@ -978,7 +978,14 @@ export const ERROR_CODES = {
   decision_refused: {
     status: 409,
     retry: 'yes',
-    meaning: 'The workflow did not take the decision (late or not signed by this service); the row is unchanged.',
+    meaning:
+      'The workflow did not take the decision (it came too late, or this service did not sign it); the row is unchanged.',
+  },
+  clocks_apart: {
+    status: 409,
+    retry: 'yes',
+    meaning:
+      'The clocks of HIL and of the worker are more than a minute apart, so that no decision is in time; `reason` says by how much. Nothing was decided: put the clocks right, then decide again.',
   },
   tenant_scope_required: {
     status: 400,

@@ -29,6 +29,7 @@ export const EVENT_KINDS = [
   'alarm.record_tampered',
   'alarm.review_tampered',
   'alarm.tool_classes_outdated',
+  'alarm.clock_apart',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'tool_class.set',

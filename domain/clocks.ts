@@ -3,3 +3,10 @@
  * console and HIL go by the same number, so that HIL believes each session that the console lets in.
  */
 export const CLOCKS_APART_MS = 60_000;
+
+/** What is wrong with a clock by that of its store; `null` where they agree, or the store has no other clock (`null`). */
+export function clockFault(whose: string, nowMs: number, storeMs: number | null): string | null {
+  if (storeMs === null || Math.abs(nowMs - storeMs) <= CLOCKS_APART_MS) return null;
+  const seconds = Math.round(Math.abs(nowMs - storeMs) / 1_000);
+  return `the clock of ${whose} is ${seconds} s ${nowMs > storeMs ? 'ahead of' : 'behind'} that of its database`;
+}

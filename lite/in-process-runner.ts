@@ -506,7 +506,12 @@ export function createInProcessRunner({
       const verdict = await withItsRow(decision, run);
       if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
       if (!verdict.applied)
-        return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
+        return {
+          outcome: 'refused',
+          code: verdict.code,
+          ...(verdict.settled && { settled: verdict.settled }),
+          ...(verdict.clock_ms !== undefined && { clock_ms: verdict.clock_ms }),
+        };
       return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
     },
 

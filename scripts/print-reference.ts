@@ -158,6 +158,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline, or at once where it did not wait yet, and nothing runs.',
   'alarm.tool_classes_outdated':
     'The stored classes of an upstream are older than the ledger says: somebody put them back, and every tool of it waits.',
+  'alarm.clock_apart':
+    "A worker's clock and that of its database are more than a minute apart; reconciliation ends nothing while they are.",
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
   'alarm.row_refused':
     'The ledger refused a row of a call for good. This one stands for it: its kind, its id, why, and the digest of what was refused.',

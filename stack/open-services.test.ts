@@ -110,6 +110,23 @@ describe('the services of a process', () => {
     expect(told.toSorted()).toEqual(['hil closes', 'ledger closes', 'proxy closes']);
   });
 
+  it('are asked by nobody once they are closed: identity stands until what asks it whom somebody stopped has ended', async () => {
+    const asking = declared('proxy', {
+      ...listening('proxy'),
+      async open({ onStop }) {
+        onStop('sweeps', 'the watch over revocations', async () => void told.push('the watch ends'));
+        onStop('worker', 'the worker', async () => void told.push('the worker ends'));
+        return {};
+      },
+    });
+    await openServices(
+      processOf([declared('identity', listening('identity')), asking, declared('hil', listening('hil'))]),
+    );
+    told = [];
+    await undo.all(logger);
+    expect(told.slice(-3)).toEqual(['the worker ends', 'the watch ends', 'identity closes']);
+  });
+
   it('begin what nobody waits for when they are told to, not before', async () => {
     const { begin } = await openServices(processOf([declared('brain', { begin: () => void told.push('begun') })]));
     expect(told).toEqual([]);

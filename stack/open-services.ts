@@ -164,9 +164,10 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     await certified(service);
     const listener = open?.listener?.();
     if (!listener) return;
-    const phase = ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[
-      service.calledBy
-    ];
+    const phase =
+      service.name === IDENTITY.name
+        ? 'identity'
+        : ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[service.calledBy];
     undo.push(phase, `the ${service.name}`, () => listener.service.close(), listener.drainMs ?? SERVICE_LIMIT_MS);
     try {
       const listens = await listener.listen();

@@ -200,7 +200,10 @@ export const createDecisionSender = (
       );
       if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
       const settled = verdict.settled && { settled: withChangeOf(decision, verdict.settled) };
-      if (!verdict.applied) return { outcome: 'refused', code: verdict.code, ...settled };
+      if (!verdict.applied) {
+        const { code, clock_ms } = verdict;
+        return { outcome: 'refused', code, ...settled, ...(clock_ms !== undefined && { clock_ms }) };
+      }
       return { outcome: 'applied', settled: withChangeOf(decision, verdict.settled), row_settled: verdict.row_settled };
     };
     try {

@@ -187,6 +187,14 @@ describe.each([
     return call;
   };
 
+  it('says what its database’s clock says, or nothing where it is a file of this host', async () => {
+    const before = Date.now();
+    const ms = await store.clockMs();
+    if (name !== 'Postgres') return expect(ms).toBeNull();
+    expect(ms).toBeGreaterThanOrEqual(before - 1_000);
+    expect(ms).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
   it('refuses a verdict that it neither takes nor has, as somebody’s trigger may bring about', async () => {
     const call = callOf();
     await store.admit(call, staged, NO_LIMIT);

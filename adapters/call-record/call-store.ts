@@ -3,7 +3,8 @@ import { callMigrations } from '../../migrations/calls.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
-import { jobsInFile, jobsOver } from '../store/jobs.js';
+import { askOf, jobsInFile, jobsOver } from '../store/jobs.js';
+import { storeClock } from '../store/store-clock.js';
 import type { AgentLimits, FlowOwner, FlowSettings } from '../../domain/information-flow/flow.js';
 import type { LocalFile } from '../store/local-file.js';
 import { handedCalls, keptCalls } from '../../domain/call-record/kept-calls.js';
@@ -54,6 +55,7 @@ export const callStoreOver = (
     setbacks: store as unknown as Store<SetbackTables>,
     kept: handedCalls(),
     vouchedMs: VOUCHED_MS,
+    clockMs: storeClock({ ask: askOf(store), kind: store.kind }),
   });
 
 export interface FileCallStoreOptions

@@ -52,6 +52,8 @@ export interface StoredCallsOptions {
   readonly flows?: FlowSettings | undefined;
   readonly onTooManyAnswers?: ((owner: FlowOwner) => void) | undefined;
   readonly flowLimits?: AgentLimits | undefined;
+  /** What the database's clock says; absent where it has none of its own. */
+  readonly clockMs?: (() => Promise<number | null>) | undefined;
   /** How long the ledger's answer about an open call is valid; as long as it is remembered, if nobody else moves calls. */
   readonly vouchedMs?: number;
   /** For a store that may roll back committed state: `forget` must be called when it does. */
@@ -112,6 +114,7 @@ export function storedCalls({
   flows: flowSettings = NO_TRUST,
   onTooManyAnswers,
   flowLimits,
+  clockMs = () => Promise.resolve(null),
   vouchedMs,
   onUndone,
   onPurged,
@@ -641,6 +644,8 @@ export function storedCalls({
     },
 
     waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),
+
+    clockMs,
 
     async ready() {
       await jobs.ready();

@@ -29,6 +29,7 @@ import { type ReviewRows, reviewRows } from './rows.js';
 import { reviewSettling } from './settling.js';
 import { tenantStatesOver } from './tenant-states.js';
 import type { ReviewTables } from './tables.js';
+import { storeClock } from '../store/store-clock.js';
 import { sweepClock } from './sweep-clock.js';
 
 export interface ReviewStoreOptions {
@@ -95,6 +96,7 @@ export function reviewStoreOver(
       onChange: rows.onChange,
     },
     ...retentionOver(rows, last),
+    clockMs: storeClock({ ask, kind: store.kind }),
     alarms: { onTampered: check.onTampered },
     tenants: tenants.states,
     passkeys: passkeyStore({ store, keys, asked, alone, dispositions }),
@@ -123,7 +125,10 @@ function retentionOver(
 ): Pick<OpenedReviews, 'sweeping' | 'retention'> {
   const retention = reviewRetention({ store, ask, clock, rowOf, change, remove, lastNotices });
   return {
-    sweeping: { sweep: retention.sweep, timeToSweep: sweepClock({ ask, kind: store.kind, clock }) },
+    sweeping: {
+      sweep: retention.sweep,
+      timeToSweep: sweepClock({ ask, databaseMs: storeClock({ ask, kind: store.kind }), clock }),
+    },
     retention: {
       hold: legalHolds({ db: store.db, records: holds, clock, asked, rowOf, change, retention }),
       erase: retention.erase,

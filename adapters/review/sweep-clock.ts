@@ -1,6 +1,5 @@
 import { METADATA_LIFE_SECONDS } from '../../domain/review/retention.js';
 import type { TimeToSweep } from '../../domain/review/ports.js';
-import type { StoreKind } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
 
 const DAY_MS = 86_400_000;
@@ -33,9 +32,6 @@ const NEWEST = statement<{ at: number | string | null }>(
   `select max(at) as at from (select max(created_ms) as at from reviews
      union all select max(at_ms) as at from hil_deletion_audit) as known`,
 );
-const CLOCK_OF_DATABASE = statement<{ at: number | string }>(
-  `select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as at`,
-);
 
 const timeOf = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms));
 
@@ -56,16 +52,23 @@ function doubtedFrom(mark: Mark | undefined, now: number): number {
  * comes back by no clock that is put right. By the time that was looked at, because the clock may be put between the look and the deletion.
  */
 export const sweepClock =
-  ({ ask, kind, clock }: { readonly ask: Ask; readonly kind: StoreKind; readonly clock: () => number }) =>
+  ({
+    ask,
+    databaseMs,
+    clock,
+  }: {
+    readonly ask: Ask;
+    /** `null` where the store is a file. */
+    readonly databaseMs: () => Promise<number | null>;
+    readonly clock: () => number;
+  }) =>
   async (): Promise<TimeToSweep> => {
     const now = clock();
-    if (kind === 'postgres') {
-      const database = Number((await ask(CLOCK_OF_DATABASE)).rows[0]?.at);
-      if (Math.abs(database - now) > APART_MS)
-        return {
-          doubt: `nothing is deleted: the clock of this process says ${timeOf(now)}, that of the database ${timeOf(database)}`,
-        };
-    }
+    const database = await databaseMs();
+    if (database !== null && Math.abs(database - now) > APART_MS)
+      return {
+        doubt: `nothing is deleted: the clock of this process says ${timeOf(now)}, that of the database ${timeOf(database)}`,
+      };
     const mark = (await ask(MARK)).rows[0];
     const lastMs = Number(mark?.swept_ms ?? (await ask(NEWEST)).rows[0]?.at ?? now);
     const isAhead = now - lastMs > (mark ? AWAY_MS : FIRST_AWAY_MS);

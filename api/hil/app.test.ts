@@ -1632,6 +1632,60 @@ describe('health and metrics of HIL', () => {
     expect(await readyz()).toMatchObject({ status: 'not_ready', checks: { storage: 'ok', orchestrator: 'failed' } });
   });
 
+  it('fails the check `clock` once the worker’s clock is another one, says so once, until a decision is taken or its database says that it is right', async () => {
+    const lines: string[] = [];
+    const { decide: honest } = sender;
+    let storeMs: number | null = null;
+    await service.close();
+    service = start({
+      reviews: { ...reviews, clockMs: () => Promise.resolve(storeMs) },
+      logger: pino({ level: 'error' }, { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
+    });
+    const clock = async () => {
+      const { checks, details } = (await service.health.inject('/readyz')).json<{
+        checks: Record<string, string>;
+        details: Record<string, string>;
+      }>();
+      return [checks['clock'], details['clock']];
+    };
+    const apart = 'the clock of HIL is 300 s behind that of the worker';
+    const row = await park();
+    for (const gone of ['taken', 'asked']) {
+      sender.decide = () => Promise.resolve({ outcome: 'refused', code: 'decision_refused', clock_ms: now + 300_000 });
+      for (let again = 0; again < 2; again += 1)
+        expect(await decide(row.id)).toMatchObject({
+          status: 409,
+          body: { error: 'clocks_apart', status: 'pending', reason: expect.stringContaining(apart) },
+        });
+      expect(await clock()).toEqual(['failed', apart]);
+      storeMs = now - 300_000;
+      expect(await clock()).toEqual(['failed', apart]);
+      if (gone === 'asked') storeMs = now + 1_000;
+      else {
+        sender.decide = honest;
+        expect(await decide(row.id)).toMatchObject({ status: 200 });
+        await park({ correlation_id: correlation(2) }).then(({ id }) => Object.assign(row, { id }));
+      }
+      expect(await clock()).toEqual(['ok', undefined]);
+    }
+    expect(lines).toEqual(Array.from({ length: 2 }, () => expect.stringContaining(apart)));
+  });
+
+  it('signs a decision again, for as much longer as the worker’s clock is ahead, where that is less than a minute', async () => {
+    const received: SignedDecision[] = [];
+    const { decide: honest } = sender;
+    sender.decide = async (decision) => {
+      received.push(decision);
+      const clock_ms = now + 12_000;
+      return clock_ms > Date.parse(decision.not_after)
+        ? { outcome: 'refused', code: 'decision_refused', clock_ms }
+        : honest(decision);
+    };
+    expect(await decide((await park()).id)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    expect(received.map(({ not_after }) => Date.parse(not_after) - now)).toEqual([10_000, 22_000]);
+    expect(received.map(({ decided_at }) => Date.parse(decided_at) - now)).toEqual([0, 0]);
+  });
+
   it.each<[string, () => void | Promise<void>, object]>([
     ['answers', () => undefined, { available: true, reason: null }],
     [

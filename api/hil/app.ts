@@ -8,6 +8,7 @@ import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
+import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createAskForReview } from '../../domain/review/asked-review.js';
 import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
@@ -67,6 +68,7 @@ export interface HilOptions {
     | 'chatLinks'
     | 'vouchings'
     | 'changeSeal'
+    | 'clockMs'
     | 'ready'
   >;
   readonly sender: DecisionSender;
@@ -141,14 +143,16 @@ export function operatorRoutes(
 
 /** The human review service (docs/architecture/reviews.md): lists rows by tenant, and sends decisions to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
-  const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
+  const { reviews, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
+  const clocks = createClockWatch({ decisionKey, clock, storeMs: () => reviews.clockMs(), logger: options.logger });
+  const sender = clocks.over(options.sender);
   const service = createService({
     name: 'hil',
     governed: 'hil',
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => reviews.ready(), ...options.readiness },
+    readiness: { storage: () => reviews.ready(), clock: () => clocks.check(), ...options.readiness },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),

@@ -272,6 +272,13 @@ describe('HIL, opened with settings of its own', () => {
     };
     await decide(id, { decision: 'modify', modification_diff }, { token: DEV });
     expect(sent).toMatchObject([{ decision: 'modify', approvable_effects: ['safe'] }]);
+    // Under the same floors a call that needs several people is changed by nobody.
+    const several = await parked('risky');
+    expect(await decide(several.id, { decision: 'modify', modification_diff }, { token: DEV })).toMatchObject({
+      status: 422,
+      body: { error: 'modify_under_quorum' },
+    });
+    expect(sent).toHaveLength(1);
   });
 
   it('escalates a row at the shares of its time that are set, and not at all where that is 0', async () => {

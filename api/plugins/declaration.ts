@@ -178,6 +178,8 @@ export const STOP_PHASES = [
   'probes',
   'upstream',
   'sweeps',
+  // Identity, which workers and proxies ask whom an operator stopped until their own calls have ended.
+  'identity',
   'stores',
   'threads',
   'neighbours',

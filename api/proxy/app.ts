@@ -37,6 +37,7 @@ import { standingRoutes } from './routes/standing.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
 import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
+import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview'>,
@@ -93,6 +94,7 @@ export function createProxyService(options: ProxyOptions): Service {
       ...upstreamReadiness(options.upstream),
       ...(options.standing && { revocations: revocationsKnown(options.standing) }),
       call_store: () => options.calls.ready(),
+      clock: () => clockHolds('this proxy', options.calls),
       ...rowsReadiness(oldestSecs, options.logger),
       // Reported, but no reason to refuse other calls: each of these calls has its alarm row and is tried again.
       stuck_calls: async () => {

@@ -52,6 +52,7 @@ import { decisionVerifier, needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { SANDBOX } from '../sandbox/service.js';
+import { clockHolds } from '../plugins/clock-check.js';
 
 interface Settings {
   readonly own: Config<typeof WORKER_SETTINGS>;
@@ -203,6 +204,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
             orchestrator: engineAnswers(engine),
             worker: runs,
             call_store: () => calls.ready(),
+            clock: () => clockHolds('this worker', calls),
             brain: parts.readinessOf(BRAIN),
             policy_engine: parts.readinessOf(POLICY_ENGINE),
             hil: parts.readinessOf(HIL),

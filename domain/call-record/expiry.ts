@@ -26,10 +26,16 @@ export async function expireCall(
   return record;
 }
 
-/** The record; a parked call whose deadline has passed by this clock is closed first. */
-export const closedIfOver = async (
-  calls: Pick<CallStore, 'move'>,
+/**
+ * The record; a parked call whose deadline has passed is closed first. What ends a call is the earlier of this clock and that of the store: a
+ * clock that jumped ahead ends nothing by itself.
+ */
+export async function closedIfOver(
+  calls: Pick<CallStore, 'move' | 'clockMs'>,
   record: CallRecord,
   nowMs: number,
-): Promise<CallRecord> =>
-  record.state === 'parked' && isOver(record.deadline_ms, nowMs) ? expireCall(calls, record, nowMs) : record;
+): Promise<CallRecord> {
+  if (record.state !== 'parked' || !isOver(record.deadline_ms, nowMs)) return record;
+  const earlierMs = Math.min(nowMs, (await calls.clockMs()) ?? nowMs);
+  return isOver(record.deadline_ms, earlierMs) ? expireCall(calls, record, earlierMs) : record;
+}

@@ -198,6 +198,8 @@ export interface CallStore {
     condition: (record: CallRecord) => boolean,
     deadlineMs: number,
   ): Promise<CallRecord | null>;
+  /** What the database's clock says; `null` where the store is a file of this host, which has no other clock than this process. */
+  clockMs(): Promise<number | null>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ export interface VerdictEvidence {
   /** Set where the tool had a probe when the call was judged: a lost outcome may still be found out. */
   readonly probed?: true;
   /**
-   * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
+   * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool, or did not in time.
    * Or that the review is of a Gate whose reviews named no definition.
    */
   readonly reviewed?: ReviewedDefinition | UnboundReview;
@@ -71,6 +71,8 @@ export interface ReviewedDefinition {
   readonly sha256: string | null;
   /** Whose tools it was reviewed for. A record of an earlier Gate does not say. */
   readonly upstream?: string;
+  /** The tools, of those without a definition here, whose upstream did not list its tools in time. Of the others it listed none. */
+  readonly unanswered?: readonly string[];
   /** Of a batch, by tool; `sha256` is then `null`. */
   readonly tools?: Readonly<Record<string, string | null>>;
 }

@@ -132,6 +132,7 @@ export const DECISION_REFUSALS = [
   'pending_aborted',
   'not_pending',
   'decision_refused',
+  'clocks_apart',
   'call_tampered',
   'modification_unjudged',
   'unsupported_decision',

@@ -270,7 +270,7 @@ export function createDecisions({
     // A finished call can only answer "not pending". Its row shows whether somebody decided first or its time was over, which is what the
     // operator needs to know.
     const known = LATE.has(outcome.code) ? whyNotDecidable(stands, clock()) : null;
-    throw refusal(known ?? outcome.code, outcome.settled ?? stands);
+    throw refusal(known ?? outcome.code, outcome.settled ?? stands, outcome.reason);
   }
 
   /**
@@ -372,7 +372,8 @@ const sentAs = ({ modification_diff: diff, ...decision }: DecisionBy) => ({
 const refusal = (
   code: DecisionRefusal,
   { status, decided_by, decided_at }: PendingRequest | CarriedSettlement,
-): GateError => new GateError(code, undefined, { fields: { status, decided_by, decided_at } });
+  reason?: string,
+): GateError => new GateError(code, reason, { fields: { status, decided_by, decided_at } });
 
 const resultOf = (error: unknown): DecisionResult =>
   DECISION_REFUSALS.find((code) => error instanceof GateError && error.code === code) ?? 'failed';

@@ -119,6 +119,10 @@ export type DecisionOutcome =
       readonly code: DecisionRefusal;
       /** The review's settlement, if the refusing side knows it. */
       readonly settled?: CarriedSettlement;
+      /** Where it was late: what the clock said of whoever found it so. */
+      readonly clock_ms?: number;
+      /** What to tell of it beyond what the code says. */
+      readonly reason?: string;
     };
 
 /**
@@ -341,6 +345,8 @@ export interface OpenedReviews {
   readonly chatLinks: ChatLinkStore;
   /** What the console said of people, in the same store. */
   readonly vouchings: VouchingStore;
+  /** What the database's clock says; `null` where the store is a file of this host. */
+  clockMs(): Promise<number | null>;
   /** Throws unless rows can be read and written. */
   ready(): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import type { SignedDecision } from '../../contracts/review.js';
+import { CLOCKS_APART_MS } from '../clocks.js';
 import { ownPrincipal, signedAbout } from './decision-signature.js';
 import type { OpenedReviews } from './ports.js';
 import { isForRule } from '../decision/quorum.js';
@@ -35,6 +36,7 @@ export const createRuleDecisions =
         principal: ownPrincipal(POLICY_TIER, row.tenant, 'policy-tier:auto'),
         request_id: randomUUID(),
       },
-      { key: decisionKey, now, lifeMs: decisionLifeMs },
+      // The worker that asked applies it, by its own clock; nobody is told that it was in vain.
+      { key: decisionKey, now, lifeMs: decisionLifeMs + CLOCKS_APART_MS },
     );
   };

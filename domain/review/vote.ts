@@ -18,7 +18,7 @@ export type Cast =
  * the decision that it becomes is. A person who votes again changes nothing.
  */
 export async function castVote(
-  calls: Pick<CallStore, 'move'>,
+  calls: Pick<CallStore, 'move' | 'clockMs'>,
   record: CallRecord,
   vote: RecordedVote,
   { beforeMs, now }: { readonly beforeMs: number; readonly now: () => number },

@@ -28,10 +28,12 @@ export async function openDefinitions(
     distinct(tools).map(async (tool) => ({ tool, ...(await guard.open({ ...call, tool })) })),
   );
   const upstream = each.find(({ reviewed }) => reviewed.upstream !== undefined)?.reviewed.upstream;
+  const unanswered = each.flatMap(({ reviewed }) => reviewed.unanswered ?? []);
   return {
     reviewed: {
       sha256: null,
       ...(upstream !== undefined && { upstream }),
+      ...(unanswered.length > 0 && { unanswered }),
       tools: Object.fromEntries(each.map(({ tool, reviewed }) => [tool, reviewed.sha256])),
     },
     told: each.map(({ tool, told }) => lineOf(tool, told)),
@@ -89,7 +91,9 @@ function boundOf(
   tool: string,
 ): ReviewedDefinition | UnboundReview | undefined {
   if (!reviewed || 'unbound' in reviewed) return reviewed;
-  const { tools, upstream } = reviewed;
+  const { tools, upstream, unanswered } = reviewed;
   const sha256 = tools && Object.hasOwn(tools, tool) ? tools[tool] : undefined;
-  return sha256 === undefined ? undefined : { sha256, ...(upstream !== undefined && { upstream }) };
+  return sha256 === undefined
+    ? undefined
+    : { sha256, ...(upstream !== undefined && { upstream }), ...(unanswered && { unanswered }) };
 }

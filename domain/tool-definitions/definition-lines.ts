@@ -22,6 +22,8 @@ export const shownDigest = (sha256: string): string => sha256.slice(0, SHOWN_DIG
 export const saysLine = (description: string): string => `${OF_ITSELF}${JSON.stringify(description)}`;
 export const definedLine = (sha256: string, words: string): string => `${DEFINITION}${shownDigest(sha256)}${words}`;
 export const unlistedLine = (words: string): string => `${DEFINITION}UNLISTED${words}`;
+/** Nobody knows whether it is listed. */
+export const unansweredLine = (words: string): string => `${DEFINITION}UNKNOWN${words}`;
 /** The name of a tool, as lines of a batch begin with it. */
 export const toolNamed = (tool: string): string => JSON.stringify(foreignText(tool, TOOL_UNITS));
 /** The line of one tool of a batch. */

@@ -7,6 +7,7 @@ import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, narrowDigest } from './definitions.js';
 import { toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
+import { definitionFault, openDefinitions } from './batch-guard.js';
 import { createReviewGuard } from './review-guard.js';
 import type { PinnedTools, ToolPinStore } from './ports.js';
 
@@ -22,8 +23,11 @@ describe('the review of a call of a tool', () => {
   let tools: readonly JsonObject[] | null;
   let asked: number[];
   let partial: true | undefined;
-  const control: Upstream['control'] = (_caller, _request, { timeoutMs }) => {
+  /** What a list waits for. */
+  let listing: Promise<void> | null;
+  const control: Upstream['control'] = async (_caller, _request, { timeoutMs }) => {
     asked.push(timeoutMs);
+    if (listing !== null) await listing;
     return Promise.resolve(
       tools === null
         ? { kind: 'not_sent', reason: 'away' }
@@ -44,6 +48,7 @@ describe('the review of a call of a tool', () => {
     tools = [X];
     asked = [];
     partial = undefined;
+    listing = null;
   });
   afterEach(async () => {
     await store.close();
@@ -101,25 +106,104 @@ describe('the review of a call of a tool', () => {
     expect(await guard().fault(CALL, undefined, 30_000)).toMatch(/bound to no definition/);
   });
 
-  it('of an agent that listed nothing is of what the upstream lists then, and asks no longer than parking may take', async () => {
+  it('of an agent that listed nothing is of what the upstream lists then', async () => {
     const { reviewed, told } = await guard().open(CALL);
     expect([reviewed.sha256, told]).toEqual([definitionDigest(X), expect.stringContaining('not among the pins')]);
-    expect(asked[0]).toBeLessThanOrEqual(1_500);
     tools = [Y];
     expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
   });
 
-  it.each([
-    ['lists nothing', null],
-    ['does not list the tool', [{ name: 'other' }]],
-  ])('over an upstream that %s is of no definition, and the operator is told', async (_how, listed) => {
-    tools = listed;
+  it('over an upstream that does not list the tool is of no definition, and the operator is told', async () => {
+    tools = [{ name: 'other' }];
     const { reviewed, told } = await guard().open(CALL);
     expect([reviewed, told]).toEqual([{ sha256: null, upstream: 'own' }, expect.stringContaining('UNLISTED')]);
     expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
     // Whoever approved it saw no definition.
     tools = [X];
-    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/listed now: ask anew/);
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/was not listed when .* listed now: ask anew/);
+  });
+
+  describe('over an upstream that lists its tools too late, or is away', () => {
+    const UNANSWERED = { sha256: null, upstream: 'own', unanswered: ['pay'] };
+    const TOLD = 'definition of the tool UNKNOWN: own did not list its tools in time';
+    const WHY = /^the upstream did not list its tools in time when the call was reviewed, .* lists it now: ask anew/;
+    /** A list that is under way until it is let go. */
+    function slow(): () => void {
+      let go = (): void => undefined;
+      listing = new Promise((resolve) => (go = resolve));
+      return go;
+    }
+
+    it('is told so, in the row, in the record and where it does not run; the late list is kept, and binds the next call', async () => {
+      const own = guard();
+      const go = slow();
+      const { reviewed, told, says } = await own.open(CALL);
+      expect([reviewed, told, says]).toEqual([UNANSWERED, TOLD, []]);
+      go();
+      await listing;
+      expect(await own.fault(CALL, reviewed, 30_000)).toMatch(WHY);
+      // The next list is late too.
+      const again = slow();
+      const next = await own.open({ ...CALL, correlation_id: 'next' });
+      expect([next.reviewed, next.told, next.says]).toEqual([
+        { sha256: definitionDigest(X), upstream: 'own' },
+        expect.stringContaining('not among the pins'),
+        ['the tool says of itself: "pays"'],
+      ]);
+      again();
+      expect(await own.fault(CALL, next.reviewed, 30_000)).toBeNull();
+      tools = [Y];
+      expect(await own.fault(CALL, next.reviewed, 30_000)).toMatch(/reviewed under/);
+    }, 20_000);
+
+    it.each([
+      ['away', null, undefined],
+      ['one of several, and away', [], true as const],
+    ])('is told the same of one that is %s, and of several calls of one request too', async (_, listed, missing) => {
+      tools = listed;
+      partial = missing;
+      const { reviewed, told } = await guard().open(CALL);
+      expect([reviewed, told]).toEqual([UNANSWERED, TOLD]);
+      const batch = await openDefinitions(guard(), CALL, ['pay', 'pay']);
+      expect(batch.reviewed).toEqual({ ...UNANSWERED, tools: { pay: null } });
+      expect(await definitionFault(guard(), CALL, ['pay'], batch.reviewed, () => 30_000)).toBeNull();
+      [tools, partial] = [[X], undefined];
+      expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(WHY);
+      const fault = await definitionFault(guard(), CALL, ['pay'], batch.reviewed, () => 30_000);
+      expect(fault?.replace('"pay": ', '')).toMatch(WHY);
+    });
+
+    it('is of the pinned definition, which Gate knew all along: the call runs under that and no other', async () => {
+      await pins.pin(CALL, new Map([['pay', definitionDigest(X)]]));
+      tools = null;
+      const { reviewed, told } = await guard().open(CALL);
+      expect([reviewed, told]).toEqual([
+        { sha256: definitionDigest(X), upstream: 'own' },
+        expect.stringMatching(/of own: the pinned one; it did not list its tools in time/),
+      ]);
+      expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/cannot be compared/);
+      tools = [Y];
+      expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
+      tools = [X];
+      expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
+    });
+
+    it('that says that it has no list of tools, is one that lists none', async () => {
+      const refusing = createReviewGuard(
+        {
+          control: () =>
+            Promise.resolve({
+              kind: 'reply',
+              statusCode: 200,
+              failed: true,
+              text: '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}',
+            }),
+        },
+        pins,
+        'own',
+      );
+      expect(await refusing.open(CALL)).toMatchObject({ told: expect.stringContaining('UNLISTED') });
+    });
   });
 
   describe('at an earlier Gate, which bound it to no definition and told the operator of none', () => {
@@ -200,7 +284,7 @@ describe('the review of a call of a tool', () => {
   it('asks again for a list that it was not given', async () => {
     const own = guard();
     tools = null;
-    expect((await own.open(CALL)).reviewed).toEqual({ sha256: null, upstream: 'own' });
+    expect((await own.open(CALL)).reviewed).toMatchObject({ sha256: null });
     tools = [X];
     expect((await own.open(CALL)).reviewed).toEqual({ sha256: definitionDigest(X), upstream: 'own' });
   });

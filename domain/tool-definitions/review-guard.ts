@@ -3,9 +3,10 @@ import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
-import { definedLine, saysLine, shownDigest, unlistedLine } from './definition-lines.js';
+import { within } from '../within.js';
+import { definedLine, saysLine, shownDigest, unansweredLine, unlistedLine } from './definition-lines.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
-import type { ToolPinStore } from './ports.js';
+import type { PinnedTools, ToolPinStore } from './ports.js';
 
 /** A call whose review is opened, or that was approved. */
 export interface ReviewedCall extends UpstreamCaller {
@@ -41,6 +42,9 @@ type Seen = ReturnType<typeof nothingSeen> & {
 const LIST_LIMIT_MS = 5_000;
 /** Parking has 4 s in all. */
 const LIST_AT_OPENING_MS = 1_500;
+/** A list that parking does not wait for goes on for so long, and serves the agent's next calls where the next list is late too. */
+const LATE_LIST_LIMIT_MS = 10_000;
+const LATE_LIST_FOR_MS = 600_000;
 /** How long a list serves the agent's other calls that are parked. */
 const LISTED_FOR_MS = 1_000;
 const AGENTS_KEPT = 1_000;
@@ -57,6 +61,13 @@ function likeness(tool: string, names: Iterable<string>): string {
   return near.length === 0 ? '' : `; the name is like ${near.join(', ')}`;
 }
 
+/** The upstream answered, and that was no list of tools. */
+class ListsNone extends Error {
+  constructor() {
+    super('the upstream does not list its tools');
+  }
+}
+
 export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
@@ -68,13 +79,20 @@ export function createReviewGuard(
    * was listed, and an approved call is compared with a list of its own before it runs. A list that nobody gave is asked for again.
    */
   const lately = new LRUCache<string, Promise<Seen>>({ max: AGENTS_KEPT, ttl: LISTED_FOR_MS });
+  const asked = new Map<string, Promise<Seen>>();
+  const late = new LRUCache<string, Seen>({ max: AGENTS_KEPT, ttl: LATE_LIST_FOR_MS });
+  const agentOf = ({ tenant, agent }: ReviewedCall): string => JSON.stringify([tenant, agent]);
   function listedLately(call: ReviewedCall): Promise<Seen> {
-    const agent = JSON.stringify([call.tenant, call.agent]);
-    const known = lately.get(agent);
+    const agent = agentOf(call);
+    const known = asked.get(agent) ?? lately.get(agent);
     if (known) return known;
-    const asking = listed(call, LIST_AT_OPENING_MS);
+    const asking = listed(call, LATE_LIST_LIMIT_MS).finally(() => asked.delete(agent));
+    asked.set(agent, asking);
     lately.set(agent, asking);
-    asking.catch(() => lately.get(agent) === asking && lately.delete(agent));
+    asking.then(
+      (seen) => late.set(agent, seen),
+      () => lately.get(agent) === asking && lately.delete(agent),
+    );
     return asking;
   }
 
@@ -92,7 +110,10 @@ export function createReviewGuard(
       };
       const reply = await upstream.control(call, request, { timeoutMs: Math.max(1, untilMs - Date.now()) });
       const page = reply.kind === 'reply' ? toolPageOf(reply.text) : null;
-      if (!page) throw new Error('the upstream does not list its tools');
+      if (!page)
+        throw reply.kind === 'reply' && reply.statusCode < 500
+          ? new ListsNone()
+          : new Error('the upstream does not list its tools');
       addPage(seen, page);
       if (reply.kind === 'reply' && reply.partial) seen.partial = true;
       for (const { sha256, description } of page.tools)
@@ -116,11 +137,18 @@ export function createReviewGuard(
     return description ? [saysLine(description)] : [];
   }
 
-  const firstListed = (call: ReviewedCall): Promise<string | undefined> =>
-    listedLately(call).then(
-      (found) => digestsOf(found, call.tool)[0],
-      () => undefined,
-    );
+  /** The definition that the upstream lists, `undefined` where it lists none; `null` where it did not say so in time. */
+  async function firstListed(call: ReviewedCall): Promise<string | undefined | null> {
+    let seen: Seen | undefined;
+    try {
+      seen = await within(LIST_AT_OPENING_MS, listedLately(call), () => new Error('the list is late'));
+    } catch (error) {
+      if (error instanceof ListsNone) return undefined;
+      seen = late.get(agentOf(call));
+    }
+    if (!seen) return null;
+    return digestsOf(seen, call.tool)[0] ?? (seen.partial ? null : undefined);
+  }
 
   /**
    * The same for a call whose review is bound to no definition. Its operator approved what the tool's name does, as the Gate that opened the
@@ -144,11 +172,38 @@ export function createReviewGuard(
   }
 
   const shown = foreignText(upstreamName, 200);
+
+  /**
+   * Of a call whose upstream did not list its tools in time. Gate knew the pinned definition all along: the review is bound to that, and the
+   * call runs under it alone. Without one nobody knows what would be approved but the name.
+   */
+  function unanswered(
+    call: ReviewedCall,
+    { digests, narrow, tampered }: PinnedTools,
+    names: Iterable<string>,
+  ): Awaited<ReturnType<ReviewGuard['open']>> {
+    const silent = 'did not list its tools in time';
+    const pin = tampered || narrow.has(call.tool) ? undefined : digests.get(call.tool);
+    if (pin === undefined)
+      return {
+        reviewed: { sha256: null, upstream: upstreamName, unanswered: [call.tool] },
+        told: unansweredLine(`: ${shown} ${silent}${likeness(call.tool, names)}`),
+        says: [],
+      };
+    const description = descriptions.get(pin);
+    return {
+      reviewed: { sha256: pin, upstream: upstreamName },
+      told: definedLine(pin, ` of ${shown}: the pinned one; it ${silent}, and the call runs under no other`),
+      says: description ? [saysLine(description)] : [],
+    };
+  }
+
   return {
     async open(call, seenOnly = false) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
       // An agent need not list tools before it calls them.
       const sha256 = seen.get(call.tool) ?? (seenOnly ? undefined : await firstListed(call));
+      if (sha256 === null) return unanswered(call, pinned, seen.keys());
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
@@ -183,6 +238,8 @@ export function createReviewGuard(
           () => 0,
         );
         if (now === 0) return null;
+        if (reviewed.unanswered?.includes(call.tool))
+          return 'the upstream did not list its tools in time when the call was reviewed, so that nobody approved a definition of the tool, and lists it now: ask anew under another id';
         // What names no upstream may have waited in a store that an earlier Gate took over as reviewed UNLISTED, whatever was listed then.
         const or = reviewed.upstream === undefined ? ', or its review was bound to no definition' : '';
         return `the tool was not listed when its call was reviewed${or}, and is listed now: ask anew under another id`;

@@ -271,6 +271,7 @@ describe('stopping and starting again', () => {
     gate.process.kill('SIGINT');
     expect(await ended).toBe(0);
     expect(gate.output()).toMatch(/stopped; parked calls stay parked until the next start\n$/);
+    expect(gate.output()).not.toMatch(/cannot be asked|ECONNREFUSED/);
     for (const pid of pids) expect(runs(pid)).toBe(false);
     const late = await cli('pending');
     expect(late).toMatchObject({

@@ -61,7 +61,10 @@ describe('a clock that is put forward by an hour and back while a call waits', (
     if (!found) throw new Error('no record');
     return found;
   };
-  const decides = async (decision: 'approve' | 'deny'): Promise<string> =>
+  const decides = async (
+    decision: 'approve' | 'deny',
+    told: (error: GateError) => string = ({ code }) => code,
+  ): Promise<string> =>
     gate
       .decide({
         id: (await row()).id,
@@ -80,7 +83,7 @@ describe('a clock that is put forward by an hour and back while a call waits', (
       })
       .then(
         ({ status }) => status,
-        (error: unknown) => (error instanceof GateError ? error.code : String(error)),
+        (error: unknown) => (error instanceof GateError ? told(error) : String(error)),
       );
   /** What the caller reads when he asks what became of his call. */
   const polls = async () => (await closedIfOver(gate.calls, await record(), worker.clock.now())).state;
@@ -103,8 +106,34 @@ describe('a clock that is put forward by an hour and back while a call waits', (
     await parked();
     hilAheadMs = HOUR;
     expect(await looks()).toEqual(['pending', 1]);
-    for (const decision of ['approve', 'deny'] as const) expect(await decides(decision)).toBe('decision_refused');
+    for (const decision of ['approve', 'deny'] as const) expect(await decides(decision)).toBe('clocks_apart');
     expect(await looks()).toEqual(['pending', 1]);
+    expect(await polls()).toBe('parked');
+    hilAheadMs = 0;
+    expect(await decides('approve')).toBe('approved');
+    await agreed('approved');
+  });
+
+  it.each(['approve', 'deny'] as const)(
+    "HIL's alone, behind by 12 s or a little less than a minute: what is decided (%s) counts",
+    async (decision) => {
+      for (const behindMs of [12_000, 55_000]) {
+        await parked();
+        hilAheadMs = -behindMs;
+        expect(await decides(decision)).toBe(decision === 'approve' ? 'approved' : 'denied');
+        await gate.host.idle();
+        expect(gate.executed).toHaveLength(decision === 'approve' ? 1 : 0);
+        if (behindMs === 12_000) await gate.close();
+      }
+    },
+  );
+
+  it("HIL's alone, behind by 20 minutes: the refusal says so in words of its own, and nothing ends", async () => {
+    await parked();
+    hilAheadMs = -20 * 60_000;
+    expect(await decides('approve', ({ code, message }) => `${code}: ${message}`)).toMatch(
+      /^clocks_apart: Nothing was decided: the clock of HIL is 1200 s behind that of the worker/,
+    );
     expect(await polls()).toBe('parked');
     hilAheadMs = 0;
     expect(await decides('approve')).toBe('approved');

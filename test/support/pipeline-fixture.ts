@@ -23,6 +23,7 @@ import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import type { QuorumRule } from '../../domain/decision/quorum.js';
+import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { Sandbox } from '../../domain/sandbox/port.js';
 import type { ToolClasses } from '../../domain/tool-classes/port.js';
@@ -114,6 +115,8 @@ export interface FixtureOptions {
   readonly clock?: Clock;
   /** HIL's own clock where it is not that of the rest. */
   readonly hilNow?: () => number;
+  /** What the database of the calls says of the time; without an answer of its own when absent, as a file. */
+  readonly storeClockMs?: () => number | null;
   readonly script?: Partial<Script>;
   readonly runs?: Runs;
   readonly reconcile?: Partial<ActivityPorts['reconcile']>;
@@ -136,6 +139,7 @@ export async function openPipeline({
   clock = machineClock,
   hilNow = clock.now,
   script: given = {},
+  storeClockMs,
   runs,
   reconcile,
   onAlarm,
@@ -175,12 +179,13 @@ export async function openPipeline({
     append: (rows) => whileUp(() => ledger.append(rows)),
     held: (ids) => whileUp(() => ledger.held(ids)),
   };
-  const calls = await openCallStore({
+  const opened = await openCallStore({
     target: { file: join(home, 'calls.db') },
     keys: TEST_KEYS('records'),
     now: clock.now,
     ledger: reached,
   });
+  const calls: CallStore = storeClockMs ? { ...opened, clockMs: async () => storeClockMs() } : opened;
   const reviews = await openReviewStore({
     target: { file: join(home, 'hil.db') },
     payloadKeys: TEST_KEYS('payloads'),
@@ -328,7 +333,12 @@ export async function openPipeline({
     verifyDecision: ports.verifyDecision,
     decide: createDecisions({
       reviews,
-      sender: host,
+      sender: createClockWatch({
+        decisionKey: DECISION_KEYS.privateKey,
+        clock: hilNow,
+        storeMs: () => Promise.resolve(null),
+        logger: pino({ level: 'silent' }),
+      }).over(host),
       decisionKey: DECISION_KEYS.privateKey,
       clock: hilNow,
       decisionLifeMs: 10_000,

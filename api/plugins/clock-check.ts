@@ -1,0 +1,12 @@
+import { clockFault } from '../../domain/clocks.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+
+/** Readiness: throws what is wrong with this process's clock by that of its store. */
+export async function clockHolds(
+  whose: string,
+  calls: Pick<CallStore, 'clockMs'>,
+  now: () => number = Date.now,
+): Promise<void> {
+  const fault = clockFault(whose, now(), await calls.clockMs());
+  if (fault !== null) throw new Error(fault);
+}
