@@ -48,13 +48,24 @@ export async function seriousInBothThemes(page: Page): Promise<string[]> {
   return found;
 }
 
-/** That in both themes, and the windows in which the page scrolls sideways: the narrowest one and the widest are tried without loading it again. */
+/** Buttons whose words stand below each other: the narrowest of them is drawn far higher than it is wide. */
+const SQUEEZED = `[...document.querySelectorAll('button')].filter((button) => {
+  const { width, height } = button.getBoundingClientRect();
+  return height > 2 * width && height > 60;
+}).map((button) => button.textContent.trim())`;
+
+/**
+ * That in both themes, with all that is folded open, the windows in which the page scrolls sideways, and the buttons that have no room there: the
+ * narrowest one and the widest are tried without loading it again.
+ */
 export async function seriousOrTooWide(page: Page): Promise<string[]> {
+  await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
   const found = await seriousInBothThemes(page);
   for (const size of NARROWEST_AND_WIDEST) {
     await page.setViewportSize(size);
     const width = await page.evaluate<number>('document.documentElement.scrollWidth');
     if (width !== size.width) found.push(`${width} pixels wide in ${size.width}`);
+    for (const words of await page.evaluate<string[]>(SQUEEZED)) found.push(`no room for "${words}" in ${size.width}`);
   }
   await page.setViewportSize(AT_A_DESK);
   return found;
