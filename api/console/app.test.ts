@@ -341,9 +341,9 @@ describe('signing in', () => {
 
 /** Requests of other sites, or under another name. */
 const FOREIGN: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
-  ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
-  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
-  ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+  ['a foreign Origin', { origin: 'https://evil.example' }, 'csrf_failed'],
+  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'csrf_failed'],
+  ['an Origin of nobody', { origin: 'null' }, 'csrf_failed'],
   ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
   [
     'a foreign Host that is also the Origin',
