@@ -931,6 +931,21 @@ describe('several calls at once', () => {
       });
   });
 
+  it('is not changed by a form that was made by hand where it is too large to be read', async () => {
+    const large = await fixture.hil.park(9, {
+      request_payload: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'send', arguments: { body: 'x'.repeat(150_000), to: 'a' } },
+      },
+    });
+    const browser = await fixture.browser();
+    const forged = await browser.post(`/hil/${large.id}/modify`, fieldsOf(large, { 'value.0': 'b', 'value.1': 'b' }));
+    expect([forged.status, forged.text]).toEqual([400, expect.stringContaining('too large to be read here')]);
+    expect(await statusOf(large)).toBe('pending');
+  });
+
   it('are not approved where they are of several tools, or too large to be read', async () => {
     const [one] = await parked(1);
     const other = await fixture.hil.park(8, {
