@@ -96,6 +96,7 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
       status: 404,
       body: (
         <section class="case">
+          <h1>No such case</h1>
           <Empty>
             Your tenant has no such case. <a href="/cases">All cases</a>
           </Empty>
