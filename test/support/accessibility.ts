@@ -24,9 +24,14 @@ export async function findingsInBothThemes(page: Page): Promise<string[]> {
   return found;
 }
 
-/** What is serious, or worse. */
+/** What axe finds less serious, and what somebody who listens goes by: landmarks of one name, and a page without a heading. */
+const GONE_BY = new Set(['landmark-unique', 'page-has-heading-one']);
+
+/** What is serious, or worse, or what people go by. */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> =>
-  (await violations(page, rules)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);
+  (await violations(page, rules))
+    .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || GONE_BY.has(id))
+    .map(told);
 
 /** The size at which pages are looked at, unless a test says otherwise. */
 const AT_A_DESK = { width: 1280, height: 800 };
