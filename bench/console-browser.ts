@@ -1,7 +1,7 @@
 import { chromiumPath, openBrowser } from '../test/support/browser.js';
 import { firstPaint, measureFelt, spread } from './console-felt.js';
 import { measureFrames } from './console-frames.js';
-import type { AskedPage } from './console-pages.js';
+import { type AskedPage, firstOfEach } from './console-pages.js';
 import { quantile, rounded } from './numbers.js';
 
 const LOADS = 3;
@@ -30,7 +30,7 @@ export async function measureBrowser(options: {
   };
   try {
     const first_paint = [];
-    for (const { page, address: path } of asked.filter(({ what }) => what === '')) {
+    for (const { page, address: path } of firstOfEach(asked)) {
       const sample: number[] = [];
       for (let at = 0; at < LOADS; at += 1) {
         const tab = await visit();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { PAGES } from '../console/routes.js';
 import type { Page } from '../console/visit.js';
 import { openConsole } from '../test/support/console-over-hil.js';
-import { askedPages, BY_HAND, type HeldThere } from './console-pages.js';
+import { askedPages, BY_HAND, firstOfEach, type HeldThere } from './console-pages.js';
 
 const HELD: HeldThere = {
   review: 'a-review',
@@ -28,6 +28,13 @@ describe('the pages that `npm run bench -- console` asks', () => {
     const asked = askedPages(PAGES, HELD);
     expect(asked.filter((one) => 'why' in one)).toEqual([]);
     expect([...new Set(asked.map(({ page }) => page))]).toEqual(PAGES.map(({ path }) => path));
+  });
+
+  it('are all painted in a browser, each as somebody comes to it first', () => {
+    const painted = firstOfEach(askedPages(PAGES, HELD));
+    expect(painted.map(({ page }) => page)).toEqual(PAGES.map(({ path }) => path));
+    expect(painted).toContainEqual(expect.objectContaining({ page: '/compliance', address: '/compliance' }));
+    expect(painted).toContainEqual({ page: '/hil', what: '', address: '/hil' });
   });
 
   it('have no parameter left in their address, and no name twice', () => {

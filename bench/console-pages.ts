@@ -80,6 +80,13 @@ const ALSO: Elsewhere = {
 /** The paths that are written here by hand, each of which must be a page of the console. */
 export const BY_HAND: readonly string[] = [...Object.keys(IN_PLACE), ...Object.keys(ALSO)];
 
+/** What somebody comes to first on each page that is asked. */
+export function firstOfEach(asked: readonly (AskedPage | NotAsked)[]): readonly AskedPage[] {
+  const first = new Map<string, AskedPage>();
+  for (const one of asked) if ('address' in one && !first.has(one.page)) first.set(one.page, one);
+  return [...first.values()];
+}
+
 /** Every page of the console with what to ask it for: a page that somebody adds is asked, or told as not asked. */
 export function askedPages(pages: readonly Page[], held: HeldThere): readonly (AskedPage | NotAsked)[] {
   return pages.flatMap(({ path: page }): readonly (AskedPage | NotAsked)[] => {

@@ -97,6 +97,8 @@ export interface Visit {
   readonly stands: () => Promise<boolean>;
   readonly about: AboutConsole;
   /** Whether this Gate has the form at that path of `console/routes.ts`, and takes it from this person. */
+  /** The names that stand in the address more than once; `query` has what the first one says. */
+  readonly twice: readonly string[];
   readonly mayPost: (path: Action['path']) => boolean;
   /** What each role may do beyond looking, of every form. */
   readonly may: readonly Pick<Action, 'role' | 'does'>[];

@@ -339,9 +339,9 @@ describe('signing in', () => {
 
 /** Requests of other sites, or under another name. */
 const FOREIGN: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
-  ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
-  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
-  ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+  ['a foreign Origin', { origin: 'https://evil.example' }, 'csrf_failed'],
+  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'csrf_failed'],
+  ['an Origin of nobody', { origin: 'null' }, 'csrf_failed'],
   ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
   [
     'a foreign Host that is also the Origin',
@@ -927,6 +927,21 @@ describe('several calls at once', () => {
         decision_reason: 'invoice 4711',
         decided_by: 'operator:dev',
       });
+  });
+
+  it('is not changed by a form that was made by hand where it is too large to be read', async () => {
+    const large = await fixture.hil.park(9, {
+      request_payload: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'send', arguments: { body: 'x'.repeat(150_000), to: 'a' } },
+      },
+    });
+    const browser = await fixture.browser();
+    const forged = await browser.post(`/hil/${large.id}/modify`, fieldsOf(large, { 'value.0': 'b', 'value.1': 'b' }));
+    expect([forged.status, forged.text]).toEqual([400, expect.stringContaining('too large to be read here')]);
+    expect(await statusOf(large)).toBe('pending');
   });
 
   it('are not approved where they are of several tools, or too large to be read', async () => {

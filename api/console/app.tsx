@@ -48,6 +48,7 @@ import { relayReviewEvents } from './review-events.js';
 import { ASK_LIMITS } from './ask-limits.js';
 import { type NeighboursOver, type ServiceChecks, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
+import { twiceIn } from './asked-once.js';
 import { stoppedTenants } from './stopped-tenants.js';
 import type { SignInMode } from './sign-in/mode.js';
 
@@ -284,6 +285,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       nowMs: clock(),
       params: request.params as Record<string, string>,
       query: firstOf(request.query as Record<string, string | string[]>),
+      twice: twiceIn(request),
       async signing() {
         const all = await (signs ??= signsAll(entered));
         return (tier) => all || everybodySigns(options.passkeyRequired, tier);

@@ -12,19 +12,20 @@ const { sharedHere } = openedFor(
 );
 
 /** The status of a request whose body does not come. */
-const asked = (path: string, headers: Readonly<Record<string, string>>) =>
+const sent = (path: string, headers: Readonly<Record<string, string>>) =>
   new Promise<number | undefined>((resolve, reject) => {
-    const own = { host: CONSOLE_HOST, origin: CONSOLE_ORIGIN, 'content-type': 'application/x-www-form-urlencoded' };
-    const sent = request(
-      { port, host: '127.0.0.1', path, method: 'POST', headers: { ...own, ...headers } },
-      (answer) => {
-        resolve(answer.statusCode);
-        sent.destroy();
-      },
-    );
-    sent.on('error', reject);
-    sent.flushHeaders();
+    const asking = request({ port, host: '127.0.0.1', path, method: 'POST', headers }, (answer) => {
+      resolve(answer.statusCode);
+      asking.destroy();
+    });
+    asking.on('error', reject);
+    asking.flushHeaders();
   });
+/** The same from a page of the console. */
+const asked = (path: string, headers: Readonly<Record<string, string>>) => {
+  const own = { host: CONSOLE_HOST, origin: CONSOLE_ORIGIN, 'content-type': 'application/x-www-form-urlencoded' };
+  return sent(path, { ...own, ...headers });
+};
 
 describe('what the console reads of a request', () => {
   sharedHere();
@@ -54,6 +55,16 @@ describe('what the console reads of a request', () => {
       for (const path of ['/hil/x/modify', '/me/end', '/hil/x/approval-challenge']) {
         const headers = { cookie: `gate_console_session=${cookie}`, origin, [header]: value };
         expect([path, await asked(path, headers)]).toEqual([path, 403]);
+      }
+  });
+
+  it('refuses a large form that says by Referer alone that it is of another site, before it comes', async () => {
+    const { cookie } = await fixture.browser();
+    const own = { host: CONSOLE_HOST, 'content-type': 'application/x-www-form-urlencoded' };
+    for (const referer of ['https://evil.example/hil', undefined])
+      for (const path of ['/hil/x/modify', '/me/end', '/hil/x/approval-challenge']) {
+        const of = { ...own, cookie: `gate_console_session=${cookie}`, ...(referer && { referer }) };
+        expect([referer, path, await sent(path, { ...of, 'content-length': '16385' })]).toEqual([referer, path, 403]);
       }
   });
 

@@ -4,6 +4,7 @@ import type { Services } from '../../console/services.js';
 import type { CaseWithEvidence } from '../../contracts/cases.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { assertAskedOnce } from './asked-once.js';
 import { assertEntered, type Entered } from './entered.js';
 import { isUuid } from '../../domain/uuid.js';
 
@@ -20,6 +21,7 @@ export function answerCases(app: ServiceApp, { entered, services, clock }: CaseF
   const found = async (request: FastifyRequest): Promise<CaseWithEvidence> => {
     const who = await entered(request);
     assertEntered(who);
+    assertAskedOnce(request, []);
     const { id } = request.params as { id: string };
     const known = isUuid(id) ? await services(who).ledger.case(id) : null;
     if (known === null) throw new GateError('case_not_found');

@@ -82,6 +82,35 @@ describe('a thousand requests of one session', () => {
   });
 });
 
+describe('a file', () => {
+  it('is refused where its address has a name that is unknown, or one twice', async () => {
+    const paths = [
+      '/audit/export?as=csv&as=json',
+      `/audit/correlation/${CALL}/proof?seq=1&seq=2`,
+      `/audit/correlation/${CALL}/proof?seq=1&row=2`,
+      `/cases/${CALL}/export?evidence=none`,
+      `/cases/${CALL}/report?from=2026-01-01`,
+      `/stops/reports/${CALL}?agent=x`,
+    ];
+    for (const path of paths) {
+      const { status, text } = await page.get(path, { headers: JSON_ASKED });
+      expect([path, status, json(text)]).toEqual([path, 400, expect.objectContaining({ error: 'invalid_request' })]);
+    }
+  });
+});
+
+describe('wrong tokens', () => {
+  it('are answered ten times, then 429; a good one is answered all the same', async () => {
+    await append({ correlation_id: CALL });
+    const path = `/api/audit/correlation/${CALL}`;
+    const wrong = { ...JSON_ASKED, authorization: 'Bearer nobody' };
+    const answers: number[] = [];
+    for (let at = 0; at < 12; at += 1) answers.push((await page.get(path, { headers: wrong })).status);
+    expect(answers).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    expect((await page.get(path, { headers: bearer(0) })).status).toBe(200);
+  });
+});
+
 describe('exports at once', () => {
   it('are two of one person, and one more when one of them has left; nobody else waits', async () => {
     await append({}, { tenant: 'globex' });

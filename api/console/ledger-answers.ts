@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { placeAsked, rowsAsked } from '../../console/pages/audit/asked.js';
+import { NAMES, placeAsked, ROWS_ALSO, rowsAsked } from '../../console/pages/audit/asked.js';
 import { pagesOf } from '../../console/pages/audit/search.js';
 import type { Services } from '../../console/services.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
@@ -14,6 +14,7 @@ import { ledgerEvents, relay, type RelayOptions } from './review-events.js';
 import { placesFor } from './one-at-a-time.js';
 import { whoIs } from './people.js';
 import { untilRead, watchedFile } from './watched.js';
+import { assertAskedOnce } from './asked-once.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 
 /** Somebody who is signed in, or whose operator's token a program has. */
@@ -37,6 +38,10 @@ const EXPORT_PAGE = 500;
 const WALK_AGAIN_SECS = 5;
 /** Files of one person that are being written. Each reads page after page, for as long as it is taken. */
 const EXPORTS_EACH = 2;
+
+/** What an export and a proof are asked by. */
+const EXPORT_ASKED = [...NAMES, ...ROWS_ALSO, 'as'] as const;
+const PROOF_ASKED = ['seq'] as const;
 
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
 export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
@@ -79,6 +84,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   /** What `gate prove` writes, for one row of the call. */
   app.get('/audit/correlation/:cid/proof', async (request, reply) => {
     const who = await inside(request);
+    assertAskedOnce(request, PROOF_ASKED);
     const { seq } = request.query as { seq?: unknown };
     const place = typeof seq === 'string' && /^[1-9]\d{0,14}$/.test(seq) ? Number(seq) : null;
     const proof = place === null ? null : await services(who).ledger.inclusion(place);
@@ -93,6 +99,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   /** The rows that the audit page shows with the same address, as JSON lines or (`as=csv`) CSV, newest first. The last line says whether they are all. */
   app.get('/audit/export', async (request, reply) => {
     const who = await inside(request);
+    assertAskedOnce(request, EXPORT_ASKED);
     const address = request.query as Readonly<Record<string, unknown>>;
     // The newest rows would be taken for those before a place.
     if (placeAsked(address) === null)

@@ -36,6 +36,10 @@ describe('the metrics of the console', () => {
     });
   });
 
+  it('say nothing of who the operators are where nobody signs in by certificate', async () => {
+    expect(await fixture.counted()).not.toMatch(/^gate_console_operator_trust_ready \d/m);
+  });
+
   it('count each step of a command line’s sign-in', async () => {
     const form = async (url: string, fields: Record<string, string>) => {
       const { body } = await fixture.service.app.inject({

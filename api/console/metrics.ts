@@ -28,10 +28,11 @@ export function consoleMetrics(registry: Registry): ConsoleMetrics {
   });
   const trust = new Gauge({
     name: 'gate_console_operator_trust_ready',
-    help: 'Whether the console can read who its operators are: 0 while GATE_CONSOLE_OPERATORS_FILE cannot be read',
+    help: 'Where operators sign in by certificate, whether the console can read who they are: 0 while GATE_CONSOLE_OPERATORS_FILE cannot be read',
     registers: [registry],
   });
-  trust.set(1);
+  // Where nobody signs in so there is no such file, and nothing is said of one.
+  trust.remove();
   const devices = new Counter({
     name: 'gate_console_device_grants_total',
     help: 'Sign-ins of command lines, by step; replayed: a code that was used twice, whose token has ended',

@@ -35,15 +35,18 @@ export function ownRequests(
   app.addHook('onRequest', (request, _reply, done) => {
     const { host } = request.headers;
     const isAnswer = request.method === 'POST' && request.url === answersAt;
-    const isAllowed = isAllowedAddress(isAnswer ? { headers: { host } } : request, address);
-    done(
-      isAllowed
-        ? undefined
-        : new GateError(
-            'host_not_allowed',
-            'The console is not known by this address: open it at the one that GATE_CONSOLE_URL names.',
-          ),
-    );
+    if (!isAllowedAddress({ headers: { host } }, address))
+      return done(
+        new GateError(
+          'host_not_allowed',
+          'The console is not known by this address: open it at the one that GATE_CONSOLE_URL names.',
+        ),
+      );
+    if (!isAnswer && !isAllowedAddress(request, address))
+      return done(
+        new GateError('csrf_failed', 'This was sent from a page that is not of this console. Nothing was done.'),
+      );
+    done();
   });
   const isOwn = (origin: string, { headers: { host } }: FastifyRequest): boolean => {
     // The Host was checked: the console's own name, or this machine's. Before a listener that is not its own something may speak TLS.

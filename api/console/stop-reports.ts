@@ -4,6 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import { stopReportText } from '../../domain/identity/stop-reports.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { assertAskedOnce } from './asked-once.js';
 import { assertEntered, type Entered } from './entered.js';
 
 type Who = Pick<Entered, 'person' | 'proof'>;
@@ -18,6 +19,7 @@ export function answerStopReports(app: ServiceApp, { entered, services }: StopRe
   app.get('/stops/reports/:id', async (request, reply) => {
     const who = await entered(request);
     assertEntered(who);
+    assertAskedOnce(request, []);
     const { id } = request.params as { id: string };
     const report = isUuid(id) ? await services(who).identity.report(id) : null;
     if (report === null) throw new GateError('not_found', 'There is no such report, or it is not made yet.');

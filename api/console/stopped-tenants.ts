@@ -53,8 +53,8 @@ export function stoppedTenants(
       kept.set(tenant, known);
       const heard = stopsOver(neighbourOf('identity', identity, { tenant, proof, limits }), 'suspended').then(
         (stops) => {
-          // What this console changed since is newer.
-          if (kept.get(tenant) === known) known.isStopped = stops.some(({ tool }) => tool === null);
+          // What this console changed since is newer, and stands in the place of this.
+          known.isStopped = stops.some(({ tool }) => tool === null);
         },
       );
       heard.catch(() => undefined);

@@ -79,6 +79,29 @@ export function withRows(list: Element | null | undefined): Element | null {
   return list ?? null;
 }
 
+/** Every row that the page holds, in order, wherever it is. */
+export function* heldRows(): Generator<HTMLElement> {
+  for (const list of document.querySelector('[data-rows]')?.children ?? [])
+    for (const few of (taken.get(list) ?? list).children) yield* few.children as Iterable<HTMLElement>;
+}
+
+/** Takes rows away, and the lists that have none left. */
+export function takeAway(over: ReadonlySet<HTMLElement>): void {
+  for (const list of document.querySelector('[data-rows]')?.children ?? []) {
+    const rows = taken.get(list) ?? list;
+    const before = rowsOf(list);
+    for (const few of [...rows.children]) {
+      for (const row of [...few.children]) if (over.has(row as HTMLElement)) row.remove();
+      if (few.childElementCount === 0) few.remove();
+    }
+    const left = rowsOf(list);
+    // One whose rows are elsewhere keeps the height of those that are left.
+    if (taken.has(list) && list instanceof HTMLElement && left < before)
+      list.style.height = `${(Number.parseFloat(list.style.height) * left) / before}px`;
+    if (left === 0) list.remove();
+  }
+}
+
 /** How many rows a list has, wherever they are. They stand by few in it. */
 export function rowsOf(list: Element): number {
   let count = 0;

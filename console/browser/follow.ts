@@ -25,8 +25,14 @@ export interface Held {
 /** What came of asking the server for the page again. */
 export type Came = 'here' | 'away' | 'signed out' | 'someone else';
 
+/** One event of the stream, as it came. */
+export interface Heard {
+  readonly event: string;
+  readonly data: string;
+}
+
 /** What the window that listens tells the others of the same stream. */
-type Told = 'came' | 'opened' | 'lost' | 'refused';
+type Told = Heard | 'opened' | 'lost' | 'refused';
 
 /**
  * Follows a stream as long as the page is open, and asks for the page again when something came: never twice at once, so that an older
@@ -40,13 +46,17 @@ export function follow({
   address,
   events,
   everyMs,
+  heard: note = () => undefined,
   ask,
   say,
 }: {
   readonly address: string;
   readonly events: readonly string[];
   readonly everyMs: number;
-  readonly ask: () => Promise<Came>;
+  /** Is told each event, before the page is asked for. */
+  readonly heard?: (event: Heard) => void;
+  /** `mayHaveMissed`: since the page was last asked for there was a time in which nobody listened. */
+  readonly ask: (mayHaveMissed: boolean) => Promise<Came>;
   /** Tells that the page is not live; nothing where it is. */
   readonly say: (words: string) => void;
 }): void {
@@ -62,6 +72,7 @@ export function follow({
   let isLost = false;
   /** How often somebody listened again: an answer that was asked for before is older. */
   let reopened = 0;
+  let mayHaveMissed = false;
   const now = (): Promise<Came> =>
     (asking ??= answered(reopened).finally(() => {
       asking = null;
@@ -75,7 +86,10 @@ export function follow({
   };
   const answered = async (asked: number): Promise<Came> => {
     clearTimeout(again);
-    const came = await ask();
+    const missed = mayHaveMissed;
+    mayHaveMissed = false;
+    const came = await ask(missed);
+    if (came !== 'here') mayHaveMissed ||= missed;
     if (came === 'away') {
       say(NOT_LIVE);
       failures += 1;
@@ -103,7 +117,8 @@ export function follow({
       isLost = false;
       failures = 0;
       reopened += 1;
-    }
+      mayHaveMissed = true;
+    } else note(told);
     later();
   };
   others?.addEventListener('message', ({ data }) => hear(data as Told));
@@ -142,9 +157,9 @@ export function follow({
         heard();
         opened.addEventListener(ALIVE, heard);
         for (const event of events)
-          opened.addEventListener(event, () => {
+          opened.addEventListener(event, ({ data }: MessageEvent<string>) => {
             heard();
-            tell('came');
+            tell({ event, data });
           });
         opened.addEventListener('open', () => {
           heard();
@@ -198,7 +213,10 @@ export function follow({
       isLost = false;
       return;
     }
-    if (!leaving) later();
+    if (!leaving) {
+      mayHaveMissed = true;
+      later();
+    }
     connect(false);
   });
   connect(true);

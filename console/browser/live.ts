@@ -1,6 +1,7 @@
 import { type Came, follow, pageAgain } from './follow.js';
 import { ENDED_MEANWHILE, isSaid, renewed, say, sayHowLive, TYPED_STAYS } from './detail.js';
 import { CAME, ENDED, OPENED } from './heard.js';
+import { type FreshRows, freshRows, noteOver, renewRows } from './long-list.js';
 import { whatIsAwaited } from './opening.js';
 import { notPressed } from './pressed.js';
 import { markTicked } from './ticked.js';
@@ -28,34 +29,35 @@ export function liveList(): void {
     address,
     events: ['created', 'updated', 'decided', 'expired', 'aborted', 'withdrawn', 'reset'],
     everyMs: AGAIN_MS,
-    ask: () => refresh(root),
+    heard: noteOver,
+    ask: (mayHaveMissed) => refresh(root, mayHaveMissed),
     say: sayHowLive,
   });
 }
 
 /** Asks for the page again and puts what changed in its place. */
-async function refresh(root: HTMLElement): Promise<Came> {
+async function refresh(root: HTMLElement, mayHaveMissed: boolean): Promise<Came> {
   let before: number;
   let fresh: Awaited<ReturnType<typeof pageAgain>>;
+  let more: FreshRows | null = null;
   do {
     before = moves;
     fresh = await pageAgain(root.dataset['self'] ?? location.href, say);
+    if (typeof fresh !== 'string') more = await freshRows(fresh, mayHaveMissed);
     await notPressed();
     // The list that came has the call chosen that was left, or says of one that it waits which does not any more.
   } while (before !== moves);
   if (typeof fresh === 'string') return fresh;
-  // Where more was loaded, a fresh first page would take away what somebody scrolled to.
-  const more = document.querySelector('[data-rows="more"]') !== null;
-  const list = more ? 'The list changed meanwhile: load the page to see how.' : '';
-  if (!more) replace('[data-list]', fresh);
+  if (more) renewRows(fresh, more);
+  else replace('[data-list]', fresh);
   for (const part of ['.list h1', '.back']) {
-    const count = fresh.querySelector(part);
+    const count = (more?.first[0] ?? fresh).querySelector(part) ?? fresh.querySelector(part);
     if (count) document.querySelector(part)?.replaceWith(count);
   }
   document.title = fresh.title;
   const was = renewed(root, fresh);
   // What is awaited is said there.
-  if (whatIsAwaited() === null) say(was === 'typed' ? TYPED_STAYS : list);
+  if (whatIsAwaited() === null) say(was === 'typed' ? TYPED_STAYS : '');
   return 'here';
 }
 

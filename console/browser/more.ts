@@ -11,6 +11,22 @@ const BEFORE_THE_END = '800px';
 const MOST_IN_VAIN = 10;
 let inVain = 0;
 
+interface Loaded {
+  readonly rows: Element;
+  /** Where its first rows came from: the address of a call that is opened names the page that its row came with. */
+  readonly first: string;
+  /** Where its last rows came from. */
+  readonly last: string;
+  /** Whether its first rows went. */
+  readonly isCut: boolean;
+}
+let held: Loaded | null = null;
+
+/** The list, where more than its first page was loaded of it. */
+export function loadedMore(): Loaded | null {
+  return held?.rows.isConnected ? held : null;
+}
+
 /** Loads the next page of the list when its end is near. Without this the link at the end does so. */
 export function moreRows(): void {
   let isLoading = false;
@@ -46,6 +62,10 @@ async function next(link: HTMLAnchorElement): Promise<void> {
   const come = fresh.querySelector('[data-rows]');
   const after = fresh.querySelector('[data-next]');
   if (!come || !after) return link.removeAttribute('rel');
+  const was = loadedMore();
+  const first =
+    was?.first ??
+    new URL(rows.querySelector<HTMLAnchorElement>('[data-row] > a')?.search ?? '', `${location.origin}/hil`).href;
   const brought = come.querySelectorAll('[data-row]').length;
   const chosen = rows.querySelector('a[aria-current]') !== null;
   for (let list = come.firstElementChild; list; list = come.firstElementChild) {
@@ -56,7 +76,11 @@ async function next(link: HTMLAnchorElement): Promise<void> {
   inVain = brought > 0 ? 0 : inVain + 1;
   if (inVain >= MOST_IN_VAIN) after.querySelector('a')?.removeAttribute('rel');
   end.replaceWith(after);
-  (rows as HTMLElement).dataset['rows'] = 'more';
+  let isCut = was?.isCut === true;
   for (const list of [...rows.children].slice(0, Math.max(0, rows.children.length - MOST_LISTS)))
-    if (!list.querySelector('input:checked, [aria-current], :focus')) list.remove();
+    if (!list.querySelector('input:checked, [aria-current], :focus')) {
+      list.remove();
+      isCut = true;
+    }
+  held = { rows, first, last: link.href, isCut };
 }

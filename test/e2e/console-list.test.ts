@@ -429,6 +429,90 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     }, 60_000);
   });
 
+  describe('of which more than the first page was loaded', () => {
+    const IN_SIGHT = "document.querySelector('.list').getBoundingClientRect().top";
+    const topOf = (page: Page, row: PendingRequest | undefined) =>
+      page.evaluate<number>(
+        `document.querySelector('[data-row="${row?.id}"]').getBoundingClientRect().top - ${IN_SIGHT}`,
+      );
+    /** A page with 120 rows of this agent in it. */
+    const loaded = async (agent: string) => {
+      const rows: PendingRequest[] = [];
+      const park = async () => {
+        // Rows of one moment stand in the order of their ids.
+        fixture.hil.now += 1_000;
+        rows.push(await fixture.hil.park(20_000 + parked++, { agent_id: agent }));
+      };
+      for (let at = 0; at < 120; at += 1) await park();
+      const page = await opened(true, `/hil?q=${agent}`);
+      const all = page.locator('[data-row]');
+      await eventually('all rows are loaded', async () => {
+        await page.evaluate("document.querySelector('.list').scrollBy(0, 2000)");
+        return (await all.count()) === 120;
+      });
+      return { page, rows, park, all };
+    };
+
+    it('is live still: a row that is decided elsewhere goes and one that arrives comes, and what is looked at stays', async () => {
+      const { page, rows, park, all } = await loaded('long-list');
+      await page.locator(`[data-row="${rows[115]?.id}"]`).getByRole('checkbox').check();
+      await page.locator(`[data-row="${rows[60]?.id}"]`).scrollIntoViewIfNeeded();
+      await page.locator(`[data-row="${rows[61]?.id}"] > a`).focus();
+      const wasAt = await topOf(page, rows[61]);
+      await fixture.hil.settle(rows[20] as PendingRequest);
+      await page.locator(`[data-row="${rows[20]?.id}"]`).waitFor({ state: 'detached' });
+      // Behind the page that is asked for again.
+      await fixture.hil.settle(rows[110] as PendingRequest, { status: 'denied' });
+      await page.locator(`[data-row="${rows[110]?.id}"]`).waitFor({ state: 'detached' });
+      await park();
+      await page.locator(`[data-row="${rows[120]?.id}"]`).waitFor({ state: 'attached' });
+      const left = rows.filter((_, at) => at !== 20 && at !== 110).map(({ id }) => id);
+      expect(await page.evaluate(IDS)).toEqual(left);
+      expect(Math.abs((await topOf(page, rows[61])) - wasAt)).toBeLessThan(2);
+      expect(await page.evaluate("document.activeElement.closest('[data-row]').dataset.row")).toBe(rows[61]?.id);
+      expect(await page.locator('[data-row] input:checked').count()).toBe(1);
+      expect(await page.locator('[data-row] > a[aria-current]').count()).toBe(1);
+      expect(await page.locator('[data-live-status]').textContent()).toBe('');
+      // The row with the focus goes: the one behind it has it, and nothing is opened.
+      await fixture.hil.settle(rows[61] as PendingRequest);
+      await page.locator(`[data-row="${rows[61]?.id}"]`).waitFor({ state: 'detached' });
+      expect(await page.evaluate("document.activeElement.closest('[data-row]').dataset.row")).toBe(rows[62]?.id);
+      await page.locator(`[data-review="${rows[0]?.id}"]`).waitFor();
+      expect(await all.count()).toBe(118);
+      await page.context().close();
+    }, 120_000);
+
+    it('goes on by keys from the place of the opened call, of which rows went before and which was decided itself', async () => {
+      const { page, rows } = await loaded('long-keys');
+      await page.locator(`[data-row="${rows[105]?.id}"] > a`).click();
+      await page.locator(`[data-review="${rows[105]?.id}"]`).waitFor();
+      for (const at of [3, 4, 105]) await fixture.hil.settle(rows[at] as PendingRequest);
+      await page.locator('article .tag.approved').waitFor();
+      for (const at of [3, 4, 105]) await page.locator(`[data-row="${rows[at]?.id}"]`).waitFor({ state: 'detached' });
+      await page.getByText('The opened call waits no more.').waitFor();
+      // Of the page that its row came with, which its address names, as of all others.
+      expect(await page.locator('[data-row]').count()).toBe(117);
+      expect(await page.locator('.list .count').textContent()).toMatch(/^some of /);
+      await page.keyboard.press('j');
+      await page.locator(`[data-review="${rows[106]?.id}"]`).waitFor();
+      await page.context().close();
+    }, 120_000);
+
+    it('is asked for anew as a whole after a time in which nobody listened', async () => {
+      const { page, rows } = await loaded('long-lost');
+      // A page that nobody sees listens to nothing.
+      const seen = (isSeen: boolean) =>
+        page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isSeen}, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await seen(false);
+      await fixture.hil.settle(rows[112] as PendingRequest);
+      await seen(true);
+      await page.locator(`[data-row="${rows[112]?.id}"]`).waitFor({ state: 'detached' });
+      expect(await page.locator('[data-row]').count()).toBe(119);
+      await page.context().close();
+    }, 120_000);
+  });
+
   it('leads on by a link without scripts', async () => {
     const page = await opened(false);
     const first = await page.locator('[data-row]').first().getAttribute('data-row');

@@ -24,9 +24,14 @@ export async function findingsInBothThemes(page: Page): Promise<string[]> {
   return found;
 }
 
-/** What is serious, or worse. */
+/** What axe finds less serious, and what somebody who listens goes by: landmarks of one name, and a page without a heading. */
+const GONE_BY = new Set(['landmark-unique', 'page-has-heading-one']);
+
+/** What is serious, or worse, or what people go by. */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> =>
-  (await violations(page, rules)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);
+  (await violations(page, rules))
+    .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || GONE_BY.has(id))
+    .map(told);
 
 /** The size at which pages are looked at, unless a test says otherwise. */
 const AT_A_DESK = { width: 1280, height: 800 };
@@ -48,13 +53,24 @@ export async function seriousInBothThemes(page: Page): Promise<string[]> {
   return found;
 }
 
-/** That in both themes, and the windows in which the page scrolls sideways: the narrowest one and the widest are tried without loading it again. */
+/** Buttons whose words stand below each other: the narrowest of them is drawn far higher than it is wide. */
+const SQUEEZED = `[...document.querySelectorAll('button')].filter((button) => {
+  const { width, height } = button.getBoundingClientRect();
+  return height > 2 * width && height > 60;
+}).map((button) => button.textContent.trim())`;
+
+/**
+ * That in both themes, with all that is folded open, the windows in which the page scrolls sideways, and the buttons that have no room there: the
+ * narrowest one and the widest are tried without loading it again.
+ */
 export async function seriousOrTooWide(page: Page): Promise<string[]> {
+  await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
   const found = await seriousInBothThemes(page);
   for (const size of NARROWEST_AND_WIDEST) {
     await page.setViewportSize(size);
     const width = await page.evaluate<number>('document.documentElement.scrollWidth');
     if (width !== size.width) found.push(`${width} pixels wide in ${size.width}`);
+    for (const words of await page.evaluate<string[]>(SQUEEZED)) found.push(`no room for "${words}" in ${size.width}`);
   }
   await page.setViewportSize(AT_A_DESK);
   return found;

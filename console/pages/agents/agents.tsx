@@ -301,8 +301,8 @@ const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly n
 );
 
 const Drift = ({ of }: { readonly of: Settled<DriftOfAgents> }) => (
-  <section aria-labelledby="drift">
-    <h2 id="drift">Changed behaviour</h2>
+  <section>
+    <h2>Changed behaviour</h2>
     <OrAway of={of}>
       {({ agents, agents_total, insufficient_total, recent_days, baseline_days }) => {
         const judged = agents.filter(({ insufficient }) => !insufficient);

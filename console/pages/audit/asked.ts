@@ -1,9 +1,10 @@
 import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import type { RowsQuery } from '../../services.js';
 import { windowAsked } from '../../ui/windows.js';
 
 /** What an address of the audit pages may say. */
-const NAMES = ['agent', 'verdict', 'methods', 'tool', 'window', 'from', 'to', 'signal', 'authorized'] as const;
+export const NAMES = ['agent', 'verdict', 'methods', 'tool', 'window', 'from', 'to', 'signal', 'authorized'] as const;
 export type Asked = Readonly<Partial<Record<(typeof NAMES)[number], string>>>;
 
 /** What the address says, without what is empty. */
@@ -15,6 +16,25 @@ export const asked = (query: Readonly<Record<string, unknown>>): Asked =>
       return text === '' ? [] : [[name, text]];
     }),
   );
+
+/** Names that the addresses of rows have besides. */
+export const ROWS_ALSO = ['before'] as const;
+
+/**
+ * Throws for an address that says something else than it is read by: a name that is not known, or one that is given twice. More rows than were
+ * asked for would be taken for those.
+ */
+export function assertAsked(names: readonly string[], twice: readonly string[], known: readonly string[]): void {
+  const [again] = twice;
+  if (again !== undefined)
+    throw new GateError('invalid_request', `${oneLine(again)}: stands twice in this address: give it once`);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new GateError(
+      'invalid_request',
+      `${oneLine(unknown)}: is asked of nothing here${known.length > 0 ? `, only ${known.join(', ')}` : ''}`,
+    );
+}
 
 /** For how much in particular an address asks. */
 export const asksFor = (said: Asked): number => Object.keys(said).length;

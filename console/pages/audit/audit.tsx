@@ -7,7 +7,7 @@ import { Choice, Kinds, Signal, Window } from '../../ui/fields.js';
 import { Empty, Folded, Foreign, OrAway } from '../../ui/parts.js';
 import { asRefused, type Page } from '../../visit.js';
 import { narrativeAddress } from '../agents/address.js';
-import { asked, asksFor, placeAsked, rowsAsked } from './asked.js';
+import { asked, asksFor, assertAsked, NAMES, placeAsked, ROWS_ALSO, rowsAsked } from './asked.js';
 import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
 
@@ -29,7 +29,7 @@ export const AUDIT: Page = {
   path: '/audit',
   role: 'viewer',
   nav: { label: 'Audit', key: 'a' },
-  async show({ query: address, services, nowMs, csrf }) {
+  async show({ query: address, twice, services, nowMs, csrf }) {
     const kept = settled('store', services.searches.list());
     const said = asked(address);
     const chain = settled('ledger', services.ledger.chain());
@@ -37,6 +37,7 @@ export const AUDIT: Page = {
     let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
     let query: Pick<RowsQuery, 'before' | 'from' | 'to'> = {};
     try {
+      assertAsked(Object.keys(address), twice, [...NAMES, ...ROWS_ALSO]);
       const wanted = rowsAsked(address, nowMs);
       query = wanted;
       rows = await settled('ledger', searched(services.ledger, { ...wanted, limit: ROWS }));

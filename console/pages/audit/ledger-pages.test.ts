@@ -159,6 +159,21 @@ describe('the audit page', () => {
     expect(rowsIn(await text('/audit?agent=many&window=24h&before=4'))).toEqual([]);
   });
 
+  it.each([
+    ['agent=nobody&agent=pay-bot', 'agent: stands twice in this address'],
+    ['before=2&before=3', 'before: stands twice in this address'],
+    ['agnt=pay-bot', 'agnt: is asked of nothing here, only agent, verdict,'],
+    ['constructor=1', 'constructor: is asked of nothing here'],
+  ])('reads an address as its export does, and shows nothing else for it: %s', async (address, why) => {
+    const shown = await page.get(`/audit?${address}`);
+    expect([shown.status, shown.text]).toEqual([400, expect.stringContaining(why)]);
+    expect(rowsIn(shown.text)).toEqual([]);
+    for (const as of ['', '&as=csv']) {
+      const file = await page.get(`/audit/export?${address}${as}`);
+      expect([file.status, file.text]).toEqual([400, expect.stringContaining(why)]);
+    }
+  });
+
   it('finds rows by a signal, and does not take all of them for those', async () => {
     expect(rowsIn(await text('/audit'))).not.toEqual([]);
     const found = await text('/audit?signal=decoy_tripped');

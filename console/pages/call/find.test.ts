@@ -63,6 +63,7 @@ describe('a whole id that is searched for in the queue', () => {
       query: { q: CALL },
       person: { subject: 'operator:a', role: 'approver', tenant: 'acme' },
       about: { startedAt: '' },
+      twice: [],
       mayPost: () => true,
       services: {
         hil: {

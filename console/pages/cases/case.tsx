@@ -96,6 +96,7 @@ export async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
       status: 404,
       body: (
         <section class="case">
+          <h1>No such case</h1>
           <Empty>
             Your tenant has no such case. <a href="/cases">All cases</a>
           </Empty>
@@ -398,7 +399,7 @@ const Timeline = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: nu
 );
 
 const Evidence = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
-  <section aria-labelledby="evidence">
+  <section>
     <h2 id="evidence">Rows about it</h2>
     {rows.length === 0 ? (
       <Empty>No row of your tenant is about these agents and calls. Attach some.</Empty>

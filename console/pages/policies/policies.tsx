@@ -97,8 +97,8 @@ const Kept = ({
 }) => {
   const kept = of.policies.filter((policy) => !policy.protected);
   return (
-    <section aria-labelledby="kept">
-      <h2 id="kept">Policies of operators</h2>
+    <section>
+      <h2>Policies of operators</h2>
       {kept.length === 0 ? (
         <Empty>
           None yet beside the rules that ship.{' '}

@@ -194,8 +194,8 @@ function HeaderSays({ of }: { readonly of: KeptFile }) {
 }
 
 const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'name' | 'rules'> }) => (
-  <section aria-labelledby="rules">
-    <h2 id="rules">Rules</h2>
+  <section>
+    <h2>Rules</h2>
     <Table label="Rules" heads={['Rule', 'Kind', 'What it says of a call']}>
       {rules.map(({ rule, line, title, description, reason }, at) => (
         <tr key={at}>
@@ -337,8 +337,8 @@ const Versions = ({
   readonly isOwn: boolean;
   readonly nowMs: number;
 }) => (
-  <section aria-labelledby="versions">
-    <h2 id="versions">Versions</h2>
+  <section>
+    <h2>Versions</h2>
     <OrAway of={of}>
       {(versions) => (
         <Table

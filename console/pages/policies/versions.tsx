@@ -73,8 +73,8 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                 <About of={version} isOwn={(current?.tenant ?? null) !== null} nowMs={nowMs} />
                 {current?.current_body === null && <Edited why={current.tampered ?? ''} />}
                 {current && current.current_body !== null && current.current_version !== number && (
-                  <section aria-labelledby="since">
-                    <h2 id="since">What changed since</h2>
+                  <section>
+                    <h2>What changed since</h2>
                     <Diff
                       of={unifiedDiff(version.body, current.current_body, {
                         from: `version ${number}`,

@@ -79,7 +79,7 @@ function WaitsNoMore({ selected, query }: { readonly selected: PendingRequest | 
   if (selected === null || selected.status === 'pending') return null;
   const status = STATUSES.find((one) => one === selected.status);
   return (
-    <p class="dim">
+    <p class="dim" data-waits-no-more>
       The opened call waits no more.{' '}
       {status && <a href={listAddress('/hil', { ...query, status, cursor: undefined })}>Those that are {status}</a>}
     </p>

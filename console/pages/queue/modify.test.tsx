@@ -88,6 +88,7 @@ describe('what was predicted', () => {
       ...visitTo(row),
       query: { part: 'detail' },
       person: { subject: 'ann', tenant: 'acme', role: 'approver', mode: 'x' },
+      twice: [],
       mayPost: () => true,
       about: { startedAt: '' },
       nowMs: Date.parse('2026-11-02T10:01:00.000Z'),

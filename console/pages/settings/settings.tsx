@@ -89,8 +89,8 @@ function From({ of: { from } }: { readonly of: SettingShown }) {
 }
 
 const Roles = ({ may }: Pick<Visit, 'may'>) => (
-  <section aria-labelledby="roles">
-    <h2 id="roles">Roles</h2>
+  <section>
+    <h2>Roles</h2>
     <Table label="Roles" heads={['Role', 'May']}>
       {ROLES.map((role, at) => (
         <tr key={role}>
