@@ -49,7 +49,7 @@ import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { peopleRoutes } from './routes/people.js';
 import { tenantRoutes } from './routes/tenants.js';
-import { approversOf, ownersOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
+import { operatorsOf, ownersOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
 
 export interface HilOptions {
   readonly reviews: Pick<
@@ -157,8 +157,8 @@ export function createHilService(options: HilOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
   });
-  const operatorsOf = approversOf({ operators });
-  const mayApprove = (subject: string, tenant: string) => operatorsOf(tenant).includes(subject);
+  const operatorsIn = operatorsOf({ operators });
+  const mayApprove = (subject: string, tenant: string) => operatorsIn(tenant).includes(subject);
   const passkeys = createPasskeys({
     store: reviews.passkeys,
     relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
@@ -190,7 +190,7 @@ export function createHilService(options: HilOptions): Service {
     done();
   });
   const everybodyOf = async (tenant: string, asked_ms?: number): Promise<readonly string[]> => [
-    ...operatorsOf(tenant),
+    ...operatorsIn(tenant),
     ...(await people.approversOf(tenant)),
     ...(await passkeys.approversOf(tenant, asked_ms)),
   ];

@@ -202,8 +202,8 @@ export function principalOf({
 
 const mayDecide = (person: Vouched | null): boolean => person?.role === 'approver' || person?.role === 'admin';
 
-/** Who may approve for a tenant now: its operators. */
-export const approversOf =
+/** The operators of a tenant, as they are named as deciders. */
+export const operatorsOf =
   ({ operators }: Pick<ScopeOptions, 'operators'>) =>
   (tenant: string): readonly string[] =>
     operators.filter((operator) => operator.tenant === tenant).map(subjectOf);

@@ -26,10 +26,10 @@ export interface Turn {
 /** Lets decisions through a few at a time: people in turn, those of one person in the order in which they came (docs/architecture/reviews.md#many-decisions-at-once). */
 export interface DecisionTurns {
   /**
-   * Runs `work` when it is the turn of `by`. Throws `decision_not_sent`, without having run it, when every
-   * place is taken, too many of before were left behind, the turn does not come in time, `left` aborts first, or the turns are closed. Where a turn takes too long the next one has its
-   * place, and `take` throws `decision_not_sent` if the decision had not been sent by then, which it cannot be any more, and `store_unavailable`
-   * if it had: nobody knows what became of it.
+   * Runs `work` when it is the turn of `by`. Throws `decision_not_sent` without running it if every place is taken, if too many earlier turns were
+   * left behind, if the turn does not come in time, if `left` aborts first, or if the turns are closed. A turn that takes too long loses its place to
+   * the next one. Then `take` throws `decision_not_sent` if the decision was not sent, and it can no longer be sent; it throws `store_unavailable`
+   * if it was sent, since nobody knows what became of it.
    */
   take<Result>(work: (turn: Turn) => Promise<Result>, by: string, left?: AbortSignal): Promise<Result>;
   /** Whoever waits is sent away; work under way goes on. */

@@ -92,8 +92,8 @@ export interface DecisionsOptions {
  * reading the row only spares it some of the others. Repeating a decision, by the same decider under the same request id, returns its result.
  *
  * Before anything is sent, and so with nothing decided: `not_found` (unknown, gone, or another tenant's), `action_digest_mismatch`,
- * `own_request`, `tenant_offboarded`, `capability_denied`, `modify_under_quorum`, `invalid_modification_diff`, `invalid_request`,
- * `payload_unavailable`, `review_tampered`, `passkey_required`, `passkey_refused`, `passkeys_not_set_up`, `decision_not_sent`, and
+ * `own_request`, `tenant_offboarded`, `capability_denied`, `modify_under_quorum`, `unsupported_decision` (where the row says who runs its call),
+ * `invalid_modification_diff`, `invalid_request`, `payload_unavailable`, `review_tampered`, `passkey_required`, `passkey_refused`, `passkeys_not_set_up`, `decision_not_sent`, and
  * `store_unavailable`. By the row or the workflow: `DECISION_REFUSALS`. After `orchestrator_unavailable` the row is unchanged and the decision
  * may still take effect until `not_after`; a `store_unavailable` after the sending says that it may have (`in_doubt`).
  */
@@ -131,7 +131,7 @@ export function createDecisions({
     row: PendingRequest,
     decision: DecisionBy,
     now: number,
-    approval: PasskeyApproval | null,
+    { change, approval }: { readonly change: Change; readonly approval: PasskeyApproval | null },
   ): Promise<SignedDecision> =>
     signedAbout(
       row,
@@ -141,7 +141,7 @@ export function createDecisions({
         decided_via: decision.decided_via,
         principal: decision.principal,
         request_id: decision.request_id,
-        ...modificationOf(row, decision, quorum),
+        ...change,
         ...effectsOf(row, decision),
         ...(approval && { approval }),
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
@@ -157,7 +157,7 @@ export function createDecisions({
   }
 
   /** What the approver's passkey says of this decision; `null` where none is asked for. Denying never needs one. */
-  async function proved(row: PendingRequest, decision: DecisionBy): Promise<PasskeyApproval | null> {
+  async function proved(row: PendingRequest, decision: DecisionBy, change: Change): Promise<PasskeyApproval | null> {
     const { passkey, principal } = decision;
     if (passkey === undefined) {
       const asked = { tenant: principal.tenant, subject: decision.operator ?? principal.subject };
@@ -166,10 +166,7 @@ export function createDecisions({
       return null;
     }
     if (!passkeys) throw new GateError('passkeys_not_set_up', 'this edition has no passkeys: decide without one');
-    const statement = approvalStatementOf(row, principal.subject, {
-      decision: decision.decision,
-      ...modificationOf(row, decision, quorum),
-    });
+    const statement = approvalStatementOf(row, principal.subject, { decision: decision.decision, ...change });
     return passkeys.prove(principal, statement, passkey);
   }
 
@@ -219,10 +216,10 @@ export function createDecisions({
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
     // What cannot be changed at all needs no passkey.
-    modificationOf(row, given, quorum);
-    const approval = await proved(row, given);
+    const change = modificationOf(row, given, quorum);
+    const approval = await proved(row, given, change);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
-    const signed = await sign(row, decision, now, approval);
+    const signed = await sign(row, decision, now, { change, approval });
     turn.sends();
     try {
       return await cameOf(row, given, signed, await sender.decide(signed));
@@ -269,8 +266,8 @@ export function createDecisions({
     if (given.decision === 'approve' && hasApproved(stands, given.principal.subject)) return stands;
     // A finished call can only answer "not pending". Its row shows whether somebody decided first or its time was over, which is what the
     // operator needs to know.
-    const known = LATE.has(outcome.code) ? whyNotDecidable(stands, clock()) : null;
-    throw refusal(known ?? outcome.code, outcome.settled ?? stands, outcome.reason);
+    const late = LATE.has(outcome.code) ? whyNotDecidable(stands, clock()) : null;
+    throw refusal(late ?? outcome.code, outcome.settled ?? stands, outcome.reason);
   }
 
   /**
@@ -319,6 +316,8 @@ export function createDecisions({
 
 const AT_ONCE: Pick<DecisionTurns, 'take'> = { take: (work) => work({ waited: false, sends: () => undefined }) };
 
+/** What a decision changes of its call; `null` where it changes nothing. */
+type Change = ReturnType<typeof modificationOf>;
 type Refused = Extract<DecisionOutcome, { outcome: 'refused' }>;
 
 /** What is told of a call that is over, by a workflow that need not know how it ended. */

@@ -10,7 +10,7 @@ export interface KeptVouching {
   readonly subject: string;
   readonly role: VouchedRole;
   readonly since_ms: number;
-  /** From when on it holds for `lifeMs`; of a word that ends sooner by so much earlier than it was said. */
+  /** The word holds until `lifeMs` after this time: when it was said, or, of a word that ends sooner, earlier by as much. */
   readonly vouched_ms: number;
 }
 
