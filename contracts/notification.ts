@@ -61,6 +61,8 @@ export const notice = z.strictObject({
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
   decided_via: z.string().nullable(),
+  /** An approver changed arguments, and what was approved is not what was asked for. */
+  modified: z.literal(true).optional(),
   /** Of the call that waits, for cards whose buttons decide: they decide that call and no other. */
   action_digest: z.string().optional(),
   /** No agent's call asked for it, and nothing runs, whatever is decided. */
@@ -81,6 +83,8 @@ export const lifecycleEvent = z.strictObject({
   test: z.literal(true).optional(),
   /** Only of a review that no agent's call asked for: nothing runs, whatever is decided. */
   rehearsal: z.literal(true).optional(),
+  /** Only of a call that was approved with changed arguments. What they are is said to nobody here. */
+  modified: z.literal(true).optional(),
   phase: notificationPhase,
   status: notificationStatus,
   notification_id: notificationId,

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
-import type { NewReview, PendingRequest } from '../../contracts/review.js';
+import { MODIFICATION_CONTRACT, type Modification, type NewReview, type PendingRequest } from '../../contracts/review.js';
 import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { GateError } from '../../domain/errors.js';
@@ -96,6 +96,11 @@ const parts = {
 const webhook = (): Channel[] => channelsOf({ ...parts, webhook: { url: receiver.url, bearer: 'b'.repeat(32) } });
 
 const SOON_MS = [10, 20, 30];
+/** What an approver made of a call. */
+const CHANGED: Modification = {
+  diff: { contract: MODIFICATION_CONTRACT, replacements: [{ path: ['to'], value: 'a new payee' }] },
+  reviewed_digest: `sha256:${'1'.repeat(64)}`,
+};
 
 function start(
   channels: readonly Channel[] = webhook(),
@@ -202,6 +207,24 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       notification_id: `${takenBack.id}:resolve:withdrawn`,
       headline: expect.stringMatching(/^A call was withdrawn: /),
     });
+  });
+
+  it('tells that an approver changed the call, and no value of the change', async () => {
+    start();
+    const [changed, plain] = [await hil.park(1), await hil.park(2)];
+    for (const row of [changed, plain]) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    await hil.settle(changed, { modification: CHANGED });
+    await hil.settle(plain);
+    const ends = () => events().filter(({ phase }) => phase === 'resolve');
+    await eventually('two ends', () => ends().length === 2);
+    const endOf = ({ id }: PendingRequest) => ends().find(({ pending_id }) => pending_id === id);
+    expect(endOf(changed)).toMatchObject({
+      headline: expect.stringMatching(/^A call was approved with changed arguments: /),
+      modified: true,
+    });
+    expect(endOf(plain)).toMatchObject({ headline: expect.stringMatching(/^A call was approved: /) });
+    expect(endOf(plain)).not.toHaveProperty('modified');
+    expect(receiver.received.map(({ text }) => text).join()).not.toContain('a new payee');
   });
 
   it('what was missed while nobody followed is told at the next start, and nothing twice', async () => {
@@ -604,6 +627,18 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       );
       await eventually('nothing is left', async () => (await kept()) === '[]');
       expect(await hil.reviews.notices.counts()).toEqual({ queued: 0, dead: 0 });
+    });
+
+    it('its end says that it was changed', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await hil.settle(row, { modification: CHANGED });
+      await erased();
+      start();
+      await until('the end', () => receiver.received.length === 2);
+      expect(events()[1]).toMatchObject({ headline: 'A call was approved with changed arguments', modified: true });
     });
 
     it('nothing is told of a row whose end was told, or of which nobody was told that it waited', async () => {

@@ -254,7 +254,13 @@ function endOf({ status, settled, withdrawn_at }: Row): LastEnd {
   if (withdrawn_at !== null) return { ...nobody, status: 'withdrawn' };
   if (settled === null) return { ...nobody, status: 'expired' };
   const { decided_at, decided_by, decided_via, ...how } = storedSettlement(settled);
-  return { decided_at, decided_by, decided_via, status: statusTold({ ...how, decided_by }) };
+  return {
+    decided_at,
+    decided_by,
+    decided_via,
+    status: statusTold({ ...how, decided_by }),
+    ...(how.modification && { modified: true }),
+  };
 }
 
 /** A settlement without the values that an approver gave; their digest stays. */

@@ -33,6 +33,7 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
   const shown = root.querySelector<HTMLElement>('.detail');
   const next = fresh.querySelector<HTMLElement>('.detail');
   if (!shown || !next) return 'other';
+  tellAnew(root, fresh);
   const id = shown.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   const freshId = next.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   if (id === freshId && next.querySelector('.decide') && shown.querySelector('.decide')) {
@@ -53,6 +54,19 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
   if (self !== undefined) root.dataset['self'] = self;
   document.dispatchEvent(new Event(RENEWED));
   return 'over';
+}
+
+/**
+ * Brings what is said of a decision that was sent to what it came to: a vote waits for others until one of them decides. The page was asked for
+ * with that decision (`done`); what else is said above the call, such as why something was refused, is of the press and stays.
+ */
+function tellAnew(root: HTMLElement, fresh: Document): void {
+  const self = new URL(root.dataset['self'] ?? location.href, location.href);
+  if (!self.searchParams.has('done')) return;
+  const [was, now] = [document, fresh].map((page) => page.querySelector('main > .notice:not([data-stopped])'));
+  if (!was || was.isEqualNode(now ?? null)) return;
+  if (now) was.replaceWith(now);
+  else was.remove();
 }
 
 /** Replaces what changed of a call that is still open, such as whom it is assigned to; its fields stay as they are. */

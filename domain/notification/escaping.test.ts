@@ -261,6 +261,30 @@ describe('a message of a rehearsal', () => {
   });
 });
 
+describe('a message of a call that was approved', () => {
+  const approved: Notice = { ...endOf('pay'), notification_id: `${ID}:resolve:approved`, status: 'approved' };
+  it.each([
+    ['with changed arguments', { ...approved, modified: true } as const, 'A call was approved with changed arguments'],
+    ['as its agent asked for it', approved, 'A call was approved'],
+  ])('says first, on every channel, that it was %s', (_, notice, words) => {
+    const slack = slackCard(notice, {}, true);
+    const teams = teamsCard(notice, {}, true);
+    const mail = mailOf(notice, {});
+    const event = webhookEvent(notice, {});
+    expect([slack['text'], teams['fallbackText'], mail.subject, event.headline]).toEqual([
+      `Gate: ${words}`,
+      `Gate: ${words}`,
+      `Gate: ${words} (${ID})`,
+      `${words}: pay by pay`,
+    ]);
+    expect((slack['blocks'] as unknown[])[0]).toMatchObject({ text: { text: words } });
+    expect((teams['body'] as unknown[])[0]).toMatchObject({ inlines: [{ text: words }] });
+    expect(mail.text.startsWith(`${words}.\n`)).toBe(true);
+    expect(event.modified).toBe(notice.modified);
+    expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
+  });
+});
+
 function actionsOf(card: ReturnType<typeof slackCard>): unknown {
   return (card['blocks'] as { type: string }[]).find(({ type }) => type === 'actions') ?? null;
 }

@@ -22,6 +22,7 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
     event: 'hil_notification',
     ...(notice.test && { test: notice.test }),
     ...(notice.rehearsal && { rehearsal: notice.rehearsal }),
+    ...(notice.modified && { modified: notice.modified }),
     phase,
     status,
     notification_id,

@@ -2,6 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NoticeKind, NotificationPhase, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
+import { wasChanged } from '../sandbox/told.js';
 import { deadlineOf, escalationTimes, isSettled, statusTold } from '../decision/transitions.js';
 
 const PHASE_OF = {
@@ -84,6 +85,7 @@ const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,
+  ...(row.status === 'approved' && wasChanged(row) && { modified: true as const }),
   action_digest: row.original_payload_digest,
 });
 
@@ -133,7 +135,7 @@ const ended = (pendingId: string, how: string) =>
 export const lastIdOf = (pendingId: string): string => ended(pendingId, 'deleted').notification_id;
 
 /** How a row ended that is about to be deleted. */
-export type LastEnd = Pick<Notice, 'status' | 'decided_at' | 'decided_by' | 'decided_via'>;
+export type LastEnd = Pick<Notice, 'status' | 'decided_at' | 'decided_by' | 'decided_via' | 'modified'>;
 
 /** The same where the row is deleted before people could be told. It outlives the row, so it has no text of the call. */
 export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: LastEnd): Notice => ({
@@ -154,7 +156,9 @@ export function titleOf(notice: Notice): string {
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
   const title =
     phase !== 'update'
-      ? TITLES[statusTold(notice)]
+      ? notice.modified
+        ? 'A call was approved with changed arguments'
+        : TITLES[statusTold(notice)]
       : kind === 'escalation'
         ? 'A call still waits, and its time runs out'
         : `A call still waits: ${approvals} of ${required_approvers} people have approved`;

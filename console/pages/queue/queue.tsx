@@ -74,7 +74,9 @@ export async function queueShown(
   const broken = visit.services.ledger.broken();
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
-  const self = listAddress(chosen === null ? '/hil' : reviewAddress(chosen), query);
+  // What a vote waits for changes with the call: the script asks for both.
+  const voted = isDone && found.status === 'pending' ? { done: found.id } : {};
+  const self = listAddress(chosen === null ? '/hil' : reviewAddress(chosen), query, voted);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : listTitle(listed),

@@ -303,6 +303,10 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     await other.getByRole('button', { name: 'Approve (2 people must)' }).click();
     expect(await notice(other).textContent()).toContain('Approved');
     await one.locator('article .tag.approved').waitFor();
+    // Whoever voted first is not told that it waits once it ran.
+    const told = await one.locator('main > .notice').textContent();
+    expect(told).toContain('Approved: prod_release for quorum, by operator:second');
+    expect(told).not.toMatch(/1 of 2|waits/);
   }, 90_000);
 
   it('shows that a call expired while somebody looks at it', async () => {
