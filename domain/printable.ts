@@ -1,5 +1,6 @@
 import { CONFUSABLE, DIGIT_LIKE } from './confusable.js';
 import { zeroOf } from './digits.js';
+import { clipped, shortened } from './text.js';
 
 /**
  * Characters that must be made visible: controls (C0, C1), formatting and bidirectional marks, unassigned and private characters, lone
@@ -10,7 +11,7 @@ import { zeroOf } from './digits.js';
 const UNSEEN =
   /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]|[^\P{Zs} ]|[\u2800\u{1D159}]|[\u{13441}\u{13442}]|\u{16FE4}/gu;
 
-const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
+export const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
 
 /** Letters that people take for Latin ones in the middle of these: of Cyrillic, Greek and Armenian, fullwidth letters, and those of mathematics. */
 const LOOKALIKE =
@@ -111,3 +112,27 @@ const plainLetters = (text: string): string =>
 
 /** Like `printable`, for text that must stay on one line or in one cell. */
 export const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n');
+
+/** A backtick, and what fonts draw like one: none of them ends a quote. */
+const TICKS = /[`\u02CB\u1FEF\u2035\uFF40]/gu;
+
+/**
+ * Text of others inside a sentence of Gate's: on one line, between backticks, its own as escapes, so that nothing of it reads as Gate's words. Beyond
+ * `units` it is cut.
+ */
+export const quoted = (text: string, units = 512): string => {
+  const line = oneLine(clipped(text, 2 * units)).replaceAll(TICKS, escaped);
+  return `${'`'}${shortened(line, units)}${'`'}`;
+};
+
+/** A sentence cut at what it quotes, which stands at the odd places. What an open quote begins is a quote to its end: the sentence was cut there. */
+export const quotesIn = (text: string): readonly string[] => oneLine(text).split('`');
+
+/** `shortened` for a sentence with quotes: a quote that is cut ends all the same. */
+export function shortenedSaid(text: string, units: number): string {
+  if (text.length <= units) return text;
+  const isClosed = (part: string): boolean => part.split('`').length % 2 === 1;
+  const whole = [1, 2].map((less) => clipped(text, units - less)).find(isClosed);
+  if (whole !== undefined) return `${whole}…`;
+  return `${clipped(text, units - 2)}…${'`'}`;
+}

@@ -27,7 +27,8 @@ describe('a sentence of Gate around words of others', () => {
   it.each([
     ['move 5 to `a<b`', '<bdi>move 5 to <code>a&lt;b</code></bdi>', '<bdi>move 5 to “a&lt;b”</bdi>'],
     ['`a` and `b`', '<bdi><code>a</code> and <code>b</code></bdi>', '<bdi>“a” and “b”</bdi>'],
-    ['a ` b', '<bdi>a ` b</bdi>', '<bdi>a ` b</bdi>'],
+    ['a ` b', '<bdi>a <code> b</code></bdi>', '<bdi>a “ b”</bdi>'],
+    ['a `b”c"d`', '<bdi>a <code>b”c&quot;d</code></bdi>', '<bdi>a “b\\u{201d}c\\u{22}d”</bdi>'],
     ['a\n\u202e', '<bdi>a\\n\\u{202e}</bdi>', '<bdi>a\\n\\u{202e}</bdi>'],
   ])('%j marks what it quotes, and has the rest escaped as theirs is', (text, whole, short) => {
     expect(render(<Said text={text} />)).toBe(whole);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ComponentChildren } from 'preact';
-import { oneLine, printable } from '../../domain/printable.js';
+import { escaped, oneLine, printable, quotesIn } from '../../domain/printable.js';
 import { capitalized } from '../../domain/text.js';
 import { relativeTime } from '../../domain/time-told.js';
 import { isUuid } from '../../domain/uuid.js';
@@ -18,13 +18,6 @@ export const ForeignBlock = ({ text, label }: { readonly text: string; readonly 
   </pre>
 );
 
-/** A sentence cut at what it quotes in backticks, which stands at the odd places; whole, where a quote does not end. */
-function quotesIn(text: string): readonly string[] {
-  const line = oneLine(text);
-  const parts = line.split('`');
-  return parts.length % 2 === 0 ? [line] : parts;
-}
-
 /**
  * A sentence of Gate's around words of others: what nobody sees is shown as an escape there too, but it stands in the typeface of the page. What it
  * quotes is theirs.
@@ -33,11 +26,15 @@ export const Said = ({ text }: { readonly text: string }) => (
   <bdi>{quotesIn(text).map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</bdi>
 );
 
+/** Between quotation marks none of the text's own, nor what looks like one, ends the quote. */
+const withoutMarks = (text: string): string =>
+  text.replaceAll(/[\u201C-\u201F\u2033\u2036\u275D\u275E\u301D-\u301F\uFF02"]/gu, escaped);
+
 /** The same without elements of its own, which a browser would lay out in every row of a long list. */
 export const SaidShort = ({ text }: { readonly text: string }) => (
   <bdi>
     {quotesIn(text)
-      .map((part, at) => (at % 2 === 0 ? part : `“${part}”`))
+      .map((part, at) => (at % 2 === 0 ? part : `“${withoutMarks(part)}”`))
       .join('')}
   </bdi>
 );

@@ -1,4 +1,4 @@
-import { oneLine } from '../printable.js';
+import { escaped, oneLine } from '../printable.js';
 import { clipped } from '../text.js';
 
 /** How much of one text of an agent a message shows. */
@@ -43,7 +43,9 @@ export const teamsText = (text: string): string =>
     .replaceAll('<', '＜')
     .replaceAll('>', '＞')
     .replaceAll('](', '] (')
-    .replaceAll('`', "'");
+    .split('`')
+    .map((part, at) => (at % 2 === 0 ? part : `'${part.replaceAll("'", escaped)}'`))
+    .join('');
 
 /** Text of others in a mail, in its text or in one of its headers: one line, so that it ends no header and begins no other. */
 export const mailText = (text: string): string => withoutLinks(line(text));

@@ -53,61 +53,61 @@ describe('sandbox: letters or digits of two scripts in one word', () => {
       'the payee',
       'get_invoice',
       { to: 'v\u0435ndor' },
-      'letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor',
+      'letters or digits of two scripts in one word, whom the call is for: `v\\u{435}ndor`',
     ],
     [
       'the payee, behind a hyphen',
       'get_invoice',
       { to: 'vendor-\u0430' },
-      'letters or digits of two scripts in one word, whom the call is for: vendor-\\u{430}',
+      'letters or digits of two scripts in one word, whom the call is for: `vendor-\\u{430}`',
     ],
     [
       'the payee, as a Roman numeral',
       'get_invoice',
       { to: 'paypa\u217c' },
-      'letters or digits of two scripts in one word, whom the call is for: paypa\\u{217c}',
+      'letters or digits of two scripts in one word, whom the call is for: `paypa\\u{217c}`',
     ],
     [
       'inside what the payee is',
       'get_invoice',
       { payee: { name: 'v\u0435ndor' } },
-      'letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor',
+      'letters or digits of two scripts in one word, whom the call is for: `v\\u{435}ndor`',
     ],
     [
       'an address',
       'get_page',
       { q: 'x@g\u03bfogle.com' },
-      'letters or digits of two scripts in one word, whom the call is for: g\\u{3bf}ogle',
+      'letters or digits of two scripts in one word, whom the call is for: `g\\u{3bf}ogle`',
     ],
     [
       'the payee, wholly',
       'get_invoice',
       { to: '\u0406\u0412\u041c' },
-      'letters that pass for Latin ones, whom the call is for: \\u{406}\\u{412}\\u{41c}',
+      'letters that pass for Latin ones, whom the call is for: `\\u{406}\\u{412}\\u{41c}`',
     ],
     [
       'the payee, beside Latin letters',
       'get_invoice',
       { payee: '\u0410\u0421\u041c\u0415 Ltd' },
-      'letters that pass for Latin ones, whom the call is for: \\u{410}\\u{421}\\u{41c}\\u{415} Ltd',
+      'letters that pass for Latin ones, whom the call is for: `\\u{410}\\u{421}\\u{41c}\\u{415} Ltd`',
     ],
     [
       'the number of an account',
       'get_invoice',
       { account: '1\u0417234' },
-      'letters or digits of two scripts in one word, whom the call is for: 1\\u{417}234',
+      'letters or digits of two scripts in one word, whom the call is for: `1\\u{417}234`',
     ],
     [
       'the number of an account with an Arabic zero',
       'get_invoice',
       { account: '1\u066000' },
-      'letters or digits of two scripts in one word, whom the call is for: 1\\u{660}00',
+      'letters or digits of two scripts in one word, whom the call is for: `1\\u{660}00`',
     ],
     [
       'a name of an argument',
       'get_invoice',
       { 'am\u043eunt': 5, amount: 1 },
-      'letters or digits of two scripts in one word, the name of an argument: am\\u{43e}unt',
+      'letters or digits of two scripts in one word, the name of an argument: `am\\u{43e}unt`',
     ],
   ])('are risky in %s', (_where, tool, args, reason) => {
     const { severity, reasons } = of(tool, args);
@@ -117,22 +117,24 @@ describe('sandbox: letters or digits of two scripts in one word', () => {
 
   it('are a reason in an amount', () => {
     expect(of('send_money', { amount: '1\u066000', to: 'x' })).toMatchObject({
-      summary: 'move 1\\u{660}00 to `x`',
-      reasons: expect.arrayContaining(['letters or digits of two scripts in one word: 1\\u{660}00']) as unknown,
+      summary: 'move `1\\u{660}00` to `x`',
+      reasons: expect.arrayContaining(['letters or digits of two scripts in one word: `1\\u{660}00`']) as unknown,
     });
   });
 
   it('are a reason in any other text, which is as grave as it was', () => {
     expect(of('get_invoice', { note: 'SMS\u043a\u0430' })).toMatchObject({
       severity: 'safe',
-      reasons: expect.arrayContaining(['letters or digits of two scripts in one word: SMS\\u{43a}\\u{430}']) as unknown,
+      reasons: expect.arrayContaining([
+        'letters or digits of two scripts in one word: `SMS\\u{43a}\\u{430}`',
+      ]) as unknown,
     });
   });
 
   it('make nothing less grave', () => {
     const { severity, reasons } = of('delete_file', { path: 'a', to: 'v\u0435ndor' });
     expect(severity).toBe('destructive');
-    expect(reasons).toContain('letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor');
+    expect(reasons).toContain('letters or digits of two scripts in one word, whom the call is for: `v\\u{435}ndor`');
   });
 
   it.each([
@@ -166,7 +168,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/12',
+      analyzer_version: 'gate-sandbox/13',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -182,7 +184,7 @@ describe('sandbox: a report says', () => {
 
   it.each([
     ['write_file', { path: 'a.txt', content: 'x' }, 'write file `a.txt`'],
-    ['bash', { command: 'rm -rf /srv' }, 'run rm -rf /srv'],
+    ['bash', { command: 'rm -rf /srv' }, 'run `rm -rf /srv`'],
     ['execute_sql', { query: 'delete from users' }, 'SQL DELETE of every row of `users`'],
     ['execute_sql', { query: 'grant all on t to u' }, 'SQL GRANT on `t`'],
     ['execute_sql', { query: 'revoke all on t from u' }, 'SQL REVOKE on `t`'],
@@ -192,9 +194,9 @@ describe('sandbox: a report says', () => {
     ['http_post', { url: 'https://example.com/x', body: '{}' }, 'POST to `https://example.com/x`'],
     ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
     ['create_payment', { amount: '$40' }, 'move $40'],
-    ['get_user', { id: 4 }, 'get user `4`'],
-    ['send_email', { to: 'bob', bcc: 'x@evil' }, 'send email `bob` and 1 more'],
-    ['send_email', { to: 'bob', ccAddresses: ['a', 'b'] }, 'send email `bob` and 2 more'],
+    ['get_user', { id: 4 }, '`get user`: `4`'],
+    ['send_email', { to: 'bob', bcc: 'x@evil' }, '`send email`: `bob` and 1 more'],
+    ['send_email', { to: 'bob', ccAddresses: ['a', 'b'] }, '`send email`: `bob` and 2 more'],
   ])('%s %j: %s %s', (name, args, summary) => {
     expect(of(name, args).summary).toBe(summary);
   });
@@ -223,7 +225,7 @@ describe('sandbox: a report says', () => {
       { amount: 'EUR 2,500.00', payee: 'ACME' },
       { summary: 'move EUR 2,500.00 to `ACME`', money: { amount: 'EUR 2,500.00', currency: null, payee: 'ACME' } },
     ],
-    ['an amount in words', { amount: '100 dollars', payee: 'x' }, { summary: 'move 100 dollars to `x`' }],
+    ['an amount in words', { amount: '100 dollars', payee: 'x' }, { summary: 'move `100 dollars` to `x`' }],
     ['an amount without a whole number', { amount: '.5', payee: 'x' }, { summary: 'move .5 to `x`' }],
     ['the payee, where no amount stands', { payee: 'x' }, { summary: 'move money to `x`', targets: ['x'] }],
     ['somebody in an object', { amount: 100, to: { id: 'x' } }, { summary: 'move 100 to `x`', targets: ['x'] }],
@@ -301,7 +303,7 @@ describe('sandbox: a report says', () => {
       { amount: 90_000, payee: 'Evil', command: 'rm -rf /srv' },
       {
         severity: 'destructive',
-        summary: 'run rm -rf /srv',
+        summary: 'run `rm -rf /srv`',
         reasons: expect.arrayContaining(['moves 90000 to `Evil`']) as unknown,
       },
     ],
@@ -402,12 +404,12 @@ describe('sandbox: a report says', () => {
     [
       'amounts that cannot be read as the largest',
       { amounts: [1, 2, 3, 100, '9 crore'], to: 'x' },
-      { summary: 'move several amounts: 1, 2, 3 and 2 more, up to 100, and not read: 9 crore; to `x`' },
+      { summary: 'move several amounts: 1, 2, 3 and 2 more, up to 100, and not read: `9 crore`; to `x`' },
     ],
     [
       'amounts of one currency, of which some cannot be read',
       { amounts: [1, 2, 3, 9_999_999, 'five'], currency: 'USD', payee: 'x' },
-      { summary: expect.stringMatching(/and 2 more, up to 9,?999,?999 USD, and not read: five USD; to `x`/) },
+      { summary: expect.stringMatching(/and 2 more, up to 9,?999,?999 USD, and not read: `five` USD; to `x`/) },
     ],
   ])('of a payment %s', (_what, args, report) => {
     expect(of('send_money', args)).toMatchObject(report);

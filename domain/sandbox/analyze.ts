@@ -7,7 +7,7 @@ import { sizeOf } from '../large.js';
 import { siblingsOf } from '../mcp/batch.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { actTold, type ReadAct, readActs } from '../policy/read-acts.js';
-import { oneLine } from '../printable.js';
+import { oneLine, quoted, shortenedSaid } from '../printable.js';
 import { clipped, shortened } from '../text.js';
 import { readAddresses } from './addresses.js';
 import { readArguments } from '../argument-values.js';
@@ -20,7 +20,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/12';
+export const ANALYZER_VERSION = 'gate-sandbox/13';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -193,7 +193,7 @@ function reportOf(findings: readonly Finding[], money: Money | null, payment: Fi
       'yes',
     ),
     summary: summaryOf(lead),
-    reasons: few([...told, ...sorted.flatMap(({ reasons }) => reasons)]),
+    reasons: few([...told, ...sorted.flatMap(({ reasons }) => reasons)], said),
     targets: few(targets),
     predicted_changes: [...changes.values()],
     scope: {
@@ -206,18 +206,18 @@ function reportOf(findings: readonly Finding[], money: Money | null, payment: Fi
 }
 
 const shown = (text: string): string => shortened(oneLine(clipped(text, SANDBOX_BOUNDS.text)), SANDBOX_BOUNDS.text);
-const few = (texts: readonly string[]): string[] => [...new Set(texts.map(shown))].slice(0, SANDBOX_BOUNDS.entries);
+const said = (text: string): string => shortenedSaid(oneLine(text), SANDBOX_BOUNDS.text);
+const few = (texts: readonly string[], of = shown): string[] =>
+  [...new Set(texts.map(of))].slice(0, SANDBOX_BOUNDS.entries);
 
-/** Enough that what is cut off shows as such. */
-const ACT = 512;
 const TARGET = 120;
-function summaryOf({ act: whole, targets: [first, ...others] }: Finding): string {
-  const act = clipped(whole, ACT);
-  // Whom something is done to is said, also where the act has the same letters: 5 to `5`.
-  if (first === undefined || (!act.endsWith(' to') && act.includes(first)))
-    return shortened(oneLine(act), SANDBOX_BOUNDS.summary);
+/** The act is in Gate's words, and what it has of the call is quoted in it. */
+function summaryOf({ act, targets: [first, ...others], namesTargets }: Finding): string {
+  const bare = act.replace(/:$/, '');
+  if (first === undefined || (namesTargets === true && act.includes(quoted(first).slice(1, -1))))
+    return shortenedSaid(bare, SANDBOX_BOUNDS.summary);
   const more = others.length > 0 ? ` and ${others.length} more` : '';
-  const target = shortened(oneLine(clipped(first, ACT)), TARGET);
-  const room = SANDBOX_BOUNDS.summary - target.length - more.length - 3;
-  return `${shortened(oneLine(act), room)} ${'`'}${target}${'`'}${more}`;
+  const target = quoted(first, TARGET);
+  const room = SANDBOX_BOUNDS.summary - target.length - more.length - 1;
+  return `${shortenedSaid(act, room)} ${target}${more}`;
 }

@@ -14,11 +14,14 @@ export type Reversible = SandboxReport['reversible'];
 export interface Finding {
   readonly operation_class: OperationClass;
   readonly severity: SandboxSeverity;
-  /** In a few words, in front of what it is done to: "delete file". */
+  /** In a few words of Gate's, in front of what it is done to: "delete file". What is not Gate's is quoted in it (`quoted`). */
   readonly act: string;
+  /** What the act quotes may have the targets in it already. */
+  readonly namesTargets?: true;
   readonly kind: ChangeKind | null;
   readonly targets: readonly string[];
   readonly reversible: Reversible;
+  /** In Gate's words, as the act is. */
   readonly reasons: readonly string[];
   readonly wildcards?: boolean;
   readonly recursive?: boolean;

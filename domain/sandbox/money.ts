@@ -1,5 +1,5 @@
 import { clipped, shortened } from '../text.js';
-import { oneLine } from '../printable.js';
+import { oneLine, quoted, shortenedSaid } from '../printable.js';
 import { SANDBOX_BOUNDS, type SandboxReport } from '../../contracts/sandbox.js';
 import type { Checkpoint } from '../in-place.js';
 import { inUnits } from '../money/minor-units.js';
@@ -39,7 +39,9 @@ function paymentOf(found: MoneyFound): Payment {
   const { amounts, payees } = found;
   const [first] = amounts;
   const [payee] = payees;
-  const sum = amounts.length > 1 ? severalOf(amounts) : first === undefined ? null : textOf(first);
+  const sumOf = (text: (one: Amount) => string): string | null =>
+    amounts.length > 1 ? severalOf(amounts, text) : first === undefined ? null : text(first);
+  const sum = sumOf(saidOf);
   const reasons = ['money moves, and whoever gets it decides whether it comes back'];
   if (first === undefined) reasons.push('the arguments name no amount');
   else if (
@@ -49,7 +51,7 @@ function paymentOf(found: MoneyFound): Payment {
   )
     reasons.push('the arguments name no currency');
   if (payee === undefined) reasons.push('the arguments name nobody who gets it');
-  if (amounts.length > 1) reasons.push(`the arguments name ${severalOf(amounts)}`);
+  if (amounts.length > 1) reasons.push(`the arguments name ${severalOf(amounts, saidOf)}`);
   if (payees.length > 1) reasons.push(`the arguments name ${payees.length} who get money`);
   if (new Set(amounts.map(unitOf).filter((unit) => unit !== '')).size > 1)
     reasons.push('the arguments name amounts of several currencies, which are not compared');
@@ -64,7 +66,7 @@ function paymentOf(found: MoneyFound): Payment {
   return {
     found,
     money: {
-      amount: single ? repeated(single, shown(labelled(single), AMOUNT)) : sum && shown(sum, SANDBOX_BOUNDS.amount),
+      amount: single ? repeated(single, shown(labelled(single), AMOUNT)) : shownOrNull(sumOf(textOf)),
       currency: single?.currency ? shown(single.currency, SANDBOX_BOUNDS.amount) : null,
       payee:
         payee === undefined
@@ -83,6 +85,7 @@ function paymentOf(found: MoneyFound): Payment {
   };
 }
 
+const shownOrNull = (text: string | null): string | null => text && shown(text, SANDBOX_BOUNDS.amount);
 /** Room for "and 65536 more". */
 const MORE = 16;
 /** A run of blanks is one: behind many of them the rest of a text would be out of sight. */
@@ -97,32 +100,57 @@ const AMOUNT = 48;
 const PAYEE = 120;
 const UNITS = { cents: 'cents', minor: 'minor units' } as const;
 /** In whole units where that is sure, and as it is written. */
-function amountOf(one: Amount, currency: string): string {
+function amountOf(one: Amount, currency: string, amount = one.amount): string {
   const units = inUnits(one);
-  const written = one.minor === null ? one.amount : `${one.amount} ${UNITS[one.minor]}`;
-  const text =
-    units === null || units === one.amount ? `${units ?? written}${currency}` : `${units}${currency} (${written})`;
+  const written = one.minor === null ? amount : `${amount} ${UNITS[one.minor]}`;
+  const told = units === null ? written : units === one.amount ? amount : units;
+  const text = units === null || units === one.amount ? `${told}${currency}` : `${told}${currency} (${written})`;
   return one.label === null ? text : `${one.label} ${text}`;
 }
 const labelled = (one: Amount): string => amountOf(one, '');
 const wholeOf = (one: Amount): string => amountOf(one, one.currency === null ? '' : ` ${one.currency}`);
 const repeated = ({ times }: Amount, text: string): string => (times > 1 ? `${text} (${times} times)` : text);
 const textOf = (one: Amount): string => repeated(one, shown(wholeOf(one), AMOUNT));
+/** The same in a sentence of Gate's: quoted, unless it is a number with the code or sign of a currency. */
+function saidOf(one: Amount): string {
+  const { amount, currency } = one;
+  const number = isPlainAmount(amount) ? withSingleSpaces(amount) : quoted(withSingleSpaces(amount), AMOUNT);
+  const unit =
+    currency === null
+      ? ''
+      : ` ${isPlainCurrency(currency) ? currency.trim() : quoted(withSingleSpaces(currency), AMOUNT)}`;
+  const text = amountOf(one, unit, number);
+  return repeated(one, shortenedSaid(text, AMOUNT + text.split('`').length - 1));
+}
+/** Only what the parts between the digits say is looked up, so a long number is one. */
+const isPlainAmount = (text: string): boolean => {
+  const [before = '', after = '', ...others] = text.trim().split(/[-+]?[.,]?\d[\d.,'_ ]*(?:e[+-]?\d{1,3}(?!\d))?/i);
+  return others.length === 0 && text.trim() !== before && [before, after].every(isPlainUnit);
+};
+const isPlainUnit = (text: string): boolean => {
+  const sign = text.trim();
+  return sign === '' || /^[-+]?\p{Sc}$/u.test(sign) || isCurrency(sign);
+};
+const isPlainCurrency = (text: string): boolean => {
+  if (isPlainUnit(text)) return true;
+  const [, several] = /^several currencies \((.{1,64})\)$/u.exec(text) ?? [];
+  return several?.split(', ').every((one) => one === '…' || isPlainUnit(one)) ?? false;
+};
 
 /** How many of several amounts are written out. */
 const SHOWN = 3;
 /** The first few, and the largest of the others in each currency. */
-function severalOf(amounts: readonly Amount[]): string {
-  const texts = amounts.slice(0, SHOWN).map(textOf).join(', ');
+function severalOf(amounts: readonly Amount[], text: (one: Amount) => string): string {
+  const texts = amounts.slice(0, SHOWN).map(text).join(', ');
   const others = amounts.slice(SHOWN);
   if (others.length === 0) return `several amounts: ${texts}`;
   const isRead = (one: Amount): boolean => WAYS.every((way) => Number.isFinite(sizeOf(one, way)));
   const unread = others.filter((one) => !isRead(one));
   const largest = largestOf(others.filter(isRead));
-  const upTo = largest.length > 0 ? `, up to ${largest.slice(0, SHOWN).map(textOf).join(', ')}` : '';
+  const upTo = largest.length > 0 ? `, up to ${largest.slice(0, SHOWN).map(text).join(', ')}` : '';
   const rest = largest.length > SHOWN ? ', and amounts of other currencies' : '';
   const further = unread.length > SHOWN ? ` and ${unread.length - SHOWN} more` : '';
-  const not = unread.length > 0 ? `, and not read: ${unread.slice(0, SHOWN).map(textOf).join(', ')}${further}` : '';
+  const not = unread.length > 0 ? `, and not read: ${unread.slice(0, SHOWN).map(text).join(', ')}${further}` : '';
   return `several amounts: ${texts} and ${others.length} more${upTo}${rest}${not}`;
 }
 

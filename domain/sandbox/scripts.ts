@@ -1,5 +1,5 @@
-import { mixedWord, oneLine, wholeLookalike } from '../printable.js';
-import { clipped, words } from '../text.js';
+import { mixedWord, quoted, wholeLookalike } from '../printable.js';
+import { words } from '../text.js';
 import type { ArgumentName, Leaf } from '../argument-values.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 
@@ -39,7 +39,7 @@ export function readScripts({ leaves, groups }: ReadCall, first: Finding, { read
 function firstOf(texts: readonly string[], find: (text: string) => string | undefined = mixedWord): string | undefined {
   for (const text of texts) {
     const found = find(text);
-    if (found !== undefined) return oneLine(clipped(found, SAID));
+    if (found !== undefined) return quoted(found, SAID);
   }
   return undefined;
 }

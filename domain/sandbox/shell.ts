@@ -1,6 +1,7 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
 import { isShellShaped } from '../tool-shape.js';
 import type { Checkpoint } from '../in-place.js';
+import { quoted } from '../printable.js';
 import { shellActOf } from '../shell/acts.js';
 import { Allowance } from '../shell/allowance.js';
 import type { Command, Word } from '../shell/command.js';
@@ -163,20 +164,30 @@ export function readShellActs(
   const shown = lines.map(({ text }) => text).join('; ');
   const own: Finding = looks
     ? {
+        namesTargets: true,
         operation_class: 'read',
         severity: 'safe',
-        act: `run ${shown}`,
+        act: `run ${quoted(shown)}`,
         kind: 'read',
         targets,
         reversible: 'yes',
         reasons: ['every command of it only looks'],
       }
-    : { ...RUNS, act: `run ${shown}`, targets, reasons: ['a shell runs what it is given'], wildcards, recursive };
+    : {
+        ...RUNS,
+        act: `run ${quoted(shown)}`,
+        targets,
+        reasons: ['a shell runs what it is given'],
+        wildcards,
+        recursive,
+        namesTargets: true,
+      };
   return findings.length === 0
     ? [own]
     : findings.map((one) => ({
         ...one,
         act: own.act,
+        namesTargets: true,
         targets,
         wildcards: one.wildcards ?? wildcards,
         recursive: one.recursive ?? recursive,

@@ -1,3 +1,4 @@
+import { quoted } from '../printable.js';
 import { toolShape } from '../tool-shape.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
@@ -97,12 +98,13 @@ export function reachOf({ leaves }: ReadCall): { readonly wildcards: boolean; re
   return { wildcards, recursive };
 }
 
+const TOLD = 96;
 /** The call by the words of its name alone. */
 export function byName(call: ReadCall, verb: Verb): Finding {
   const targets = namedTargets(call);
   const reach = reachOf(call);
-  const told = call.words.join(' ') || 'call';
-  const common = { act: told, targets, ...reach };
+  const told = quoted(call.words.join(' ') || 'call', TOLD);
+  const common = { act: `${told}:`, targets, ...reach };
   switch (verb) {
     case 'destroy':
       return {
@@ -153,7 +155,7 @@ export function byName(call: ReadCall, verb: Verb): Finding {
     default:
       return {
         ...common,
-        act: `${told}: unknown effect`,
+        act: `${told}, effect unknown:`,
         operation_class: 'unknown',
         severity: 'risky',
         kind: null,

@@ -179,7 +179,7 @@ function readNode(name: string, node: SqlNode): Reading {
       const built = names.length === 1 || (names.length === 2 && names[0] === 'pg_catalog');
       return known && built
         ? { effect: 'read', kind: 'SELECT' }
-        : { effect: 'change', kind: `the function ${printable(names.join('.'))}`, calls: true };
+        : { effect: 'change', kind: `the function ${'`'}${plainName(names.join('.'))}${'`'}`, calls: true };
     }
     case 'A_Expr':
       return listOf(node['name']).length > 1
@@ -190,7 +190,7 @@ function readNode(name: string, node: SqlNode): Reading {
   }
 }
 
-const printable = (text: string): string => text.replaceAll(/[^a-z0-9_.]/gi, '?').slice(0, 64);
+const plainName = (text: string): string => text.replaceAll(/[^a-z0-9_.]/gi, '?').slice(0, 64);
 
 /** Turns "CreateRoleStmt" into "CREATE ROLE". */
 const label = (name: string): string =>
