@@ -489,6 +489,18 @@ describe('sandbox: a report says', () => {
     expect(analyze('gate/tools.batch', batch).targets).toEqual(['two.txt', 'three.txt', 'one.txt']);
   });
 
+  it.each([
+    ['read_file', { path: '.env' }, ['.env']],
+    ['read_file', { path: 'config/.env' }, ['config/.env']],
+    ['read_files', { files: [{ path: 'id_rsa' }, { path: 'id_rsa' }] }, ['id_rsa']],
+    ['git_add', { repo_path: '.ssh' }, ['.ssh']],
+    ['edit_file', { cwd: '.', path: 'bin/run.sh' }, ['bin/run.sh']],
+    ['write_file', { cwd: '.git', path: 'hooks/x' }, ['hooks/x', '.git/hooks/x']],
+    ['write_file', { cwd: '/etc', path: 'passwd' }, ['/etc', 'passwd', '/etc/passwd']],
+  ])('a path once, and from no other folder than those beside it: %s %j', (name, args, targets) => {
+    expect(of(name, args).targets).toEqual(targets);
+  });
+
   it('no password of an address, and no character that nobody sees', () => {
     const report = of('fetch_url', { url: 'https://ada:hunter2@example.com/\u202egpj' });
     expect(JSON.stringify(report)).not.toMatch(/hunter2|\u202e/);
