@@ -24,6 +24,7 @@ import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
 import type { PasskeyRequired } from '../domain/review/passkey-required.js';
 import type { PasskeyStore } from '../domain/review/passkey-store.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
+import { approvalRecorded } from '../test/support/forged-approvals.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { type AlarmKind, alarmRow } from './ledger.js';
 
@@ -371,6 +372,18 @@ describe('a call that two people must approve with their passkeys', () => {
         return { ...made, entry_hash: hashOfEntry(made) };
       });
     expect(approvalFindings(forged)).toMatchObject(short);
+  });
+
+  it('is not run by one signature that a record passes off as all of them, with a MAC that holds', async () => {
+    await decide(device.get(challenge()));
+    const record = await gate.calls.find(call.correlation_id);
+    if (!record) throw new Error('the call has no record');
+    const { votes: [vote] = [], required_approvers, ...evidence } = record.evidence;
+    expect([vote?.signed.approval?.statement.required_approvers, required_approvers]).toEqual([2, 2]);
+    await gate.calls.move(call.correlation_id, 'approve', { evidence, decision: approvalRecorded(vote?.signed) });
+    expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('tampered');
+    expect(gate.executed).toEqual([]);
+    expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(/another number of people/);
   });
 
   it('is not proved by one key under two names, in another encoding for the second', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { TookTooLong } from '../../domain/in-place.js';
 import type { Analyzer } from '../../domain/sandbox/analyze.js';
 import { loadAnalyzer } from './analyzer.js';
 import { createLocalSandbox, type LocalSandbox, type SandboxLimits } from './local-sandbox.js';
@@ -38,14 +39,20 @@ describe('the sandbox in process', () => {
   });
 
   it('analyses a small call that takes too long in a thread, from the beginning', async () => {
-    let given = 0;
-    const counted: Analyzer = (method, params, checkpoint) => {
-      given += 1;
-      return analyze(method, params, checkpoint);
+    const ends: string[] = [];
+    const watched: Analyzer = (method, params, checkpoint) => {
+      try {
+        const report = analyze(method, params, checkpoint);
+        ends.push('a report');
+        return report;
+      } catch (error) {
+        ends.push(error instanceof TookTooLong ? 'given up' : String(error));
+        throw error;
+      }
     };
     const request = asking({ command: 'rm -rf /srv' });
-    const report = await sandboxWith({ inPlaceMs: -1, limitMs: 60_000 }, counted).analyze(request);
-    expect([given, report]).toEqual([1, analyze(request.method, request.params)]);
+    const report = await sandboxWith({ inPlaceMs: -1, limitMs: 60_000 }, watched).analyze(request);
+    expect([ends, report]).toEqual([['given up'], analyze(request.method, request.params)]);
   });
 
   it('has no report where the thread is late', async () => {

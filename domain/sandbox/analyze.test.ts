@@ -190,6 +190,13 @@ describe('sandbox: a report says', () => {
     ['execute_sql', { query: 'revoke all on t from u' }, 'SQL REVOKE on `t`'],
     ['execute_sql', { query: 'grant admin to u' }, 'SQL GRANT ROLE'],
     ['execute_sql', { query: 'revoke admin from u' }, 'SQL REVOKE ROLE'],
+    ['execute_sql', { query: 'begin; update t set a = 1 where id = 2; commit' }, 'SQL UPDATE on `t`'],
+    ['execute_sql', { query: 'set role x; insert into payouts values (1)' }, 'SQL INSERT on `payouts`'],
+    ['execute_sql', { query: 'vacuum; update salaries set a = 1 where id = 2' }, 'SQL UPDATE on `salaries`'],
+    ['execute_sql', { query: 'vacuum t; update salaries set a = 1 where id = 2' }, 'SQL UPDATE on `salaries`'],
+    ['execute_sql', { query: 'set role x; create role y' }, 'SQL CREATE ROLE'],
+    ['execute_sql', { query: 'begin; lock t; commit' }, 'SQL LOCK on `t`'],
+    ['execute_sql', { query: 'begin; execute all_of_it; commit' }, 'SQL EXECUTE'],
     ['query_database', { sql: 'select 1 from a.users, b' }, 'SQL SELECT on `a.users` and 1 more'],
     ['http_post', { url: 'https://example.com/x', body: '{}' }, 'POST to `https://example.com/x`'],
     ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
@@ -489,6 +496,18 @@ describe('sandbox: a report says', () => {
       ],
     };
     expect(analyze('gate/tools.batch', batch).targets).toEqual(['two.txt', 'three.txt', 'one.txt']);
+  });
+
+  it.each([
+    ['read_file', { path: '.env' }, ['.env']],
+    ['read_file', { path: 'config/.env' }, ['config/.env']],
+    ['read_files', { files: [{ path: 'id_rsa' }, { path: 'id_rsa' }] }, ['id_rsa']],
+    ['git_add', { repo_path: '.ssh' }, ['.ssh']],
+    ['edit_file', { cwd: '.', path: 'bin/run.sh' }, ['bin/run.sh']],
+    ['write_file', { cwd: '.git', path: 'hooks/x' }, ['hooks/x', '.git/hooks/x']],
+    ['write_file', { cwd: '/etc', path: 'passwd' }, ['/etc', 'passwd', '/etc/passwd']],
+  ])('a path once, and from no other folder than those beside it: %s %j', (name, args, targets) => {
+    expect(of(name, args).targets).toEqual(targets);
   });
 
   it('no password of an address, and no character that nobody sees', () => {

@@ -168,10 +168,13 @@ const gravestOf = (findings: readonly Finding[]): Finding =>
 
 const UNDOING: readonly Reversible[] = ['yes', 'unknown', 'no'];
 
-/** All findings as one report. The gravest leads; of equals the first. Money that moves is told in any case. */
+/** All findings as one report. The gravest leads; of equals the first that is not aside. Money that moves is told in any case. */
 function reportOf(findings: readonly Finding[], money: Money | null, payment: Finding | null = null): SandboxReport {
   const order = ['destructive', 'risky', 'safe'];
-  const sorted = findings.toSorted((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
+  const sorted = findings.toSorted(
+    (one, other) =>
+      order.indexOf(one.severity) - order.indexOf(other.severity) || (one.aside ?? 0) - (other.aside ?? 0),
+  );
   const lead = sorted[0] as Finding;
   const told = payment === null || payment === lead ? [] : [summaryOf(payment).replace('move ', 'moves ')];
   const targets = [...new Set(sorted.flatMap((one) => one.targets))];

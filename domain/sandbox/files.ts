@@ -2,8 +2,8 @@ import type { Checkpoint } from '../in-place.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
 import { Allowance } from '../shell/allowance.js';
-import { Folders } from '../shell/folders.js';
-import { hasOtherScheme, isAddress, isUnsure, type Paths } from '../shell/paths.js';
+import { LONGEST_FOLDER, MOST_FOLDERS } from '../shell/folders.js';
+import { hasOtherScheme, inFolder, isAddress, isUnsure, type Paths } from '../shell/paths.js';
 import { asUrlParsersRead, isPartOfAddress, isSpeech, namesAddress } from './addresses.js';
 import type { Leaf } from '../argument-values.js';
 import type { Finding, ReadCall } from './finding.js';
@@ -58,27 +58,54 @@ function pathsOf(call: ReadCall, judged: Judged): readonly string[] {
     !isPartOfAddress(name) &&
     (isAboutFiles || judged.isSystem(value) || judged.isSecret(value));
   const found: string[] = [];
-  const names: string[] = [];
-  const folders = new Folders(judged.paths);
-  const bases: string[] = [];
+  const names = new Set<string>();
+  const bases = new Set<string>();
   for (const leaf of call.leaves) {
     const { name, value } = leaf;
     if (typeof value !== 'string') continue;
     if (isPath(value)) {
-      if (BASES.has(name) || BASE_ENDS.test(name)) bases.push(value);
-      if (isNamed(leaf) || NAME_ENDS.test(name)) names.push(value);
+      if (BASES.has(name) || BASE_ENDS.test(name)) bases.add(value);
+      if (isNamed(leaf) || NAME_ENDS.test(name)) names.add(value);
     }
     const url = asUrlParsersRead(value);
     if (/^file:/i.test(url) && (isNamed(leaf) || namesAddress(name))) found.push(url);
     else if (isPath(value) && (isNamed(leaf) || isByLook(leaf))) found.push(value);
   }
-  // Twice, because nobody knows which of them starts from which.
-  for (const base of [...bases, ...bases]) folders.enter('cd', [base]);
-  const joined = folders
-    .views()
-    .flatMap((view) => names.map(view).filter((path) => judged.isSystem(path) || judged.isSecret(path)));
-  if (folders.isLost) judged.isLost = true;
+  const isGrave = (path: string): boolean => judged.isSystem(path) || judged.isSecret(path);
+  // What is named like a folder and like a file may be the file.
+  const joined = [...names].filter((name) => bases.has(name) && isGrave(name));
+  for (const [folder, madeOf] of foldersMadeOf(bases, judged))
+    for (const name of names) {
+      const path = inFolder(folder, name);
+      if (!madeOf.has(name) && isGrave(path)) joined.push(path);
+    }
   return [...new Set([...found, ...joined])];
+}
+
+/**
+ * The folders that arguments make, alone and of each other, because nobody knows which of them starts from which; each with what it is made
+ * of. Nothing starts from itself. Only those in which a name alone may be vital or hold secrets.
+ */
+function foldersMadeOf(bases: ReadonlySet<string>, judged: Judged): ReadonlyMap<string, ReadonlySet<string>> {
+  const made = new Map<string, ReadonlySet<string>>();
+  // Those that are added are met in the same loop.
+  const open: [folder: string, madeOf: ReadonlySet<string>][] = [['', new Set()]];
+  for (const [from, madeOf] of open)
+    for (const base of bases) {
+      if (madeOf.has(base)) continue;
+      const folders = judged.paths.spelledOut(from === '' ? base : inFolder(from, base));
+      judged.isLost ||= folders === null;
+      for (const folder of folders ?? []) {
+        if (made.has(folder) || !judged.paths.isVitalFolder(folder)) continue;
+        judged.isLost ||= made.size >= MOST_FOLDERS || folder.length > LONGEST_FOLDER;
+        if (judged.isLost) return made;
+        const own = new Set([...madeOf, base]);
+        made.set(folder, own);
+        open.push([folder, own]);
+      }
+      if (judged.isLost) return made;
+    }
+  return made;
 }
 
 /** What is asked of the paths of one call. */

@@ -25,6 +25,8 @@ export interface Finding {
   readonly reasons: readonly string[];
   readonly wildcards?: boolean;
   readonly recursive?: boolean;
+  /** It says little of what the call does, so of equally grave findings those with less of this lead. */
+  readonly aside?: 1 | 2;
 }
 
 /** A tool call as every part of the analysis sees it. */

@@ -138,8 +138,12 @@ function findingOf(statement: SqlNode): Finding {
     kind: 'execute',
     reversible: reading.effect === 'destructive' ? 'no' : 'unknown',
     reasons: [reasonOf(reading)],
+    ...(isAside(reading) && { aside: tables.length > 0 ? 1 : 2 }),
   };
 }
+
+/** BEGIN, SET, VACUUM and their like stand around what a script is for. EXECUTE may be that. */
+const isAside = ({ effect, kind }: Reading): boolean => effect === 'session' && kind !== 'EXECUTE';
 
 const reasonOf = ({ effect, kind }: Reading): string =>
   effect === 'session' ? `SQL ${kind} changes the connection` : `SQL ${kind} is no plain read`;

@@ -8,7 +8,7 @@ const HOME = /^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/;
 /** Folders of each kind that are followed. */
 export const MOST_FOLDERS = 8;
 const MOST = MOST_FOLDERS;
-const LONGEST = 256;
+export const LONGEST_FOLDER = 256;
 
 /** By which words programs make another name of a folder. */
 const LINKS: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
@@ -61,7 +61,7 @@ export class Folders {
     if (!word.startsWith('HOME=')) return;
     const home = word.slice('HOME='.length);
     if (this.#homes.has(home) || !this.paths.isVitalFolder(home)) return;
-    if (this.#homes.size < MOST && home.length <= LONGEST) this.#homes.add(home);
+    if (this.#homes.size < MOST && home.length <= LONGEST_FOLDER) this.#homes.add(home);
     else this.#isLost = true;
   }
 
@@ -84,7 +84,7 @@ export class Folders {
     const isInPlace = name === undefined || name === '.' || name === './';
     const parts = (isInPlace ? target : name).split('/').filter((part) => part !== '' && part !== '.');
     const link = isInPlace ? (parts.at(-1) ?? '') : `${name.startsWith('/') ? '/' : ''}${parts.join('/')}`;
-    if (this.#links.size < MOST && target.length <= LONGEST) this.#links.set(link, target);
+    if (this.#links.size < MOST && target.length <= LONGEST_FOLDER) this.#links.set(link, target);
     else this.#isLost = true;
   }
 
@@ -112,7 +112,7 @@ export class Folders {
     if (folders === null) this.#isLost = true;
     for (const folder of folders ?? []) {
       if (!this.paths.isVitalFolder(folder) || this.#entered.has(folder)) continue;
-      if (this.#entered.size < MOST && folder.length <= LONGEST) this.#entered.add(folder);
+      if (this.#entered.size < MOST && folder.length <= LONGEST_FOLDER) this.#entered.add(folder);
       else this.#isLost = true;
     }
   }

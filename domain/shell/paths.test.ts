@@ -158,6 +158,14 @@ describe('a path, however it is spelled', () => {
     expect(['cost$', '100%', '%2e%2e/x', 'a b'].filter(isUnsure)).toEqual([]);
   });
 
+  it('is the folder that it starts from, which is not the root', () => {
+    const { paths } = new Allowance();
+    for (const path of ['.', './', 'a/..', './.'])
+      expect([path, new Set(paths.spelledOut(path)), paths.isVitalFolder(path)]).toEqual([path, new Set(['.']), false]);
+    for (const path of ['/', '/.', 'a/../..'])
+      expect([path, new Set(paths.spelledOut(path))]).toEqual([path, new Set(['/'])]);
+  });
+
   it('is a pattern that fits a name, as a shell reads it', () => {
     for (const pattern of ['shadow', 's*', '*', 's?adow', 's[a-i]adow', '*w', '*h*d*'])
       expect([pattern, fits(pattern, 'shadow')]).toEqual([pattern, true]);

@@ -106,13 +106,9 @@ export class Paths {
     return this.isVitalFile(folder) || this.isSecretFolder(folder) || this.#isOf(`${folder}/`, mayLeadToVital);
   }
 
-  /** The same path as every reader may have it, as one text each: `/etc/passwd`, `c:/windows`, `~/.ssh`. Null where it cannot be read. */
+  /** The same path as every reader may have it, as one text each: `/etc/passwd`, `c:/windows`, `~/.ssh`, `.`. Null where it cannot be read. */
   spelledOut(path: string): readonly string[] | null {
-    const { places } = this.#read(path);
-    return (
-      places?.map(({ segments, isRooted }) => `${isRooted ? '/' : ''}${segments.map(({ text }) => text).join('/')}`) ??
-      null
-    );
+    return this.#read(path).places?.map(spelled) ?? null;
   }
 
   #isOf(path: string, holds: Holds): boolean {
@@ -136,6 +132,10 @@ export class Paths {
     return read;
   }
 }
+
+/** The folder that a path starts from has no segments, and its name is not that of the root. */
+const spelled = ({ segments, isRooted }: Place): string =>
+  !isRooted && segments.length === 0 ? '.' : `${isRooted ? '/' : ''}${segments.map(({ text }) => text).join('/')}`;
 
 const isVital: Holds = ({ segments, isRooted }) =>
   (isRooted &&
