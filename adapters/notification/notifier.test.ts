@@ -4,7 +4,12 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
-import { MODIFICATION_CONTRACT, type Modification, type NewReview, type PendingRequest } from '../../contracts/review.js';
+import {
+  MODIFICATION_CONTRACT,
+  type Modification,
+  type NewReview,
+  type PendingRequest,
+} from '../../contracts/review.js';
 import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { GateError } from '../../domain/errors.js';

@@ -460,7 +460,7 @@ describe('a decision at the command line', () => {
   it.each([
     ['its value twice', '"decision":"approve","modified_arguments":{"value":14,"value":14000}'],
     ['itself twice', '"decision":"deny","decision":"approve"'],
-    ['a number that is none', '"decision":"approve","modified_arguments":{"value":1e400}'],
+    ['a number out of range', '"decision":"approve","modified_arguments":{"value":1e400}'],
   ])('is not made by a body that says %s', async (_, said) => {
     const row = await fixture.hil.park(1);
     const headers = { ...bearer(await fixture.token()), 'content-type': 'application/json' };
