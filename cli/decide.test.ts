@@ -157,6 +157,9 @@ describe('an approval of a call that several must approve', () => {
     expect(told(voted, { diff: null, before: voted })).toContain(
       'you had approved it before, which counts once; it still waits',
     );
+    // The other one, whose approval does not count any more, was somebody else.
+    const lapsed = { ...voted, approvals: [{ ...vote('operator:ada'), lapsed: true as const }] };
+    expect(told(voted, { diff: null, before: lapsed })).toBe(first);
   });
 });
 

@@ -18,6 +18,7 @@ import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js
 import type { LiteFlags } from './lite-target.js';
 import { rowToDecide } from './row-id.js';
 import { consoleOfStack } from './stack-target.js';
+import { standingOf } from '../domain/decision/quorum.js';
 
 const ID = '97c45fb7-2f0e-5c1d-8a3b-6e4d9f01c2b7';
 const EXAMPLES = `
@@ -149,9 +150,9 @@ export function told(
   const what = `${isRehearsal(before) ? `${REHEARSAL} ` : ''}${toolOf(row)} for ${row.agent_id}`;
   if (row.status === 'pending') {
     const { approvals = [], required_approvers: required = 1 } = row;
-    const again = before.approvals?.length === approvals.length;
+    const again = standingOf(before.approvals).length === standingOf(approvals).length;
     return (
-      `${approvals.length} of ${required} approvals: ${oneLine(`${what}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
+      `${standingOf(approvals).length} of ${required} approvals: ${oneLine(`${what}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
       `${again ? 'you had approved it before, which counts once; ' : ''}it still waits: somebody else must approve too, or deny (in the development stack: --as second)\n`
     );
   }

@@ -93,6 +93,14 @@ describe('a call as an operator reads it', () => {
     expect(shortened).toMatch(/"body": "x{200}…" \(5,000 characters, sha256 [0-9a-f]{64}\),/);
   });
 
+  it('marks an approval that does not count any more, and counts the others', () => {
+    const given = (by: string) => ({ by, provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' });
+    const approvals = [{ ...given('operator:ada'), reason: 'fine', lapsed: true as const }, given('operator:dev')];
+    expect(linesOf({ required_approvers: 3, approvals })).toContain(
+      'approvals      1 of 3 operator:ada (does not count any more): fine, operator:dev',
+    );
+  });
+
   it('says why one person is enough for a strict call of the demonstration', () => {
     const said = "approvals      a demonstration's call: one person is enough";
     const strict = { approval_tier: 'strict', state_namespace: 'demo' as const, required_approvers: 1 };

@@ -9,6 +9,7 @@ import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';
 import { AS_ASKED, predictionOf, reasonsOf, wasChanged } from '../domain/sandbox/told.js';
+import { LAPSED, standingOf } from '../domain/decision/quorum.js';
 
 /**
  * Everything an approver needs to see of a call, above all its arguments; then what is new in it. Texts of more than `longest` characters are
@@ -43,7 +44,7 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
       approvals:
-        `${approvals.length} of ${required} ${approvals.map(({ by, reason }) => (reason === undefined ? by : `${by}: ${reason}`)).join(', ')}`.trim(),
+        `${standingOf(approvals).length} of ${required} ${approvals.map(({ by, reason, lapsed }) => `${by}${lapsed ? ` (${LAPSED})` : ''}${reason === undefined ? '' : `: ${reason}`}`).join(', ')}`.trim(),
     }),
     ...(required === 1 &&
       row.state_namespace === 'demo' &&

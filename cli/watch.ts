@@ -17,6 +17,7 @@ import {
   type Watched,
 } from './watch-screen.js';
 import { predictionOf } from '../domain/sandbox/told.js';
+import { standingOf } from '../domain/decision/quorum.js';
 
 /** The terminal, as the watch needs it. */
 export interface Terminal {
@@ -197,7 +198,7 @@ export async function watch(
         action_digest: row.original_payload_digest,
       });
       if (decided.status !== 'pending') return;
-      const again = row.approvals?.length === decided.approvals?.length;
+      const again = standingOf(row.approvals).length === standingOf(decided.approvals).length;
       note(
         again
           ? 'you had approved it before, which counts once; somebody else must approve it too'

@@ -75,6 +75,13 @@ export const approval = z.strictObject({
 });
 export type Approval = z.infer<typeof approval>;
 
+/** An approval as a row shows it. */
+export const shownApproval = approval.extend({
+  /** Of a row that waits: who gave it may not approve it now, so it does not count. Looked up when the row is read. */
+  lapsed: z.literal(true).optional(),
+});
+export type ShownApproval = z.infer<typeof shownApproval>;
+
 export const MODIFICATION_CONTRACT = 'gate.hil.modification-diff/v1';
 
 /**
@@ -217,7 +224,7 @@ export const pendingRequest = z.looseObject({
   /** How many distinct people must approve. */
   required_approvers: z.number().int().optional(),
   /** Who has approved so far, where more than one must. */
-  approvals: z.array(approval).optional(),
+  approvals: z.array(shownApproval).optional(),
   tenant: z.string(),
   state_namespace: stateNamespace,
   retention: jsonObject,

@@ -33,6 +33,8 @@ import { softwareAuthenticator } from '../../test/support/authenticator.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
+import { withStandingApprovals } from '../../domain/review/standing-approvals.js';
+import { summaryOf } from '../../domain/review/summary.js';
 
 const whole = (settled: CarriedSettlement): SettledReview => {
   if (!isWhole(settled)) throw new Error('a change is missing');
@@ -852,6 +854,54 @@ describe('operators and the quorum', () => {
   });
 });
 
+describe('an approval of somebody who may not approve any more', () => {
+  it('is marked in the row and in lists, and counts in none of them nor in an event; that of the others does', async () => {
+    const quorum = { strict: 3, risky: 1, destructive: 1 };
+    await service.close();
+    await reviews.close();
+    reviews = await openReviewStore({
+      target: { file: join(directory, 'hil.db') },
+      payloadKeys,
+      clock: () => now,
+      quorum,
+    });
+    const operators = [
+      { name: 'dev', tenant: 'acme', token: TOKEN },
+      { name: 'ada', tenant: 'acme', token: ADA },
+    ];
+    service = start({ quorum, operators });
+    const { id } = await park({ approval_tier: 'strict' });
+    const given = ['ada', 'dev'].map((name) => ({
+      by: `operator:${name}`,
+      provenance: 'console-bearer',
+      at: new Date(T0).toISOString(),
+    }));
+    await reviews.settling.voted(id, given);
+    const [ada, dev] = given;
+    const read = async () => {
+      const one = (path: string) => ask('GET', path, { tenant: 'acme' });
+      const [row, [listed], summaries] = [
+        (await one(`/pending/${id}`)).body,
+        (await one('/pending')).body as unknown as PendingRequest[],
+        (await one('/pending/summaries')).body as unknown as { items: { approvals_count: number }[] },
+      ];
+      return [row.approvals, listed?.approvals, summaries.items.map(({ approvals_count }) => approvals_count)];
+    };
+    expect(await read()).toEqual([given, given, [2]]);
+    await service.close();
+    service = start({ quorum, operators: operators.slice(0, 1) });
+    const marked = [{ ...ada, lapsed: true }, dev];
+    expect(await read()).toEqual([marked, marked, [1]]);
+    // Nothing of it is stored: who may approve again counts again.
+    expect((await reviews.reads.get(id, 'acme'))?.approvals).toEqual(given);
+    const shown = withStandingApprovals(reviews, async () => ['operator:dev']).feed.changes();
+    await shown.next();
+    await ask('POST', `/pending/${id}/assign`, { token: TOKEN, body: { assigned_to: 'operator:dev' } });
+    const { changes } = await shown.next();
+    expect(changes.map(({ row }) => [row.approvals, summaryOf(row).approvals_count])).toEqual([[marked, 1]]);
+  });
+});
+
 describe('POST /decide/{id}', () => {
   it.each([
     ['approve', 'approved'],
@@ -1072,10 +1122,8 @@ describe('POST /decide/{id}', () => {
   it('is not sent where the store of the row cannot be written: 503, and the call waits on', async () => {
     const row = await park();
     await service.close();
-    const full = Object.assign(Object.create(reviews) as WholeReviews, {
-      ready: () => Promise.reject(new GateError('store_unavailable')),
-    });
-    service = start({ reviews: full });
+    const ready = () => Promise.reject(new GateError('store_unavailable'));
+    service = start({ reviews: { ...reviews, ready } });
     expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'store_unavailable' } });
     expect(sender.received).toEqual([]);
   });

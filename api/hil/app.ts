@@ -21,6 +21,7 @@ import { createPasskeys, relyingPartyOf } from '../../domain/review/passkeys.js'
 import type { PasskeyRequired } from '../../domain/review/passkey-required.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createWithdrawals } from '../../domain/review/withdrawal.js';
+import { withStandingApprovals } from '../../domain/review/standing-approvals.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -194,6 +195,11 @@ export function createHilService(options: HilOptions): Service {
     ...(await people.approversOf(tenant)),
     ...(await passkeys.approversOf(tenant, asked_ms)),
   ];
+  const owners = ownersOf(options.agentOwners ?? []);
+  const shown = withStandingApprovals(reviews, async (row) => {
+    const own = owners(row);
+    return (await everybodyOf(row.tenant, Date.parse(row.created_at))).filter((subject) => !own.includes(subject));
+  });
   const codes = createLinkCodes({ sessionKey: options.sessionKey, clock });
   const decide = createDecisions({
     reviews,
@@ -203,45 +209,49 @@ export function createHilService(options: HilOptions): Service {
     clock,
     decisionLifeMs,
     approvers: everybodyOf,
-    owners: ownersOf(options.agentOwners ?? []),
+    owners,
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
     passkeys,
     turns,
   });
   pendingRoutes(service.app, {
-    reviews,
+    reviews: shown,
     scopeOf,
     askForReview: createAskForReview({ reviews, starter: options.starter, clock }),
   });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
-  operatorRoutes(service.app, { reviews, decide, scopeOf, pools: notifier.pools, waiting: 'newest' }, (scope) => {
-    passkeyRoutes(scope, { passkeys, reviews, scopeOf, quorum: options.quorum });
-    passkeyPeopleRoutes(scope, { passkeys, scopeOf });
-    decisionLinkRoutes(scope, {
-      reviews,
-      links: createDecisionLinks(options.sessionKey),
-      linkSeconds: options.linkSeconds ?? 3_600,
-      consoleUrl: options.consoleUrl,
-      scopeOf,
-      clock,
-    });
-    identityRoutes(scope, { links: reviews.chatLinks, codes, scopeOf });
-    chatWebhookRoutes(scope, {
-      reviews,
-      links: reviews.chatLinks,
-      codes,
-      decide,
-      approversOf: everybodyOf,
-      slackSecret: options.chats?.slackSecret,
-      slackApiUrl: options.chats?.slackApiUrl ?? 'https://slack.com/api',
-      answerSlack: options.chats?.answerSlack ?? (() => Promise.resolve()),
-      teamsSecret: options.chats?.teamsSecret,
-      places: placesOf(options.consoleUrl, options.sessionKey),
-      clock,
-    });
-    notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
-  });
+  operatorRoutes(
+    service.app,
+    { reviews: shown, decide, scopeOf, pools: notifier.pools, waiting: 'newest' },
+    (scope) => {
+      passkeyRoutes(scope, { passkeys, reviews, scopeOf, quorum: options.quorum });
+      passkeyPeopleRoutes(scope, { passkeys, scopeOf });
+      decisionLinkRoutes(scope, {
+        reviews,
+        links: createDecisionLinks(options.sessionKey),
+        linkSeconds: options.linkSeconds ?? 3_600,
+        consoleUrl: options.consoleUrl,
+        scopeOf,
+        clock,
+      });
+      identityRoutes(scope, { links: reviews.chatLinks, codes, scopeOf });
+      chatWebhookRoutes(scope, {
+        reviews,
+        links: reviews.chatLinks,
+        codes,
+        decide,
+        approversOf: everybodyOf,
+        slackSecret: options.chats?.slackSecret,
+        slackApiUrl: options.chats?.slackApiUrl ?? 'https://slack.com/api',
+        answerSlack: options.chats?.answerSlack ?? (() => Promise.resolve()),
+        teamsSecret: options.chats?.teamsSecret,
+        places: placesOf(options.consoleUrl, options.sessionKey),
+        clock,
+      });
+      notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
+    },
+  );
   peopleRoutes(service.app, { scopeOf });
   orchestratorRoutes(service.app, { check: options.readiness?.['orchestrator'] ?? (() => undefined), scopeOf });
   tenantRoutes(service.app, {

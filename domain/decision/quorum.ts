@@ -1,4 +1,4 @@
-import type { Approval, SignedDecision } from '../../contracts/review.js';
+import type { Approval, ShownApproval, SignedDecision } from '../../contracts/review.js';
 import { isPerson } from './deciders.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { sandboxSeverity, type SandboxSeverity } from '../../contracts/sandbox.js';
@@ -74,6 +74,13 @@ export function countedVotes(votes: readonly RecordedVote[], last: RecordedVote)
     ({ signed: { principal: by } }) => counts.has(by.subject) && isPerson(by.subject),
   );
 }
+
+/** Those that count, of the approvals that a row shows. */
+export const standingOf = (approvals: readonly ShownApproval[] = []): readonly ShownApproval[] =>
+  approvals.filter(({ lapsed }) => lapsed !== true);
+
+/** What is said beside one that does not. */
+export const LAPSED = 'does not count any more';
 
 /** A vote as it is shown. */
 export const approvalOf = ({ signed: { principal, decided_at, reason } }: Pick<RecordedVote, 'signed'>): Approval => ({

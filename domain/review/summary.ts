@@ -2,6 +2,7 @@ import { toolOf } from '../../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
 import { predictedOf } from '../sandbox/told.js';
 import { isRehearsal } from './rehearsal.js';
+import { standingOf } from '../decision/quorum.js';
 import { deadlineOf } from '../decision/transitions.js';
 
 /** What a list says of a prediction; `null` where its report has no such line. */
@@ -38,7 +39,7 @@ export const summaryOf = (row: Summarized): PendingSummary => ({
   expires_at: new Date(deadlineOf(row)).toISOString(),
   approval_tier: row.approval_tier,
   required_approvers: row.required_approvers ?? 1,
-  approvals_count: row.approvals?.length ?? 0,
+  approvals_count: standingOf(row.approvals).length,
   assigned_to: row.assigned_to ?? null,
   escalation_pool: row.escalation_pool ?? null,
   escalated_at: row.escalated_at ?? null,

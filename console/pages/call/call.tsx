@@ -14,6 +14,7 @@ import { Request } from './request.js';
 import { spokenIn, textOf } from './rows.js';
 import { Story } from './story.js';
 import { Call } from './verdict.js';
+import { LAPSED } from '../../../domain/decision/quorum.js';
 
 /** The story of one call, from the rows of the ledger, in the order of the chain. */
 export const CALL: Page = {
@@ -124,7 +125,7 @@ const Review = ({
     </p>
     {(row.approvals ?? []).length > 0 && (
       <ul>
-        {row.approvals?.map(({ by, at, provenance }) => (
+        {row.approvals?.map(({ by, at, provenance, lapsed }) => (
           <li key={by}>
             <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by{' '}
             {provenance === 'console-bearer' ? (
@@ -134,6 +135,7 @@ const Review = ({
             ) : (
               <Foreign text={provenance} />
             )}
+            {lapsed && `, which ${LAPSED}`}
           </li>
         ))}
       </ul>

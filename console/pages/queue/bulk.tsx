@@ -23,6 +23,7 @@ import { NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown } from './queue.js';
 import { Severity, Why } from './review.js';
+import { standingOf } from '../../../domain/decision/quorum.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
@@ -412,7 +413,7 @@ function countOf(came: readonly Came[]): string {
 const Standing = ({ row }: { readonly row: PendingRequest }) =>
   row.status === 'pending' ? (
     <>
-      your approval counts: {row.approvals?.length ?? 0} of {row.required_approvers ?? 1}
+      your approval counts: {standingOf(row.approvals).length} of {row.required_approvers ?? 1}
     </>
   ) : (
     <span class={`tag ${row.status}`}>{row.status}</span>

@@ -7,6 +7,7 @@ import type { SigningVisit, Visit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
 import { DecisionFields, Signature } from './decision-fields.js';
 import { linkIn, listAddress } from './list-address.js';
+import { standingOf } from '../../../domain/decision/quorum.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
@@ -45,7 +46,7 @@ export function Forms({
   const whyNot = large
     ? 'The call is too large to be read here.'
     : mine
-      ? `You have approved it; it waits for somebody else (${row.approvals?.length ?? 0} of ${several}).`
+      ? `You have approved it; it waits for somebody else (${standingOf(row.approvals).length} of ${several}).`
       : lacksKey
         ? 'It is approved with a passkey, and you have registered none:'
         : null;

@@ -22,6 +22,7 @@ import { type CameOfIt, cameOfIt, saidOf } from './came-of-it.js';
 import { List, placeIn, soughtId } from './list.js';
 import { listAddress, queueQuery } from './list-address.js';
 import { Review } from './review.js';
+import { standingOf } from '../../../domain/decision/quorum.js';
 
 /** The first page: what waits. */
 export const HOME: Page = { path: '/', role: 'viewer', show: (visit) => queueShown(visit, null) };
@@ -216,7 +217,7 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next
     </>
   );
   if (row.status === 'pending') {
-    const given = row.approvals?.length ?? 0;
+    const given = standingOf(row.approvals).length;
     return given === 0
       ? null
       : {

@@ -18,6 +18,7 @@ import { Arguments, Changed } from './arguments.js';
 import type { SaidOfIt } from './came-of-it.js';
 import { Forms, fresh } from './forms.js';
 import { Similar } from './similar.js';
+import { LAPSED, standingOf } from '../../../domain/decision/quorum.js';
 
 export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
@@ -233,13 +234,17 @@ const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowM
   </>
 );
 
-function approvalsTold({ approvals = [], required_approvers: required = 1 }: PendingRequest, nowMs: number) {
+export function approvalsTold(
+  { approvals = [], required_approvers: required = 1 }: Pick<PendingRequest, 'approvals' | 'required_approvers'>,
+  nowMs: number,
+) {
   return (
     <>
-      {approvals.length} of {required}
-      {approvals.map(({ by, at, reason }) => (
+      {standingOf(approvals).length} of {required}
+      {approvals.map(({ by, at, reason, lapsed }) => (
         <span key={by}>
           , <Foreign text={by} /> <Time iso={at} nowMs={nowMs} />
+          {lapsed && ` (${LAPSED})`}
           {reason !== undefined && (
             <>
               : <Foreign text={reason} />
