@@ -60,10 +60,15 @@ export async function signDecision(unsigned: UnsignedDecision, privateKey: KeyOb
 
 /** The same decision, signed for so much longer. */
 export const signedAgain = (
-  { signature: _, ...decision }: SignedDecision,
+  decision: SignedDecision,
   { key, laterMs }: { readonly key: KeyObject; readonly laterMs: number },
-): Promise<SignedDecision> =>
-  signDecision({ ...decision, not_after: new Date(Date.parse(decision.not_after) + laterMs).toISOString() }, key);
+): Promise<SignedDecision> => {
+  const { signature: _, ...unsigned } = decision;
+  return signDecision(
+    { ...unsigned, not_after: new Date(Date.parse(unsigned.not_after) + laterMs).toISOString() },
+    key,
+  );
+};
 
 /** What HIL decides about a row, apart from what follows from the row and the clock. */
 export type Deciding = Omit<
