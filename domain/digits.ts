@@ -1,8 +1,20 @@
 /** Digits of mathematics stand side by side, ten of each kind. */
 const FIRST_OF_MATHEMATICS = 0x1d7ce;
 const LAST_OF_MATHEMATICS = 0x1d7ff;
-/** The zero of a digit's script: the digits of one stand in a row (Unicode, Numeric_Type=Decimal). */
+/** Of each digit that was asked for; Unicode has some hundred. */
+const zeros = new Map<number, number>();
+/** The zero of a digit's script: the digits of one stand in a row (Unicode, Numeric_Type=Decimal). Looked for once for each digit. */
 export function zeroOf(digit: number): number {
+  if (digit >= 0x30 && digit <= 0x39) return 0x30;
+  let zero = zeros.get(digit);
+  if (zero === undefined) {
+    zero = zeroBefore(digit);
+    zeros.set(digit, zero);
+  }
+  return zero;
+}
+
+function zeroBefore(digit: number): number {
   if (digit >= FIRST_OF_MATHEMATICS && digit <= LAST_OF_MATHEMATICS)
     return digit - ((digit - FIRST_OF_MATHEMATICS) % 10);
   let zero = digit;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { narrativePage } from '../cli/narrative.js';
 import { mixedWord, oneLine, printable, wholeLookalike } from './printable.js';
 
@@ -28,6 +28,20 @@ describe('what an agent wrote, in a terminal', () => {
     ['a carriage return, which would overwrite its line', 'no\ryes', 'no\\u{d}yes'],
   ])('shows %s', (_what, written, shown) => {
     expect(printable(written)).toBe(shown);
+  });
+
+  it('asks expressions about each character once, however often a text has it', () => {
+    const text = 'a\u04301\u0660'.repeat(40);
+    printable(text);
+    const asked = jest.spyOn(String.prototype, 'search');
+    const steps = jest.spyOn(String, 'fromCodePoint');
+    try {
+      printable(text.repeat(100));
+      expect([asked.mock.calls.length, steps.mock.calls.length]).toEqual([0, 0]);
+    } finally {
+      asked.mockRestore();
+      steps.mockRestore();
+    }
   });
 
   it('keeps its lines where lines are meant, and none in a cell', () => {

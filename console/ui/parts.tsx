@@ -13,8 +13,13 @@ export const Foreign = ({ text }: { readonly text: string }) => <bdi class="fore
 
 /** The same over several lines. */
 export const ForeignBlock = ({ text, label }: { readonly text: string; readonly label: string }) => (
+  <ShownBlock shown={printable(text)} label={label} />
+);
+
+/** What is printable already. */
+export const ShownBlock = ({ shown, label }: { readonly shown: string; readonly label: string }) => (
   <pre class="foreign" tabIndex={0} aria-label={oneLine(label)}>
-    {printable(text)}
+    {shown}
   </pre>
 );
 

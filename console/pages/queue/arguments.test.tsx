@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import { batchRequest } from '../../../test/support/batch-request.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { Arguments, foldedIn, leavesIn, valueText } from './arguments.js';
+import { Arguments, foldedIn, leavesIn, readingOf, valueText } from './arguments.js';
 
 const replaceable = (row: { readonly method: string; readonly request_payload: JsonObject }): string[] =>
   leavesIn(row).flatMap(({ path, replaceable: may }) => (may ? [path.join('.')] : []));
@@ -49,6 +49,32 @@ describe('a call without arguments', () => {
   it('of another method shows what it says, of which nothing can be changed', () => {
     const other = row('custom/method', { name: 'x' });
     expect(leavesIn(other)).toMatchObject([{ name: 'name', value: 'x', replaceable: false }]);
+  });
+});
+
+describe('a call that is dear to look at', () => {
+  /** How many characters are looked at while its page is made. */
+  const looksAt = (values: number): number => {
+    const body = Array.from({ length: values }, () => 'a\u04301\u0660'.repeat(40));
+    const row = {
+      method: 'tools/call',
+      request_payload: { params: { name: 'http_request', arguments: { body } } },
+    } as unknown as PendingRequest;
+    const looks = jest.spyOn(String.prototype, 'codePointAt');
+    try {
+      expect(readingOf(row).isWhole).toBe(true);
+      foldedIn(row);
+      render(<Arguments row={row} />);
+      return looks.mock.calls.length;
+    } finally {
+      looks.mockRestore();
+    }
+  };
+
+  it('is gone through once for all that its page says of it', () => {
+    const [some, more] = [looksAt(75), looksAt(150)];
+    expect(more).toBeLessThan(2.2 * some);
+    expect(more).toBeLessThan(150 * 160 * 45);
   });
 });
 

@@ -7,7 +7,7 @@ import { isInBatchCall } from '../../../domain/decision/modification.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
-import { ForeignBlock, Id } from '../../ui/parts.js';
+import { Id, ShownBlock } from '../../ui/parts.js';
 
 /** How much an approver can read; a larger call is not approved here. */
 export const MOST_CHARACTERS = 100_000;
@@ -92,48 +92,80 @@ export function leavesIn({
   return leaves.map((leaf) => ({ ...leaf, replaceable: replaceable.has(JSON.stringify(leaf.path)) }));
 }
 
+interface Readable {
+  /** As it is put on a page: what nobody sees is an escape. */
+  readonly shown: string;
+  readonly isWhole: boolean;
+}
+
 /** The text that an approver reads, of so many characters at most, and whether it is all of the call. */
 export function readable(
   { request_payload }: Pick<PendingRequest, 'request_payload'>,
   most = MOST_CHARACTERS,
-): { readonly text: string; readonly isWhole: boolean } {
+): Readable {
   const { text, isWhole } = shownJson(argumentsOf(request_payload), most);
   // What nobody sees becomes an escape of eight characters.
   const shown = isWhole ? printable(text) : '';
   return isWhole && shown.length <= 2 * most
-    ? { text, isWhole: true }
-    : { text: text.slice(0, 25_000), isWhole: false };
+    ? { shown, isWhole: true }
+    : { shown: printable(text.slice(0, 25_000)), isWhole: false };
 }
 
-const isFolded = (value: Leaf['value']): value is string =>
-  typeof value === 'string' && printable(value).length > LONG_VALUE;
+/** A text among the values that are listed, as it is put on a page. */
+interface ShownText {
+  readonly whole: string;
+  readonly isFolded: boolean;
+}
+const shownText = (value: string): ShownText => {
+  const whole = printable(value);
+  return { whole, isFolded: whole.length > LONG_VALUE };
+};
 
-/** The values that are listed one by one: none where the JSON stands open instead. */
-function listed(row: PendingRequest): readonly Leaf[] {
-  const leaves = readable(row).isWhole ? leavesIn(row) : [];
-  return leaves.length <= MOST_LISTED ? leaves : [];
+interface Listed extends Leaf {
+  /** Of a text. */
+  readonly shown?: ShownText;
+}
+interface Reading extends Readable {
+  /** The values that are listed one by one: none where the JSON stands open instead. */
+  readonly listed: readonly Listed[];
+}
+/** A page says several things of one call; its texts are gone through once for them all. */
+const readings = new WeakMap<JsonObject, Reading>();
+export function readingOf(row: Pick<PendingRequest, 'method' | 'request_payload'>): Reading {
+  let reading = readings.get(row.request_payload);
+  if (reading === undefined) {
+    const read = readable(row);
+    const leaves = read.isWhole ? leavesIn(row) : [];
+    const listed = leaves.length <= MOST_LISTED ? leaves : [];
+    reading = {
+      ...read,
+      listed: listed.map((leaf) => (typeof leaf.value === 'string' ? { ...leaf, shown: shownText(leaf.value) } : leaf)),
+    };
+    readings.set(row.request_payload, reading);
+  }
+  return reading;
 }
 
 /** How many values the page shows the beginning of, until somebody opens them. */
-export const foldedIn = (row: PendingRequest): number => listed(row).filter(({ value }) => isFolded(value)).length;
+export const foldedIn = (row: PendingRequest): number =>
+  readingOf(row).listed.filter(({ shown }) => shown?.isFolded).length;
 
 /** What the call asks for: its values by name, then its JSON as a whole. */
 export function Arguments({ row }: { readonly row: PendingRequest }) {
-  const { text, isWhole } = readable(row);
-  const leaves = listed(row);
+  const { shown: text, isWhole, listed: leaves } = readingOf(row);
   return (
     <section class="arguments" aria-labelledby="arguments">
       <h3 id="arguments">Arguments</h3>
       {leaves.length > 0 && (
         <table class="values">
           <tbody>
-            {leaves.map(({ path, name, value }) => (
+            {leaves.map(({ path, name, value, shown }) => (
               <tr key={JSON.stringify(path)}>
                 <th scope="row">
                   <bdi class="foreign">{printable(name)}</bdi>
                 </th>
                 <td>
-                  <Value value={value} />
+                  <Value value={value} shown={shown} />
                 </td>
               </tr>
             ))}
@@ -151,7 +183,7 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
       ) : (
         <details open={leaves.length === 0} data-only-here={leaves.length === 0 ? '' : undefined}>
           <summary>As JSON</summary>
-          <ForeignBlock text={text} label="Arguments as JSON" />
+          <ShownBlock shown={text} label="Arguments as JSON" />
         </details>
       )}
       <div data-arguments-end />
@@ -160,9 +192,13 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
 }
 
 /** A value; of a very long text the beginning with its length and digest, and the rest on request. */
-function Value({ value }: { readonly value: Leaf['value'] }) {
+function Value({ value, shown }: { readonly value: Leaf['value']; readonly shown?: ShownText | undefined }) {
   if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
-  if (!isFolded(value)) return <span class="foreign text">{printable(valueText(value))}</span>;
+  const { whole, isFolded } = shown ?? shownText(value);
+  if (!isFolded) {
+    const text = valueText(value);
+    return <span class="foreign text">{text === value ? whole : printable(text)}</span>;
+  }
   return (
     <>
       <details>
@@ -170,7 +206,7 @@ function Value({ value }: { readonly value: Leaf['value'] }) {
           <span class="foreign text">{printable(value.slice(0, BEGINNING))}…</span>{' '}
           <span class="dim">folded: {value.length} characters</span>
         </summary>
-        <span class="foreign text">{printable(value)}</span>
+        <span class="foreign text">{whole}</span>
       </details>
       {/* Beside what is pressed to unfold it, as it is pressed to copy it. */}
       <span class="dim">

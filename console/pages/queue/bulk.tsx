@@ -8,11 +8,12 @@ import { isRehearsal } from '../../../domain/review/rehearsal.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
+import { printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { SERVICE_WORDS } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
-import { Csrf, Empty, Foreign, ForeignBlock, Said, Table, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, Said, ShownBlock, Table, Time } from '../../ui/parts.js';
 import { Rehearsal, RehearsalTold } from '../../ui/rehearsal.js';
 import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
 import { MOST_CHARACTERS, readable } from './arguments.js';
@@ -79,7 +80,8 @@ async function forMany(
 /** A call as the page shows it. */
 interface Read {
   readonly row: PendingRequest;
-  readonly text: string;
+  /** As it is put on a page. */
+  readonly shown: string;
   readonly isWhole: boolean;
   /** What its approval does, in words, where that is known; nothing for a denial. */
   readonly effect: string | null;
@@ -94,7 +96,7 @@ async function readBeginnings(rows: readonly PendingRequest[]): Promise<ReadToge
   const calls: Read[] = [];
   for (const row of rows) {
     const { text, isWhole } = shownJson(argumentsOf(row.request_payload), BEGINNING);
-    calls.push({ row, text, isWhole, effect: null });
+    calls.push({ row, shown: printable(text), isWhole, effect: null });
     await others();
   }
   return { calls, apart: [] };
@@ -116,15 +118,16 @@ export async function readTogether(rows: readonly PendingRequest[], visit: Visit
   let room = MOST_CHARACTERS;
   for (const { row, length } of long.sort((one, other) => one.length - other.length)) {
     if (length > room) break;
-    const { text, isWhole } = readable(row, room);
-    if (isWhole) fit.set(row, text);
+    const { shown, isWhole } = readable(row, room);
+    if (isWhole) fit.set(row, shown);
     room -= length;
     await others();
   }
   const calls: Promise<Read>[] = [];
   for (const row of rows) {
-    const text = fit.get(row);
-    if (text !== undefined) calls.push(saidOf(visit, row).then(({ effect }) => ({ row, text, isWhole: true, effect })));
+    const shown = fit.get(row);
+    if (shown !== undefined)
+      calls.push(saidOf(visit, row).then(({ effect }) => ({ row, shown, isWhole: true, effect })));
   }
   return { calls: await Promise.all(calls), apart: rows.filter((row) => !fit.has(row)) };
 }
@@ -250,7 +253,7 @@ function confirmShown(
             <Csrf token={visit.csrf} />
             <TickedFields on={ticked} />
             <ol>
-              {read.map(({ row, text, isWhole, effect }) => (
+              {read.map(({ row, shown, isWhole, effect }) => (
                 <li key={row.id}>
                   <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
                   <h2>
@@ -274,7 +277,7 @@ function confirmShown(
                       </li>
                     ))}
                   </ul>
-                  <ForeignBlock text={text} label={`Arguments of ${row.id.slice(0, 8)}`} />
+                  <ShownBlock shown={shown} label={`Arguments of ${row.id.slice(0, 8)}`} />
                   {!isWhole && (
                     <p class="dim">
                       Their beginning: <CallLinks to={[row]} on={ticked} /> shows more.

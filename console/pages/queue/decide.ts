@@ -9,7 +9,7 @@ import { isPersonsName } from '../../../domain/review/vouching.js';
 import type { Deciding } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import { type Action, CHANGED, type Form, REASON, type Visit } from '../../visit.js';
-import { readable } from './arguments.js';
+import { readingOf } from './arguments.js';
 import { asShown, signatureIn } from './decision-fields.js';
 import { changesIn, modifyShown } from './modify.js';
 import { callIdOf, inList, linkIn } from './list-address.js';
@@ -41,7 +41,7 @@ export async function approve(
 ): Promise<PendingRequest> {
   const row = await hil.row(id);
   if (row === null) throw new GateError('not_found');
-  if (row.status === 'pending' && !readable(row).isWhole)
+  if (row.status === 'pending' && !readingOf(row).isWhole)
     throw new GateError('invalid_request', 'the call is too large to be read here, so it is not approved here');
   return hil.decide(id, { decision: 'approve', ...shown });
 }
@@ -89,7 +89,7 @@ export const MODIFY: Action = {
     const { hil } = visit.services;
     const row = await hil.row(callIdOf(visit));
     if (row === null) throw new GateError('not_found');
-    if (!readable(row).isWhole)
+    if (!readingOf(row).isWhole)
       throw new GateError('invalid_request', 'the call is too large to be read here, so it is not changed here');
     const { replacements } = changesIn(row, form);
     const diff = modificationDiff.safeParse({ contract: MODIFICATION_CONTRACT, replacements });

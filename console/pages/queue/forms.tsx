@@ -4,7 +4,7 @@ import { whyRowNotChangeable } from '../../../domain/review/changeable.js';
 import type { QueueQuery } from '../../services.js';
 import { reviewAddress } from '../../ui/addresses.js';
 import type { SigningVisit, Visit } from '../../visit.js';
-import { foldedIn, readable } from './arguments.js';
+import { foldedIn, readingOf } from './arguments.js';
 import { DecisionFields, Signature } from './decision-fields.js';
 import { linkIn, listAddress } from './list-address.js';
 import { standingOf } from '../../../domain/decision/quorum.js';
@@ -37,7 +37,7 @@ export function Forms({
   if (!visit.mayPost('/hil/:id/approve'))
     return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
-  const large = !readable(row).isWhole;
+  const large = !readingOf(row).isWhole;
   const several = row.required_approvers ?? 1;
   const fixed = whyNotChanged(row);
   const reasonIs = isRehearsal(row) ? 'Reason, which is recorded' : 'Reason, which its agent is told';

@@ -22,7 +22,7 @@ import {
   signingVisit,
   type Visit,
 } from '../../visit.js';
-import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
+import { isScalar, type Leaf, leavesIn, readingOf, type Scalar, valueText } from './arguments.js';
 import { DecisionFields, LinkField, ListFields, Signature } from './decision-fields.js';
 import { NotByEnter, NotByEnterTold, signed, whyNotChanged } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
@@ -139,7 +139,7 @@ export const CHANGE_MORE: Action = {
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
   const leaves = leavesIn(row);
   const first = leaves.find((leaf) => notHere(leaf) === null);
-  const whole = readable(row).isWhole;
+  const whole = readingOf(row).isWhole;
   const fixed = whyNotChanged(row);
   const on = form === null ? visit : inList(visit, form);
   const query = queueQuery(on);
