@@ -51,7 +51,6 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'alarm.forged_decision': 'nothing',
   'alarm.row_conflict': 'nothing',
   'alarm.reconciled': 'nothing',
-  'alarm.clock_apart': 'nothing',
   'alarm.row_refused': 'nothing',
   'alarm.call_stuck': 'nothing',
   'alarm.record_tampered': 'nothing',
