@@ -1,6 +1,8 @@
 import { requestLine } from '../policy/request-line.js';
 import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
 import { isAddress } from '../shell/paths.js';
+import { plain } from '../argument-names.js';
+import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';
@@ -102,8 +104,54 @@ function addressOf(text: string): string | null {
     : null;
 }
 
+const asMethod = (value: unknown): readonly string[] => {
+  const method = typeof value === 'string' && value.length <= LONGEST_METHOD ? value.trim().toUpperCase() : '';
+  return KNOWN.has(method) ? [method] : [];
+};
+const LONGEST_METHOD = 16;
+const namesMethod = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= LONGEST_NAME && METHODS.has(plain(value));
+const LONGEST_NAME = 64;
+
+/** A method under a name that is a value itself: `{"name": "X-HTTP-Method-Override", "value": "DELETE"}`, `["X-HTTP-Method", "DELETE"]`. */
+const methodsInPairs = ({ groups, leaves }: ReadCall): readonly string[] => [
+  ...groups.flatMap(({ members }) =>
+    members.some(([, value]) => namesMethod(value)) ? members.flatMap(([, value]) => asMethod(value)) : [],
+  ),
+  ...leaves.flatMap(({ value }, at) => {
+    const next = leaves[at + 1];
+    return next !== undefined &&
+      namesMethod(value) &&
+      /^(?:x-|_)/i.test(String(value)) &&
+      next.group === leaves[at]?.group
+      ? asMethod(next.value)
+      : [];
+  }),
+];
+
+/** `X-HTTP-Method-Override: DELETE` as a line of headers, `?_method=delete` of an address or a form, `method: DELETE` of options. */
+const IN_HEADERS = /(?:^|[\s"'{,;])x-(?:http-)?method(?:-override)?["']?\s{0,4}[:=]\s{0,4}["']?([a-z]{3,7})\b/gi;
+const IN_FORMS = /(?:^|[?&;\s])(?:_method|x-(?:http-)?method(?:-override)?)=([a-z]{3,7})\b/gi;
+const IN_OPTIONS = /(?:^|[\s"'{,;(])(?:method|request)["']?\s{0,4}[:=]\s{0,4}["'`]?([a-z]{3,7})\b/gi;
+const IN_SWITCHES = /(?:^|\s)(?:-X|--request|--method)[\s=]{0,4}["']?([a-z]{3,7})\b/gi;
+const OPTIONS = words(
+  'init options option opts config configuration request settings params parameters fetchoptions requestinit args arguments flags',
+);
+function methodsIn(name: string, text: string): readonly string[] {
+  if (SPEECH.has(name) || TEXTS.has(name)) return [];
+  const read = text.slice(0, LONGEST_URL);
+  const decoded = read.includes('%') ? decodeEscapes(read) : read;
+  const forms = OPTIONS.has(name) ? [IN_HEADERS, IN_FORMS, IN_OPTIONS, IN_SWITCHES] : [IN_HEADERS, IN_FORMS];
+  return forms.flatMap((form) => [...decoded.matchAll(form)].flatMap(([, method]) => asMethod(method)));
+}
+
 /** A `type` says a method where it has the name of one, and so does the first line of a request that is written out. */
-const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
+const saidMethods = (call: ReadCall): readonly string[] => [
+  ...methodsByName(call),
+  ...methodsInPairs(call),
+  ...call.leaves.flatMap(({ name, value }) => (typeof value === 'string' ? methodsIn(name, value) : [])),
+];
+const methodsByName = ({ leaves }: ReadCall): readonly string[] =>
   leaves.flatMap(({ name, value }) => {
     const method = String(value).trim().toUpperCase();
     if (METHODS.has(name) || (name === 'type' && KNOWN.has(method))) return [method];

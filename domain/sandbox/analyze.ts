@@ -14,13 +14,14 @@ import { readArguments } from '../argument-values.js';
 import { readFiles } from './files.js';
 import { type Finding, graver, isGraver, type ReadCall, type Readers, type Reversible } from './finding.js';
 import { type Money, type Payment, readMoney, together } from './money.js';
+import { readRemovals } from './removals.js';
 import { readScripts } from './scripts.js';
 import { commandsIn, readShellActs } from './shell.js';
 import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/13';
+export const ANALYZER_VERSION = 'gate-sandbox/14';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -107,7 +108,14 @@ function analyzeOne(
   // What is fetched from an address to a path is written there.
   const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb, checkpoint);
   const payment = readMoney(call, verb, readers, checkpoint);
-  const findings = [...(payment ? [payment.finding] : []), ...shell, ...sql, ...addresses, ...files];
+  const findings = [
+    ...(payment ? [payment.finding] : []),
+    ...shell,
+    ...sql,
+    ...addresses,
+    ...files,
+    ...readRemovals(call, verb),
+  ];
   const own = byName(call, verb);
   // A name that says more than the arguments counts too; one that only says "run", "send" or nothing is explained by them.
   const worst = findings.reduce<Finding['severity']>((grave, one) => graver(grave, one.severity), 'safe');

@@ -143,7 +143,7 @@ export function readShellActs(
       isLost ||= getsLost(command, set);
       isUnsure ||= writesUnsurely(command, set, isLost);
       isVital ||= changesSystem(command, allowance.paths);
-      isEnd ||= endsSomething(command);
+      isEnd ||= endsInside(command, read, 0);
     }
     return all;
   });
@@ -193,6 +193,23 @@ export function readShellActs(
         recursive: one.recursive ?? recursive,
       }));
 }
+
+/** A shell that is told a whole line in one word, itself or in a container. */
+const LINES_IN = words(
+  'sh bash zsh dash ksh ash fish ssh su eval watch docker podman nerdctl kubectl oc sudo env timeout nohup xargs',
+);
+const DEEPEST = 3;
+const endsInside = (command: Command, read: Allowance, depth: number): boolean =>
+  endsSomething(command) ||
+  command.words.some(({ runs }) => runs.some((inner) => endsSomething(inner))) ||
+  (depth < DEEPEST &&
+    command.words.some(({ text }) => LINES_IN.has(text.slice(text.lastIndexOf('/') + 1))) &&
+    command.words.some(
+      ({ text }) =>
+        /\s/.test(text.trim()) &&
+        read.begin(text) &&
+        readCommands(text, () => true, read).commands.some((inner) => endsInside(inner, read, depth + 1)),
+    ));
 
 const RUNS: Finding = {
   operation_class: 'exec',

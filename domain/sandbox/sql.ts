@@ -4,6 +4,7 @@ import { isParsedSoon } from '../sql/read-sql.js';
 import { lex, POSTGRES } from '../sql/lexer.js';
 import { readStatements, type Reading } from '../sql/statements.js';
 import type { SqlNode } from '../sql/tree.js';
+import { words } from '../text.js';
 import type { Checkpoint } from '../in-place.js';
 import {
   type ChangeKind,
@@ -63,9 +64,22 @@ function isStatement(call: ReadCall, one: SqlFinding, readers: Readers): boolean
   const isNamed = one.path.some((name) => sql_arguments.includes(name.toLowerCase()));
   if (one.effect === 'text') return isNamed || speaks;
   const wants = isNamed || speaks || call.words.some((word) => query_words.includes(word));
+  if (!speaks && looksForWords(call, one.path)) return false;
   if (wants) return one.form !== 'prose';
   return one.form === 'statement' && !isCarried(call, one.path, readers);
 }
+
+const SEEKS = words('search find lookup browse');
+const SOUGHT = words('q query search term terms text keyword keywords phrase');
+/** What a search is to look for, where it is a few words and no sign of a language: "delete from cart". */
+const looksForWords = (call: ReadCall, path: readonly string[]): boolean =>
+  SEEKS.has(toolTokens(call.tool)[0] ?? '') &&
+  !toolTokens(call.tool).some((word) => DATA.has(word)) &&
+  SOUGHT.has((path.at(-1) ?? '').toLowerCase()) &&
+  call.leaves.every(
+    (leaf) => typeof leaf.value !== 'string' || !isSamePath(leaf.path, path) || /^[\p{L}' -]{1,64}$/u.test(leaf.value),
+  );
+const DATA = words('sql database databases db table tables row rows record records data warehouse query');
 
 const isSamePath = (leaf: readonly string[], path: readonly string[]): boolean =>
   leaf.length === path.length && leaf.every((name, at) => name === path[at]?.toLowerCase());

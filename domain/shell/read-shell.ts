@@ -1,3 +1,4 @@
+import { isToldToRemove } from './removal-words.js';
 import type { ShellInArguments, ShellFinding } from '../../contracts/policy.js';
 import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
@@ -610,13 +611,14 @@ export const changesSystem = (command: Command, paths: Paths): boolean => {
 };
 
 const ENDS_WORK = words('rm unlink rmdir shred reboot halt poweroff shutdown');
-/** Whether a command given to a shell removes or empties a file, or stops the machine, however plainly it says so. */
+/** Whether a command given to a shell removes, empties or stops something, however plainly it says so. */
 export const endsSomething = (command: Command): boolean => {
   const call = callOf(command.words);
   if (call === null) return command.redirects.some(({ operator }) => operator === '>');
   const { program, args } = call;
   if (program === ':' || program === 'true') return command.redirects.some(({ operator }) => operator === '>');
   if (program === 'crontab') return args.some((arg) => /^-[a-zA-Z]{0,8}r/.test(arg));
+  if (isToldToRemove(program, args)) return true;
   return ENDS_WORK.has(program) && !args.some((arg) => arg === '--help' || arg === '--version');
 };
 

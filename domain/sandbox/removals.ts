@@ -1,0 +1,134 @@
+import { plain } from '../argument-names.js';
+import { wordsOf } from '../argument-values.js';
+import { holdsMutation } from '../policy/graphql.js';
+import { quoted } from '../printable.js';
+import { REMOVES_IN_NAME } from '../shell/removal-words.js';
+import { clipped, words } from '../text.js';
+import { isPartOfAddress } from './addresses.js';
+import type { Finding, ReadCall } from './finding.js';
+import { namedTargets, type Verb } from './verbs.js';
+
+/** Removals that are told in the language of a store, an interface or a program, whatever the name of the tool says. */
+export function readRemovals(call: ReadCall, verb: Verb): readonly Finding[] {
+  return [queryRemoval(call), storeRemoval(call), mutationRemoval(call, verb), codeRemoval(call, verb)].filter(
+    (one) => one !== null,
+  );
+}
+
+const removal = (call: ReadCall, act: string, reason: string): Finding => ({
+  operation_class: 'delete',
+  severity: 'destructive',
+  act,
+  kind: 'delete',
+  targets: namedTargets(call),
+  reversible: 'no',
+  reasons: [reason],
+});
+
+const READ = 8_192;
+/** The words of a name in lower case: `dropDatabase`, `delete_users`. */
+const partsOf = (name: string): readonly string[] =>
+  clipped(name, 128)
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '');
+
+/** A path of Elasticsearch and its like: what a query finds is removed. */
+const queryRemoval = (call: ReadCall): Finding | null =>
+  call.leaves.some(
+    ({ name, value }) => isPartOfAddress(name) && typeof value === 'string' && /\b_delete_by_query\b/.test(value),
+  )
+    ? removal(call, 'remove what a query finds', 'what the query finds is removed')
+    : null;
+
+const STORES = words(
+  `redis valkey keydb dragonfly memcached memcache mongo mongodb documentdb elasticsearch elastic opensearch solr cassandra scylla cql dynamodb
+  couchdb couchbase neo4j arangodb etcd consul zookeeper kafka rabbitmq influx influxdb qdrant pinecone weaviate milvus chroma firestore nosql`,
+);
+const COMMANDS = words(
+  `command commands cmd cmds operation operations op query queries statement request body args arguments argv line script pipeline expression
+  input text action requests`,
+);
+/** What removes in stores by a word of its own. */
+const STORE_WORDS = words(
+  `flushall flushdb del unlink getdel hdel hgetdel srem zrem lrem ltrim xdel xtrim spop lpop rpop lmpop zmpop zpopmin zpopmax bzpopmin bzpopmax blpop
+  brpop zremrangebyscore zremrangebyrank zremrangebylex shutdown swapdb migrate dropdatabase dropindexes deletemany deleteone findoneanddelete flush_all
+  deletebyquery truncate evict detach rmr deleteall`,
+);
+const isStoreRemoval = (word: string): boolean =>
+  STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(partsOf(word)[0] ?? '');
+/** Commands of Redis whose second word says what they do. */
+const GROUPS = words('script function acl client cluster xgroup config memory module');
+const STORE_CALL =
+  /\.\s{0,4}(?:drop|delete|remove|findOneAndDelete|flush(?:all|db)?)[a-zA-Z]{0,32}\s{0,4}\(|\b_delete_by_query\b/i;
+
+function storeRemoval(call: ReadCall): Finding | null {
+  if (!call.words.some((word) => STORES.has(word))) return null;
+  const isCommand = (name: string): boolean => COMMANDS.has(plain(name));
+  const says = (text: string): boolean => {
+    const read = clipped(text, READ);
+    if (STORE_CALL.test(read)) return true;
+    return read.split(/[\n;]/).some((line) => {
+      const [first = '', second = ''] = line.trim().split(/\s+/, 2);
+      return isStoreRemoval(first) || (GROUPS.has(first.toLowerCase()) && isStoreRemoval(second));
+    });
+  };
+  const found = call.groups.some(({ path, members }) => {
+    const isInside = path.some(isCommand);
+    return members.some(([name, value]) => {
+      // {"dropDatabase": 1}, where the name is the command.
+      if (isInside && isStoreRemoval(name)) return true;
+      if (!isCommand(name)) return false;
+      if (typeof value === 'string') return says(value);
+      const list = wordsOf(value);
+      return list !== undefined && (says(list.join(' ')) || list.some((item) => item.includes(' ') && says(item)));
+    });
+  });
+  // [["SET", "a", 1], ["FLUSHALL"]] is a pipeline.
+  const piped = call.leaves.some(
+    ({ name, value }) => isCommand(name) && typeof value === 'string' && /^flush(?:all|db)$/i.test(value.trim()),
+  );
+  return found || piped ? removal(call, 'remove data of a store', 'a command of a store removes what it names') : null;
+}
+
+/** Not the strings of a mutation, in which a name says nothing. */
+const STRINGS = /"""[^]{0,8192}?"""|"(?:[^"\\\n]|\\.){0,2048}"|#[^\n]{0,2048}/g;
+function mutationRemoval(call: ReadCall, verb: Verb): Finding | null {
+  // A text that is sent or written is for a reader.
+  if (CARRIES.has(verb) && !call.words.some((word) => SPEAKS.has(word))) return null;
+  for (const { value } of call.leaves) {
+    if (typeof value !== 'string' || !value.includes('mutation') || !holdsMutation(value)) continue;
+    for (const [name] of clipped(value, READ)
+      .replaceAll(STRINGS, ' ')
+      .matchAll(/(?<!\$)\b[a-z_]\w{2,127}\b(?!\s{0,4}:\s{0,4}[$"\d])/gi)) {
+      const parts = partsOf(name);
+      if (
+        parts.length > 1
+          ? [parts[0], parts.at(-1)].some((one) => REMOVES_IN_NAME.has(one ?? ''))
+          : REMOVES_IN_NAME.has(parts[0] ?? '')
+      )
+        return removal(call, `GraphQL ${quoted(name, 64)}:`, 'a mutation has a field that removes');
+    }
+  }
+  return null;
+}
+
+const CARRIES: ReadonlySet<Verb> = new Set(['write', 'send', 'copy']);
+const SPEAKS = words('graphql gql graph mutation mutate query request http api');
+
+const CODES = words(
+  'code script source input text content body line lines snippet expression program js javascript python ruby function command cmd cell',
+);
+const RUNS = words(
+  'run runs execute exec eval evaluate invoke interpreter interpret repl notebook cell sandbox code script js javascript python node ruby',
+);
+const CODE_REMOVES =
+  /\b(?:rm|rmdir|unlink|remove|emptyDir|truncate|rimraf|del)Sync\b|\brimraf\b|\b(?:fs|fsp|fse|promises|fs\/promises['"]\))\.(?:rm|rmdir|unlink|remove|emptyDir|truncate)\s?\(|['"](?:fs|node:fs)(?:\/promises)?['"]\)\.(?:promises\.)?(?:rm|rmdir|unlink)\b|\bos\.(?:remove|unlink|rmdir|removedirs)\b|\bshutil\.rmtree\b|\brmtree\s?\(|\.(?:unlink|rmdir|unlink_missing)\s?\(|\bsend2trash\b|\bFileUtils\.(?:rm|remove)\w{0,16}|\b(?:File|Dir|Directory|Files|IO|Pathname)\.(?:delete|unlink|rmdir|rm_rf|remove|deleteIfExists|Delete)\b|\.(?:rmtree|deleteRecursively|deleteOnExit)\b|\bDeno\.remove\b|\bos\.RemoveAll?\b|\bos\.Remove\b|\bfs::remove_\w{1,16}|\bfilesystem::remove\w{0,8}|\bRemove-Item\b|\bunlink\s?\(/;
+function codeRemoval(call: ReadCall, verb: Verb): Finding | null {
+  if (verb === 'write' || verb === 'read' || verb === 'copy' || !call.words.some((word) => RUNS.has(word))) return null;
+  const found = call.leaves.some(
+    ({ name, value }) => CODES.has(name) && typeof value === 'string' && CODE_REMOVES.test(value),
+  );
+  return found ? removal(call, 'run code that removes files', 'code removes or empties a file or folder') : null;
+}
