@@ -90,8 +90,8 @@ export function takeAway(over: ReadonlySet<HTMLElement>): void {
   for (const list of document.querySelector('[data-rows]')?.children ?? []) {
     const rows = taken.get(list) ?? list;
     const before = rowsOf(list);
-    for (const few of [...rows.children]) {
-      for (const row of [...few.children]) if (over.has(row as HTMLElement)) row.remove();
+    for (const few of rows.querySelectorAll('.few')) {
+      for (const row of few.querySelectorAll<HTMLElement>('[data-row]')) if (over.has(row)) row.remove();
       if (few.childElementCount === 0) few.remove();
     }
     const left = rowsOf(list);
