@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { NAMES, placeAsked, ROWS_ALSO, rowsAsked } from '../../console/pages/audit/asked.js';
 import { pagesOf } from '../../console/pages/audit/search.js';
 import type { Services } from '../../console/services.js';
-import type { LedgerEntry } from '../../contracts/ledger.js';
+import { type LedgerEntry, ledgerEntry } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { answersAs, askedBy } from '../plugins/openapi.js';
 import { whenLeft } from '../plugins/when-left.js';
 import { assertEntered, type Entered } from './entered.js';
 import type { NeighbourOver } from './neighbour.js';
@@ -42,6 +44,15 @@ const EXPORTS_EACH = 2;
 /** What an export and a proof are asked by. */
 const EXPORT_ASKED = [...NAMES, ...ROWS_ALSO, 'as'] as const;
 const PROOF_ASKED = ['seq'] as const;
+const EXPORT = {
+  described: { ...answersAs(JSON_LINES.type, CSV.type).described, ...askedBy(EXPORT_ASKED) },
+};
+const PROOF = {
+  described: {
+    ...askedBy(PROOF_ASKED, PROOF_ASKED),
+    response: { 200: z.unknown().describe('What `gate prove` writes.') },
+  },
+};
 
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
 export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
@@ -66,13 +77,17 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */
-  app.get('/api/audit/correlation/:cid', async (request) => {
-    // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
-    const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
-    assertEntered(who);
-    const { cid } = request.params as { cid: string };
-    return isUuid(cid) ? services(who).ledger.call(cid) : [];
-  });
+  app.get(
+    '/api/audit/correlation/:cid',
+    { config: { described: { response: { 200: z.array(ledgerEntry) } } } },
+    async (request) => {
+      // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
+      const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
+      assertEntered(who);
+      const { cid } = request.params as { cid: string };
+      return isUuid(cid) ? services(who).ledger.call(cid) : [];
+    },
+  );
 
   app.get('/api/chain-status', async (request) => {
     const chain = await services(await inside(request)).ledger.chain();
@@ -82,7 +97,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   });
 
   /** What `gate prove` writes, for one row of the call. */
-  app.get('/audit/correlation/:cid/proof', async (request, reply) => {
+  app.get('/audit/correlation/:cid/proof', { config: PROOF }, async (request, reply) => {
     const who = await inside(request);
     assertAskedOnce(request, PROOF_ASKED);
     const { seq } = request.query as { seq?: unknown };
@@ -97,7 +112,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   });
 
   /** The rows that the audit page shows with the same address, as JSON lines or (`as=csv`) CSV, newest first. The last line says whether they are all. */
-  app.get('/audit/export', async (request, reply) => {
+  app.get('/audit/export', { config: EXPORT }, async (request, reply) => {
     const who = await inside(request);
     assertAskedOnce(request, EXPORT_ASKED);
     const address = request.query as Readonly<Record<string, unknown>>;

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import {
   allowedRecovery,
+  approvalChallenge,
   assertionJson,
   ceremonyOptions,
   loggedIn,
@@ -12,6 +13,7 @@ import {
   registrationJson,
   startRegistration,
 } from '../../contracts/approval.js';
+import { challengeRequest } from '../../contracts/review.js';
 import type { Role } from '../../console/roles.js';
 import type { Person } from '../../console/visit.js';
 import { SESSION_LIFE_MS } from '../../domain/review/passkey-session.js';
@@ -92,7 +94,9 @@ export function relayPasskeys(
 
   for (const [path, [least, body, answer]] of Object.entries(RELAYED))
     app.post(path, passesOn(body, answer), (request, reply) => pass(request, reply, path, least));
-  app.post<{ Params: { id: string } }>('/hil/:id/approval-challenge', large, (request, reply) =>
-    pass(request, reply, `/pending/${encodeURIComponent(request.params.id)}/approval-challenge`),
+  app.post<{ Params: { id: string } }>(
+    '/hil/:id/approval-challenge',
+    { ...large, ...passesOn(challengeRequest, approvalChallenge) },
+    (request, reply) => pass(request, reply, `/pending/${encodeURIComponent(request.params.id)}/approval-challenge`),
   );
 }

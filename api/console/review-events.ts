@@ -7,6 +7,7 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { STREAM_SHARES } from '../../domain/limits/stream-places.js';
 import { maskedAnswer } from '../../domain/review/masked-review.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { ANSWERS_EVENTS } from '../plugins/openapi.js';
 import { whenLeft } from '../plugins/when-left.js';
 import { assertEntered, type Entered } from './entered.js';
 import { whoIs } from './people.js';
@@ -116,7 +117,7 @@ export function relay(
     for (const stream of [...open.values()].flatMap((streams) => [...streams])) stream.abort();
     done();
   });
-  app.get(path, async (request, reply) => {
+  app.get(path, { config: ANSWERS_EVENTS }, async (request, reply) => {
     const who = await entered(request);
     assertEntered(who);
     const ended = new AbortController();

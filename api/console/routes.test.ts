@@ -1,6 +1,8 @@
 import diagnostics from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
+import { NAMES, ROWS_ALSO } from '../../console/pages/audit/asked.js';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
 import { ofLedger, ofPolicies, ofQueue } from '../../test/support/looked-at.js';
@@ -44,6 +46,45 @@ beforeAll(async () => {
   routes = apps.find((found) => found.some(({ url }) => url === '/logout')) ?? [];
 });
 afterAll(() => fixture.close());
+
+interface Described {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
+}
+const document = JSON.parse(readFileSync('docs/openapi/console.json', 'utf8')) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+};
+const describedAt = (method: string, url: string): Described | undefined =>
+  document.paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+
+describe('the document of the console', () => {
+  it.each([
+    ...RELAYED.map(({ method, service, path, query }) => [method, `/command-line/${service}${path}`, query] as const),
+    ['GET', '/audit/export', [...NAMES, ...ROWS_ALSO, 'as']] as const,
+    ['GET', '/audit/correlation/:cid/proof', ['seq']] as const,
+  ])('%s %s: has each name that is read, and what is answered', (method, url, names) => {
+    const described = describedAt(method, url);
+    const asked = described?.parameters?.flatMap(({ in: place, name }) => (place === 'query' ? [name] : [])) ?? [];
+    expect(asked.toSorted()).toEqual([...names].toSorted());
+    expect(Object.keys(described?.responses ?? {})).toContain('200');
+  });
+
+  it.each(['/command-line/hil/decide/:id', '/hil/:id/approval-challenge'])('POST %s: has a body', (url) => {
+    const described = describedAt('POST', url);
+    expect(JSON.stringify(described?.requestBody?.content['application/json']?.schema)).toContain('"decision"');
+    expect(described?.responses['200']?.content?.['application/json']?.schema).not.toEqual({});
+  });
+
+  it('says which names are needed', () => {
+    const proof = describedAt('GET', '/audit/correlation/:cid/proof')?.parameters;
+    expect(proof?.find(({ name }) => name === 'seq')).toMatchObject({ required: true });
+    const decided = describedAt('POST', '/command-line/hil/decide/:id')?.requestBody?.content['application/json'];
+    expect(decided?.schema).toMatchObject({ required: expect.arrayContaining(['action_digest']) });
+  });
+});
 
 describe('the routes of the console', () => {
   it('change something only where forms, the command line or the names here say so', () => {

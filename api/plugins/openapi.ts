@@ -53,11 +53,16 @@ export const takesOfBrowser = (given: { readonly form?: FastifySchema; readonly 
     described: {
       ...ANSWERS_PAGES.described,
       ...given.form,
-      ...(given.query && {
-        querystring: z.object(Object.fromEntries(given.query.map((name) => [name, z.string().optional()]))),
-      }),
+      ...(given.query && askedBy(given.query)),
     },
   },
+});
+
+/** What may stand behind an address, each name once. */
+export const askedBy = (names: readonly string[], needed: readonly string[] = []): FastifySchema => ({
+  querystring: z.object(
+    Object.fromEntries(names.map((name) => [name, needed.includes(name) ? z.string() : z.string().optional()])),
+  ),
 });
 
 /** For a route that passes on what another service reads and answers: the schemas that are checked there. */

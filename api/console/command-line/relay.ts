@@ -1,12 +1,21 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyRequest, FastifySchema } from 'fastify';
+import { z } from 'zod';
 import type { OpenSession } from '../../../adapters/console/session-store.js';
-import type { DecisionSurface } from '../../../contracts/review.js';
+import { ledgerEntry } from '../../../contracts/ledger.js';
+import {
+  approvalStats,
+  type DecisionSurface,
+  decideRequest,
+  pendingRequest,
+  summariesPage,
+} from '../../../contracts/review.js';
 import { isAtLeast, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
 import { GateError } from '../../../domain/errors.js';
 import { maskedAnswer } from '../../../domain/review/masked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AskLimits } from '../ask-limits.js';
+import { askedBy } from '../../plugins/openapi.js';
 import { largeOf } from '../body-limits.js';
 import { MAY_BE_DECIDED, neighbourOf, type NeighbourOver, type NeighbourQuestion } from '../neighbour.js';
 import { COMMAND_LINE } from './address.js';
@@ -64,6 +73,7 @@ export function relayCommandLine(
     app.route({
       method: route.method,
       url: `${COMMAND_LINE}/${route.service}${route.path}`,
+      config: { described: describedAs(route) },
       ...largeOf(async (request) => (await holder(request)) !== null),
       async handler(request, reply) {
         const { person, proof } = await inside(request);
@@ -88,6 +98,24 @@ export function relayCommandLine(
       },
     });
 }
+
+/** What each kind of answer is. */
+const ANSWERS = {
+  row: pendingRequest,
+  rows: z.array(pendingRequest),
+  summaries: summariesPage,
+  counts: approvalStats,
+  entries: z.array(ledgerEntry),
+} as const satisfies Record<RelayedRoute['answers'], z.ZodType>;
+
+/** A decision needs the digest of the call as it was shown. */
+const decided = decideRequest.omit({ decided_via: true }).required({ action_digest: true });
+
+const describedAs = ({ method, query, answers }: RelayedRoute): FastifySchema => ({
+  ...askedBy(query),
+  ...(method === 'POST' && { body: decided }),
+  response: { 200: ANSWERS[answers] },
+});
 
 /** What the service is asked. */
 function questionOf({ path, query, method }: RelayedRoute, request: FastifyRequest): NeighbourQuestion {
