@@ -57,6 +57,19 @@ function same(words: string): readonly [string, string] {
 }
 const NOT_STORED: readonly string[] = ['a null byte', 'a lone surrogate'];
 const OF_CALLS: readonly string[] = ['/', '/hil', '/hil/:id', '/hil/:id/modify', '/hil/:id/note', '/decide/redeem'];
+/** Pages with tables that scroll by themselves on a telephone; on the others each row stands in lines, as wide as the page. */
+const SCROLL_THEMSELVES: readonly string[] = [
+  '/audit/agents/:agent/narrative',
+  '/cases',
+  '/agents',
+  '/stops',
+  '/policies/:name',
+  '/policies/templates',
+  '/exports',
+  '/brain',
+  '/health-of-services',
+  '/me',
+];
 /** Attributes that the script of the pages gives to what stands there. */
 const BY_SCRIPTS: readonly string[] = ['aria-describedby', 'aria-pressed'];
 interface Looked {
@@ -469,6 +482,16 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
     );
   }, 120_000);
 
+  it('show the digest of a folded value in the width of a telephone', async () => {
+    const args = { text: 'a long value '.repeat(400) };
+    const row = await parked({ request_payload: { method: 'tools/call', params: { name: 'post', arguments: args } } });
+    const page = await opened('admin');
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto(`${at}/hil/${row.id}`);
+    await page.getByText('SHA-256 of its UTF-8').waitFor();
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320);
+  }, 60_000);
+
   describe('where an agent, or whoever writes policies, writes', () => {
     const overOf = (words: string): Partial<NewReview> =>
       /[\0\ud800]/.test(words)
@@ -547,6 +570,11 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         found.push(...others.map((what) => `${path}: ${what}`));
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (width > 320) found.push(`${path}: ${width} pixels wide`);
+        await page.evaluate("document.querySelectorAll('main details').forEach((one) => (one.open = true))");
+        const wide = await page.evaluate<string[]>(
+          "[...document.querySelectorAll('.scrolls')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => `${box.ariaLabel}, ${box.scrollWidth} pixels`)",
+        );
+        if (!SCROLL_THEMSELVES.includes(path)) found.push(...wide.map((table) => `${path}: the table ${table}`));
       }
       expect(found).toEqual([]);
     }, 60_000);

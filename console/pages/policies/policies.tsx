@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
 import { oneLine } from '../../../domain/printable.js';
 import { settled } from '../../services.js';
-import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Count, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { policyAddress } from './address.js';
 import { State } from './whose.js';
@@ -115,6 +115,7 @@ const Kept = ({
       ) : (
         <Table
           label="Policies of operators"
+          cards
           heads={[
             'Policy',
             'State',
@@ -128,20 +129,20 @@ const Kept = ({
         >
           {kept.map((policy) => (
             <tr key={`${policy.name} ${policy.tenant ?? ''}`}>
-              <th scope="row" class="name">
+              <th scope="row" class="name lead">
                 <a href={policyAddress(policy.name)}>
                   <Foreign text={policy.name} />
                 </a>
               </th>
-              <td>
+              <td class="lead">
                 <State of={policy} isLate={of.not_in_force !== null} />
                 {policy.tampered !== undefined && <span class="tag risky">edited in the store</span>}
               </td>
-              <td>{policy.tenant === null ? 'everybody' : 'your tenant'}</td>
+              <td data-head="of">{policy.tenant === null ? 'everybody' : 'your tenant'}</td>
               <td>{policy.domain && <Foreign text={policy.domain} />}</td>
-              <td>{policy.severity ?? ''}</td>
-              <td class="number">{policy.current_version}</td>
-              <td>{policy.updated_at && <Time iso={policy.updated_at} nowMs={nowMs} />}</td>
+              <td data-head="severity">{policy.severity ?? ''}</td>
+              <Count head="version">{policy.current_version}</Count>
+              <td data-head="changed">{policy.updated_at && <Time iso={policy.updated_at} nowMs={nowMs} />}</td>
               <td>{policy.summary && <Foreign text={policy.summary} />}</td>
             </tr>
           ))}
@@ -192,6 +193,7 @@ const RuleTable = ({
 }) => (
   <Table
     label={label}
+    cards
     heads={spoken ? ['File', 'Rule', 'What it says of a call', { number: 'Last day' }] : ['File', 'Definition']}
   >
     {files.flatMap(({ name, as_shipped, protected: isFloor, rules }) =>
@@ -204,14 +206,14 @@ const RuleTable = ({
             {isFloor && !as_shipped && at === 0 && <span class="tag risky">changed here</span>}
             {!isFloor && at === 0 && <span class="tag none">of operators</span>}
           </td>
-          <td>
+          <td class="lead">
             <a href={policyAddress(name, line)}>{title === null ? <code>{oneLine(rule)}</code> : oneLine(title)}</a>
             {description && <p class="dim">{oneLine(description)}</p>}
           </td>
           {spoken && (
             <>
               <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
-              <td class="number">{spokenTold(reason, spoken)}</td>
+              <Count head="last day">{spokenTold(reason, spoken)}</Count>
             </>
           )}
         </tr>

@@ -49,10 +49,10 @@ export const SETTINGS: Page = {
 };
 
 const SettingTable = ({ of, label }: { readonly of: readonly SettingShown[]; readonly label: string }) => (
-  <Table label={label} heads={['Setting', 'Value', 'From', 'What it is']}>
+  <Table label={label} cards heads={['Setting', 'Value', 'From', 'What it is']}>
     {of.map((setting) => (
       <tr key={setting.variable}>
-        <th scope="row" class="name">
+        <th scope="row" class="name lead">
           <code>{setting.variable}</code>
         </th>
         <td>{setting.from === 'set' ? <Foreign text={setting.told} /> : setting.told}</td>
@@ -91,10 +91,10 @@ function From({ of: { from } }: { readonly of: SettingShown }) {
 const Roles = ({ may }: Pick<Visit, 'may'>) => (
   <section>
     <h2>Roles</h2>
-    <Table label="Roles" heads={['Role', 'May']}>
+    <Table label="Roles" cards heads={['Role', 'May']}>
       {ROLES.map((role, at) => (
         <tr key={role}>
-          <th scope="row" class="name">
+          <th scope="row" class="name lead">
             {role}
           </th>
           <td>
