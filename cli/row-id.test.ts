@@ -54,7 +54,12 @@ describe('the id that is meant', () => {
 
   it("is not known by the beginning of a call's id, which its agent may have chosen to be another row's", async () => {
     const { target } = over([row(ONE)]);
-    await expect(wholeId(target, CALL.slice(0, 8))).rejects.toThrow(ONE);
+    const said = wholeId(target, CALL.slice(0, 8));
+    await expect(said).rejects.toMatchObject({ exitCode: 2 });
+    await expect(said).rejects.toThrow(
+      `55555555 begins the id of this call; its row is ${ONE}: ${gateCommand()} pending ${ONE}\n  ${ONE}  wire_transfer for support-bot, pending`,
+    );
+    await expect(said).rejects.not.toThrow('which is meant');
     const chosen = row('11111111-0000-4000-8000-000000000001', { correlation_id: ONE });
     await expect(wholeId(over([row(ONE), chosen]).target, '97c45fb7')).rejects.toThrow('which is meant');
   });
@@ -104,7 +109,7 @@ describe('the row that is decided', () => {
       const made = holding(row(OTHER));
       await expect(rowToDecide(made, beginning)).rejects.toMatchObject({ exitCode: 2 });
       await expect(rowToDecide(made, beginning)).rejects.toThrow(
-        `\`${gateCommand()} pending ${beginning}\` shows the call, and the command to decide it`,
+        `\`${gateCommand()} pending ${beginning}\` shows the call or names its row, and then the command to decide it`,
       );
     },
   );

@@ -30,8 +30,8 @@ export async function allRows(target: ReviewTarget, list: string, limit = Infini
 
 /**
  * The id that is meant by a whole one, or by the beginning of one, as pages show it: of a row that waits, otherwise of one of the latest rows.
- * Of a call's own id, which its agent may choose, the whole is wanted. It is good for looking; a decision takes the whole (`rowToDecide`). Throws
- * CliError where none or several begin so.
+ * Of a call's own id, which its agent may choose, the whole is wanted: the row of the one that begins so is named. It is good for looking; a decision
+ * takes the whole (`rowToDecide`). Throws CliError where none or several begin so.
  */
 export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
   const asked = given.toLowerCase();
@@ -46,6 +46,11 @@ export async function wholeId(target: ReviewTarget, given: string): Promise<stri
   if (one === undefined)
     throw new CliError(`no call begins with ${asked}; \`${gateCommand()} pending\` lists those that wait`, 4);
   if (more.length === 0 && one.id.startsWith(asked)) return one.id;
+  if (more.length === 0)
+    throw new CliError(
+      `${asked} begins the id of this call; its row is ${one.id}: ${gateCommand()} pending ${one.id}\n${lineOf(one, one.id)}`,
+      2,
+    );
   const listed = found.map((row) => lineOf(row, row.id));
   throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);
 }
@@ -68,7 +73,10 @@ export async function rowToDecide(target: ReviewTarget, given: string): Promise<
   if (!UUID.test(asked)) {
     if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`${gateCommand()} pending\` lists them`, 2);
     const why = 'a decision is by the whole id, because others can make one that begins alike';
-    throw new CliError(`${why}: \`${gateCommand()} pending ${asked}\` shows the call, and the command to decide it`, 2);
+    throw new CliError(
+      `${why}: \`${gateCommand()} pending ${asked}\` shows the call or names its row, and then the command to decide it`,
+      2,
+    );
   }
   const row = await wholeRow(target, asked);
   const other = row.id === asked && target.kind !== 'lite' ? await rowOfCall(target, asked) : null;
