@@ -111,6 +111,18 @@ describe('npm run policies', () => {
     expect(await manifestOf(folder)).toEqual(await manifestOf(directory));
   });
 
+  withOpa(`refuses rules of which a case is false, and says which and how${needsOpa}`, async () => {
+    const rule = 'deny contains "Violation: no lists." if input.tool_type == "list_files"\n';
+    const folder = await copyWith('lists.rego', RULE_HEAD + rule);
+    const told: string[] = [];
+    const built = buildPolicies({ directory: folder, opa: compiler, onProgress: (line) => told.push(line) });
+    await expect(built).rejects.toThrow(
+      /cases are false:\n(?:.*\n)*policies\/cases\/[a-z-]+\.yaml: .*: tier is red, not green/,
+    );
+    expect(told.at(-1)).toMatch(/cases/);
+    expect(await manifestOf(folder)).toEqual(await manifestOf(directory));
+  });
+
   it('says which compiler it could not run', async () => {
     await expect(compilePolicies({ directory, opa: join(directory, 'no-such-opa') })).rejects.toThrow(
       /opa build: .*no-such-opa/,

@@ -13,10 +13,14 @@ import {
   readPolicyFiles,
   shippedPolicyDirectory,
 } from '../adapters/policy/policy-sources.js';
+import { readersOf } from '../adapters/policy/argument-readers.js';
 import { fileInTar } from '../adapters/policy/tar-file.js';
 import { findOpa } from '../stack/programs/find-program.js';
 import { buildTemplates } from './build-templates.js';
+import { heldAgainstCases } from './policy-cases.js';
 import { type BuildOptions, OPA_LIMIT_MS, opaRun } from './run-opa.js';
+import { policyData } from '../domain/policy/policy-data.js';
+import { createPolicySet } from '../domain/policy/policy-set.js';
 import {
   RESPONSE_ENTRYPOINT,
   ENTRYPOINT,
@@ -56,23 +60,47 @@ export async function compilePolicies({ directory, opa }: BuildOptions): Promise
 }
 
 /** Strict check, format check and the rules' own tests. Throws with what OPA said. */
-export async function checkPolicies({ directory, opa }: BuildOptions): Promise<void> {
+export async function checkPolicies({ directory, opa, onProgress }: BuildOptions): Promise<void> {
+  onProgress?.('the rules: opa check, opa fmt, opa test');
   await opaRun(opa, directory, ['check', '--strict', ...RULES_ONLY]);
   await opaRun(opa, directory, ['check', '--strict', '--ignore', 'templates', '--bundle', '.']);
   await opaRun(opa, directory, ['fmt', '--diff', '--fail', '.']);
   await opaRun(opa, directory, ['test', '--bundle', '--ignore', 'templates', '--timeout', '60s', '.']);
 }
 
+/** Holds compiled rules against `policies/cases`. Throws with each case that is false. */
+async function checkCases(
+  { directory, onProgress }: BuildOptions,
+  wasm: Buffer,
+  files: Awaited<ReturnType<typeof readPolicyFiles>>,
+) {
+  onProgress?.('the cases of policies/cases, by the compiled rules');
+  const data = policyData.parse(JSON.parse(files.find((file) => file.content_type === 'json')?.body ?? ''));
+  const policies = createPolicySet({
+    wasm,
+    ...(await readersOf(data)),
+    data,
+    files,
+    version: 'unwritten',
+    maxMemoryPages: 1_024,
+    origin: { directory, loaded_at: '', wasm_sha256: sha256Hex(wasm), opa_version: '', entrypoints: ENTRYPOINTS },
+  });
+  const { count, wrong } = await heldAgainstCases(policies, directory);
+  if (wrong.length > 0) throw new Error(`${wrong.length} of ${count} cases are false:\n${wrong.join('\n')}`);
+}
+
 /**
- * Checks, compiles and writes `compiled/policy.wasm` with the manifest that names the hash of its sources
+ * Checks, compiles, holds against the cases and writes `compiled/policy.wasm` with the manifest that names the hash of its sources
  * (docs/architecture/verdict.md#policy-decision). Running it again over unchanged rules changes nothing; the version moves only
  * with the rules.
  */
 export async function buildPolicies(options: BuildOptions, today = new Date()): Promise<PolicyManifest> {
   const { directory, opa } = options;
   await checkPolicies(options);
+  options.onProgress?.('compiling');
   const wasm = await compilePolicies(options);
   const files = await readPolicyFiles(directory);
+  await checkCases(options, wasm, files);
   const manifestPath = join(directory, POLICY_LAYOUT.manifest);
   const before = await readFile(manifestPath, 'utf8').then(
     (text) => policyManifest.safeParse(JSON.parse(text)).data,
@@ -113,8 +141,8 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   try {
     const opa = await findOpa({ onProgress: say });
     const directory = shippedPolicyDirectory();
-    const manifest = await buildPolicies({ directory, opa });
-    const { templates } = await buildTemplates({ directory, opa });
+    const manifest = await buildPolicies({ directory, opa, onProgress: say });
+    const { templates } = await buildTemplates({ directory, opa, onProgress: say });
     say(
       `policies ${manifest.version}: ${manifest.policy_count} files, wasm ${manifest.wasm_sha256.slice(0, 12)}; ${templates.length} templates`,
     );

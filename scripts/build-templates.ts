@@ -19,7 +19,8 @@ const TEMPLATES = [
 ];
 
 /** Strict check with the functions that rules may use, and the templates' own tests. Throws with what OPA said. */
-export async function checkTemplates({ directory, opa }: BuildOptions): Promise<void> {
+export async function checkTemplates({ directory, opa, onProgress }: BuildOptions): Promise<void> {
+  onProgress?.('the templates: opa check, opa test');
   const rulesOnly = ['--capabilities', POLICY_LAYOUT.capabilities, '--ignore', '*_test.rego'];
   await opaRun(opa, directory, ['check', '--strict', ...rulesOnly, ...TEMPLATES]);
   await opaRun(opa, directory, ['check', '--strict', ...TEMPLATES]);

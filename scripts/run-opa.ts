@@ -11,6 +11,8 @@ export interface BuildOptions {
   readonly directory: string;
   /** The path of the OPA compiler. */
   readonly opa: string;
+  /** Told at each step that takes a while. */
+  readonly onProgress?: (line: string) => void;
 }
 
 /** Runs OPA in a policy folder. Throws with what it said. */

@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
-import { z } from 'zod';
-import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
+import type { PolicyInput } from '../../contracts/policy.js';
+import {
+  callOf,
+  callOfName,
+  NAMES_OF_SERVERS,
+  namesOfServers,
+  policyCases as caseFile,
+} from '../../scripts/policy-cases.js';
 import { createNameReadings, type NameReader } from './name-readings.js';
 import { policyData } from './policy-data.js';
 import type { ArgumentReaders, PolicySet } from './policy-set.js';
@@ -17,29 +23,7 @@ import { readersOf } from '../../adapters/policy/argument-readers.js';
 import { shellTold } from '../shell/read-shell.js';
 import { ORDINARY_CALL } from './ordinary-call.js';
 
-/** Classes the tool, so that a case tests the other rules; `classed: none` leaves the tool to its name. */
-const classedAs = (tool: unknown, classed: ToolClass | 'none') =>
-  classed === 'none' ? {} : { tool_classes: { [String(tool)]: { class: classed } } };
-
-const caseFile = z.array(
-  z.strictObject({
-    description: z.string(),
-    input: z.record(z.string(), z.unknown()),
-    without: z.array(z.string()).optional(),
-    classed: z.union([toolClass, z.literal('none')]).default('change'),
-    expected: z.strictObject({
-      tier: z.enum(['green', 'yellow', 'red']),
-      reasons_mention: z.array(z.coerce.string()).optional(),
-      approval_tier: z.string().optional(),
-      retention_class: z.string().optional(),
-      unknown_tool: z.boolean().optional(),
-      budget_exceeded: z.boolean().optional(),
-    }),
-  }),
-);
-
 const directory = shippedPolicyDirectory();
-const NAMES_OF_SERVERS = 'tools-of-public-servers.yaml';
 const files = readdirSync(join(directory, 'cases')).filter(
   (name) => name.endsWith('.yaml') && name !== NAMES_OF_SERVERS,
 );
@@ -80,63 +64,45 @@ const ruled = (input: PolicyInput) => {
 describe.each(files)('policies/cases/%s', (file) => {
   const cases = caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
 
-  it.each(cases.map((one) => [one.description, one] as const))(
-    '%s',
-    (_description, { input, without, classed, expected }) => {
-      const whole = { ...ORDINARY_CALL, ...input };
-      const call = Object.fromEntries(
-        Object.entries({ ...whole, ...classedAs(whole.tool_type, classed) }).filter(
-          ([field]) => !without?.includes(field),
-        ),
-      );
-      const { decision, tier, unknownTool, budgetExceeded, failed } = policies.judge(call as PolicyInput);
-      const texts = [...decision.reasons, ...decision.review_reasons];
-      const { reasons_mention: mentions = [], ...rest } = expected;
-      const found = {
-        tier,
-        approval_tier: decision.approval_tier,
+  it.each(cases.map((one) => [one.description, one] as const))('%s', (_description, one) => {
+    const { expected } = one;
+    const call = callOf(one);
+    const { decision, tier, unknownTool, budgetExceeded, failed } = policies.judge(call);
+    const texts = [...decision.reasons, ...decision.review_reasons];
+    const { reasons_mention: mentions = [], ...rest } = expected;
+    const found = {
+      tier,
+      approval_tier: decision.approval_tier,
+      retention_class: decision.retention_class,
+      unknown_tool: unknownTool,
+      budget_exceeded: budgetExceeded,
+    };
+    expect({ texts, ...found }).toMatchObject(rest);
+    expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
+    expect(failed).toBe(false);
+    for (const text of texts) said.add(text);
+    expect(decision.allow).toBe(tier === 'green');
+    // A name that hides another one is read as that one too by the engine alone, and then more rules may speak.
+    const alone = ruled(call);
+    if (readingsOf(call.tool_type).length > 1) expect(decision.reasons).toEqual(expect.arrayContaining(alone.deny));
+    else
+      expect(alone).toMatchObject({
+        allow: decision.allow,
+        deny: decision.reasons,
+        review: decision.review_reasons,
         retention_class: decision.retention_class,
+        approval_tier: decision.approval_tier,
         unknown_tool: unknownTool,
         budget_exceeded: budgetExceeded,
-      };
-      expect({ texts, ...found }).toMatchObject(rest);
-      expect(mentions.filter((mention) => !texts.some((text) => text.includes(mention)))).toEqual([]);
-      expect(failed).toBe(false);
-      for (const text of texts) said.add(text);
-      expect(decision.allow).toBe(tier === 'green');
-      // A name that hides another one is read as that one too by the engine alone, and then more rules may speak.
-      const alone = ruled(call as PolicyInput);
-      if (readingsOf(String(whole.tool_type)).length > 1)
-        expect(decision.reasons).toEqual(expect.arrayContaining(alone.deny));
-      else
-        expect(alone).toMatchObject({
-          allow: decision.allow,
-          deny: decision.reasons,
-          review: decision.review_reasons,
-          retention_class: decision.retention_class,
-          approval_tier: decision.approval_tier,
-          unknown_tool: unknownTool,
-          budget_exceeded: budgetExceeded,
-        });
-      expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
-      expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
-    },
-  );
+      });
+    expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
+    expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
+  });
 });
-
-const namesOfServers = z.array(
-  z.strictObject({
-    server: z.string(),
-    runs: z.array(z.string()).default([]),
-    waits: z.array(z.string()).default([]),
-    denied: z.array(z.string()).default([]),
-  }),
-);
 
 describe(`policies/cases/${NAMES_OF_SERVERS}`, () => {
   const servers = namesOfServers.parse(parse(readFileSync(join(directory, 'cases', NAMES_OF_SERVERS), 'utf8')));
-  const tierOf = (tool_type: string, more: object = {}) =>
-    policies.judge({ ...ORDINARY_CALL, arguments: { amount: 1_000 }, tool_type, ...more }).tier;
+  const tierOf = (tool_type: string, more: object = {}) => policies.judge({ ...callOfName(tool_type), ...more }).tier;
 
   it.each(servers.map((one) => [one.server, one] as const))('%s', (_server, { runs, waits, denied }) => {
     const expected = { green: runs, yellow: waits, red: denied };
