@@ -106,7 +106,7 @@ describe('what identifies something on the page of a call', () => {
     });
     const { text } = await (await fixture.browser()).get(`/hil/${id}`);
     expect(text).toMatch(new RegExp(`definition of the tool <code[^>]* data-copy="${definition}">`));
-    expect(text).toContain('definition of the tool UNLISTED: demo tells none');
+    expect(text).toContain('definition of the tool <bdi>UNLISTED: demo tells none</bdi>');
     expect(text).toContain('SHA-256 of its UTF-8');
     const mere = text
       .slice(text.indexOf('<main'))
