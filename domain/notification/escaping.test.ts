@@ -38,6 +38,7 @@ const HOSTILE = [
   '\u001b[2J\u0007\u0000',
   '\ud800 half',
   '"}],"action_id":"approve:1"',
+  'pay" (denied) \u201d \uff02',
   'A'.repeat(100_000),
 ];
 
@@ -155,9 +156,14 @@ describe.each([['a call that waits', hostile] as const, ['a decision', endOf] as
     expect(card['fallbackText']).toBe(own['fallbackText']);
   });
 
-  it.each(HOSTILE)('of mail keeps %j out of its subject and on its line', (text) => {
+  it.each(HOSTILE)('of mail keeps %j in its quotation marks in the subject, and on its line', (text) => {
     const [mail, own] = [mailOf(of(text), places(of(text))), mailOf(of('x'), places(of('x')))];
-    expect(mail.subject).toBe(own.subject);
+    const [before = '', after = ''] = own.subject.split('"x"');
+    expect([mail.subject.startsWith(`${before}"`), mail.subject.endsWith(`"${after}`)]).toEqual([true, true]);
+    const name = mail.subject.slice(before.length + 1, -after.length - 1);
+    expect(name).not.toMatch(UNSEEN);
+    expect(name).not.toMatch(/["\u201c\u201d\uff02]|:\/\/|www\.|mailto:|javascript:/i);
+    expect(name.length).toBeLessThanOrEqual(60);
     expect(mail.text.split(/\r\n|[\n\r\u2028\u2029\u0085\v\f]/)).toHaveLength(own.text.split('\n').length);
     const links = (body: string) => body.split('\n').filter((line) => line.includes('://'));
     expect(links(mail.text)).toEqual(links(own.text));
@@ -228,7 +234,7 @@ describe('a message of a rehearsal', () => {
     expect([slack['text'], teams['fallbackText'], mail.subject, event.headline]).toEqual([
       `Gate: ${words}`,
       `Gate: ${words}`,
-      `Gate: ${words} (${ID})`,
+      `Gate: ${words}: "pay" (${ID})`,
       `${words}: pay by pay`,
     ]);
     expect((slack['blocks'] as unknown[])[1]).toMatchObject({ text: { text: `Rehearsal: ${TOLD}` } });
@@ -274,7 +280,7 @@ describe('a message of a call that was approved', () => {
     expect([slack['text'], teams['fallbackText'], mail.subject, event.headline]).toEqual([
       `Gate: ${words}`,
       `Gate: ${words}`,
-      `Gate: ${words} (${ID})`,
+      `Gate: ${words}: "pay" (${ID})`,
       `${words}: pay by pay`,
     ]);
     expect((slack['blocks'] as unknown[])[0]).toMatchObject({ text: { text: words } });
@@ -288,6 +294,18 @@ describe('a message of a call that was approved', () => {
 function actionsOf(card: ReturnType<typeof slackCard>): unknown {
   return (card['blocks'] as { type: string }[]).find(({ type }) => type === 'actions') ?? null;
 }
+
+it('mails are told apart by their subjects: what is asked for, and how severe its effect would be', () => {
+  const subjectOf = (over: Partial<Notice>) => mailOf({ ...hostile('wire_transfer'), ...over }, {}).subject;
+  expect(subjectOf({})).toBe(`Gate: A call waits for a decision: "wire_transfer" (${ID})`);
+  expect(subjectOf({ severity: 'destructive', tool: 'drop_table' })).toBe(
+    `Gate: A call waits for a decision, destructive: "drop_table" (${ID})`,
+  );
+  expect(subjectOf({ tool: 'A'.repeat(100) })).toBe(`Gate: A call waits for a decision: "${'A'.repeat(59)}…" (${ID})`);
+  expect(subjectOf({ deleted: true, tool: '', status: 'denied', phase: 'resolve', kind: 'resolve' })).toBe(
+    `Gate: A call was denied (${ID})`,
+  );
+});
 
 it('links lead to the decision while a row waits, and to the row afterwards', () => {
   const [waits, over] = [hostile('x'), endOf('x')];

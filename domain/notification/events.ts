@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { type LifecycleEvent, type Notice, NOTIFICATION_CONTRACT } from '../../contracts/notification.js';
+import { shortened } from '../text.js';
 import { mailText, plainText } from './escaping.js';
 import { linesOf, type Places } from './lines.js';
 import { incidentsOf, titleOf } from './notice.js';
@@ -74,9 +75,27 @@ export interface MailText {
   readonly text: string;
 }
 
-/** A mail in plain text. Its subject is Gate's own words and the number of the call. */
+/** How much of a tool's name the subject of a mail has: it stands whole in the mail. */
+const SUBJECT_TOOL = 60;
+/** What opens or closes a quotation, or looks as if it did. */
+const QUOTATION_MARKS: ReadonlySet<string> = new Set('"\u201c\u201d\u201e\u201f\u2033\u2036\u301d\u301e\u301f\uff02');
+
+/**
+ * By which mails are told apart in a list: Gate's own words, how severe the predicted effect is, the beginning of the tool's name, in quotation
+ * marks that it cannot close, and the number of the call.
+ */
+function subjectOf(notice: Notice): string {
+  const title = `Gate: ${titleOf(notice)}`;
+  const call = `(${notice.correlation_id})`;
+  if (notice.test || notice.deleted) return `${title} ${call}`;
+  const severity = notice.severity === null ? '' : `, ${notice.severity}`;
+  const name = [...mailText(notice.tool)].map((one) => (QUOTATION_MARKS.has(one) ? "'" : one)).join('');
+  return `${title}${severity}: "${shortened(name, SUBJECT_TOOL)}" ${call}`;
+}
+
+/** A mail in plain text. */
 export const mailOf = (notice: Notice, { open, approve, deny }: Places): MailText => ({
-  subject: `Gate: ${titleOf(notice)} (${notice.correlation_id})`,
+  subject: subjectOf(notice),
   text: [
     `${titleOf(notice)}.`,
     '',
