@@ -103,7 +103,7 @@ describe('gate decide modify', () => {
     const { code, out } = await modify();
     expect(code).toBe(1);
     expect(out).toContain('approved with changes (amount = 5)');
-    expect(out).toMatch(new RegExp(`gate: approved, but .*${words}.*${why}`));
+    expect(out).toMatch(new RegExp(`gate: approved\\. (?:Gate executed it, once, and )?${words}.*${why}`));
     expect(out).not.toContain('executes it now');
   });
 

@@ -127,7 +127,7 @@ export function registerDecide(program: Command): void {
         const came = isAwaited ? await cameOfIt(target, decided.correlation_id) : null;
         if (!asJson) process.stdout.write(told(decided, { diff, before: row, came }));
         const end = came && endTold(came);
-        if (end && !end.isGood) throw new CliError(oneLine(`approved, but ${end.words}`));
+        if (end && !end.isGood) throw new CliError(oneLine(`approved. ${end.words}`));
       },
     );
 }

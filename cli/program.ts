@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { PROJECT_ROOT } from '../config/project-root.js';
-import { CliError } from './errors.js';
+import { CliError, NO_SUCH_THING } from './errors.js';
 
 /** Exit codes of every command; printed by `gate --help`. */
 const EXIT_CODES = `
@@ -22,7 +22,6 @@ const DECISIONS: Readonly<Record<string, string>> = {
   deny: 'deny',
   reject: 'deny',
 };
-const NO_SUCH_THING = 4;
 
 /**
  * The commands of `gate` by name, with a loader for each. A command's file is loaded only when it is typed or when help lists all commands.

@@ -88,6 +88,17 @@ describe('the row that is meant', () => {
   });
 });
 
+describe('a row that is not there', () => {
+  it.each(['stack', 'lite'])('is said to be none, with where to look, by a %s', async (kind) => {
+    const ask = () => (kind === 'lite' ? Promise.resolve([]) : Promise.reject(new CliError('not_found: no', 4)));
+    const meant = rowMeant({ kind, ask } as unknown as ReviewTarget, ONE);
+    await expect(meant).rejects.toMatchObject({ exitCode: 4 });
+    await expect(meant).rejects.toThrow(
+      `not_found: no review that you may see has the id ${ONE}, as its own or its call's; \`${gateCommand()} pending\` lists those that wait, and \`${gateCommand()} audit ${ONE}\` prints what is recorded of a call`,
+    );
+  });
+});
+
 describe('the row that is decided', () => {
   const OTHER = '97c45fb7-0000-4000-8000-000000000002';
   /** Rows as a stack gives them by their ids and by those of their calls. */

@@ -2,7 +2,7 @@ import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { linear } from '../domain/expressions/linear.js';
 import { oneLine } from '../domain/printable.js';
-import { CliError } from './errors.js';
+import { CliError, NO_SUCH_THING } from './errors.js';
 import { rowOfLite } from './lite-target.js';
 import { gateCommand } from './output.js';
 import type { ReviewTarget } from './review-target.js';
@@ -55,9 +55,20 @@ export async function wholeId(target: ReviewTarget, given: string): Promise<stri
   throw new CliError(`${asked} does not say which is meant; give one of these whole:\n${listed.join('\n')}`, 2);
 }
 
-/** The whole row of an id: of a list each is in short. */
-export const wholeRow = (target: ReviewTarget, id: string): Promise<PendingRequest> =>
-  target.kind === 'lite' ? rowOfLite(target, id) : rowOfStack(target, id);
+/** The whole row of an id: of a list each is in short. Throws CliError where there is none, with where to look. */
+export async function wholeRow(target: ReviewTarget, id: string): Promise<PendingRequest> {
+  try {
+    return await (target.kind === 'lite' ? rowOfLite(target, id) : rowOfStack(target, id));
+  } catch (error) {
+    if (!(error instanceof CliError && error.exitCode === NO_SUCH_THING)) throw error;
+    const gate = gateCommand();
+    throw new CliError(
+      `not_found: no review that you may see has the id ${id}, as its own or its call's; \`${gate} pending\` lists those that wait, and \`${gate} audit ${id}\` prints what is recorded of a call`,
+      NO_SUCH_THING,
+      error.code,
+    );
+  }
+}
 
 /** The row that is meant by an id, or by the beginning of one. */
 export const rowMeant = async (target: ReviewTarget, given: string): Promise<PendingRequest> =>

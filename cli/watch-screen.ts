@@ -323,7 +323,7 @@ function opened(open: Open, size: ScreenSize): string[] {
 }
 
 /** Heads of the columns, the most urgent first: a narrow terminal shows how long, which tool, for whom. */
-const HEADS = ['expires', 'tool', 'agent', 'votes', 'sandbox', 'why'];
+const HEADS = ['expires', 'tool', 'agent', 'state', 'sandbox', 'why'];
 
 function table({ rows, more, selected, predicted }: Watched, lines: number, nowMs: number): string[] {
   const all = rows.length + more;

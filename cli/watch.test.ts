@@ -67,7 +67,7 @@ describe('the screen of gate pending --watch', () => {
     );
     expect(screen).toEqual([
       '2 calls wait',
-      '  expires    tool           agent        votes              sandbox  why',
+      '  expires    tool           agent        state              sandbox  why',
       '> in 10 min  wire_transfer  support-bot                     risky    money moves',
       '  in 10 min  wire_transfer  support-bot  1 of 2, escalated  risky    money moves',
       '',
