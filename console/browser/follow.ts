@@ -1,3 +1,4 @@
+import { tellsSignedOut } from './signed-out.js';
 import { stoppedAsked } from './stopped.js';
 
 const LONGEST_WAIT_MS = 15_000;
@@ -231,7 +232,7 @@ export async function pageAgain(address: string, say: (words: string) => void): 
   const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
   const came = await asked(address, null, { signal: limit.signal });
   clearTimeout(late);
-  if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
+  if (came === 'signed out') tellsSignedOut();
   if (came === 'someone else')
     say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;

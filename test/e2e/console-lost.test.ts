@@ -245,13 +245,32 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     const ended = (await fixture.sessions.of(cookie))?.id ?? '';
     await other.locator(`form:has(input[value="${ended}"])`).getByRole('button', { name: 'End' }).click();
     await other.waitForURL(`${at}/me`);
-    await page.getByText('You are signed out. Load the page again to sign in.').waitFor();
+    await page.getByText('You are signed out.').waitFor();
     expect(await reason.inputValue()).toBe('not this vendor');
-    await page.getByRole('button', { name: 'Deny', exact: true }).click();
-    await page.getByText('You are not signed in any more: nothing was done.').waitFor();
-    expect(await page.locator('main').textContent()).toContain('not this vendor');
+    for (const name of ['Deny', 'Approve', 'Assign to me', 'Approve ticked'])
+      expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true]);
+    await page.keyboard.press('a');
+    expect(await page.getByRole('dialog').count()).toBe(0);
     expect(await fixture.hil.reviews.get(row.id, 'acme')).toMatchObject({ status: 'pending' });
     const signIn = page.getByRole('link', { name: 'Sign in' });
-    expect(await signIn.getAttribute('href')).toContain(encodeURIComponent(`/hil/${row.id}`));
+    expect(await signIn.getAttribute('href')).toBe(
+      `/login?return_to=${encodeURIComponent(new URL(page.url()).pathname + new URL(page.url()).search)}`,
+    );
+  }, 60_000);
+
+  it('promises nothing once its session is ended, where nothing waited', async () => {
+    const { rows } = await fixture.hil.reviews.list({ tenant: 'acme', status: 'pending' });
+    for (const { id } of rows) {
+      const row = await fixture.hil.reviews.get(id);
+      if (row) await fixture.hil.settle(row, { status: 'denied' });
+    }
+    const { page, cookie } = await opened('');
+    await page.getByText('appears here by itself').waitFor();
+    await fixture.sessions.end((await fixture.sessions.of(cookie))?.id ?? '');
+    await page.locator('main > .notice.bad', { hasText: 'You are signed out.' }).waitFor();
+    expect(await page.locator('main').textContent()).not.toContain('appears here by itself');
+    expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toMatch(
+      /^\/login\?return_to=%2Fhil/,
+    );
   }, 60_000);
 });

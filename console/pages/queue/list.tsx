@@ -168,9 +168,11 @@ export function List({
             if (sought !== null && inLedger !== null) return <NotReviewed id={sought} of={inLedger} />;
             return items.length === 0 && next_cursor === null && !query.cursor ? (
               <Empty>
-                {query.status === 'pending' && !query.q && !query.riskTier
-                  ? 'Nothing waits. A call that policy parks appears here by itself.'
-                  : 'None. Show another status, or take the filter away. A whole id is found in any status.'}
+                {query.status === 'pending' && !query.q && !query.riskTier ? (
+                  <span data-by-itself>Nothing waits. A call that policy parks appears here by itself.</span>
+                ) : (
+                  'None. Show another status, or take the filter away. A whole id is found in any status.'
+                )}
               </Empty>
             ) : (
               <>
