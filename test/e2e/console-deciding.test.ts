@@ -99,6 +99,8 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
       expect(await page.locator(':focus').getAttribute('id')).toBe(await amount.getAttribute('id'));
       await amount.fill('7');
       await button('Look at the change').click();
+      // A tab away from the button that approves.
+      expect(await page.locator(':focus').getAttribute('name')).toBe('reason');
       await button('Change more').click();
       expect(await amount.inputValue()).toBe('7');
       await amount.fill('8');

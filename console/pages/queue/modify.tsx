@@ -306,6 +306,7 @@ function previewShown(
             maxLength={LONGEST_DECISION_REASON}
             value={form.get('reason')}
             aria-describedby="not-by-enter"
+            autofocus
           />
           <NotByEnterTold />
           <button
