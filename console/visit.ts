@@ -125,6 +125,8 @@ export interface Shown {
   readonly title: string;
   readonly body: VNode;
   readonly notice?: Notice | null;
+  /** Of a page on which a refusal is told: what stands behind the refusal's own words. */
+  readonly behind?: ComponentChildren;
   /** The answer's status when it is not 200. */
   readonly status?: number;
   /** Answers a form and is gone back to: its browser keeps it until somebody signs out, as it would have to send the form again. */

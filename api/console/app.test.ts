@@ -616,7 +616,8 @@ describe('what somebody typed', () => {
       `/hil/${row.id}/deny`,
       fieldsOf(row, { reason: TYPED, request: REQUEST.replace('aa', 'bb') }),
     );
-    expect(text).toContain('already_decided');
+    const told = partsIn(text, 'p', { class: 'notice bad', role: 'alert' }).map(textOf);
+    expect(told).toEqual([expect.stringMatching(/\(already_decided\) operator:dev approved it .+\.$/)]);
     expect(toCopy(text)).toEqual([TYPED]);
   });
 

@@ -81,13 +81,15 @@ export function servePages(
         return 'filename' in came ? download(reply, came, watching) : await send(reply, came, entered);
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
-        const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
+        const words = `${told(error)} (${error.code})`;
         const shown = await action.refused(visit, form, error).catch((another: unknown) => {
           request.log.warn({ err: another }, 'the page of a refusal cannot be shown');
           // What became of the form comes first, and may be in doubt.
           throw error;
         });
-        return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
+        const text = shown.behind === undefined ? words : [words, ' ', shown.behind];
+        const notice = shown.notice ?? { kind: 'bad', text };
+        return send(reply, { ...shown, notice }, entered, ERROR_CODES[error.code].status);
       }
     });
 }

@@ -1,5 +1,6 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isSettled } from '../../../domain/decision/transitions.js';
 import { GateError } from '../../../domain/errors.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { capitalized } from '../../../domain/text.js';
@@ -7,7 +8,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Chain } from '../../ui/chain.js';
-import { Away, Empty, Foreign, Said } from '../../ui/parts.js';
+import { Away, Empty, Foreign, Said, Time } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import {
   type Form,
@@ -85,6 +86,7 @@ export async function queueShown(
       notice ??
       (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null) ??
       (misread === null ? null : { kind: 'bad', text: misread }),
+    ...(refused && found && isSettled(found.status) && { behind: <Stands row={found} nowMs={visit.nowMs} /> }),
     ...(missing && { status: 404 }),
     ...(isDetailAlone &&
       found && { version: JSON.stringify([visit.about.startedAt, found, lately, said, broken, keyless]) }),
@@ -208,6 +210,21 @@ const Next = ({ href }: { readonly href: string | null }) =>
       </a>
     </>
   );
+
+/** How a call ended, for whoever pressed too late: who was faster, and with what. */
+function Stands({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: number }) {
+  const when = row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />;
+  const changed = row.modification_diff ? ' with changed arguments' : '';
+  return row.decided_by && (row.status === 'approved' || row.status === 'denied') ? (
+    <>
+      <Foreign text={row.decided_by} /> {row.status} it{changed} {when}.
+    </>
+  ) : (
+    <>
+      It is {row.status} {when}.
+    </>
+  );
+}
 
 /** What a decision came to, read from the row: an address can claim anything. */
 function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next: string | null): Notice | null {

@@ -236,7 +236,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     await fast.getByRole('button', { name: 'Approve', exact: true }).click();
     await slow.getByLabel('Reason, which its agent is told').fill('no');
     await slow.getByRole('button', { name: 'Deny', exact: true }).click();
-    expect(await notice(slow).textContent()).toContain('already_decided');
+    expect(await notice(slow).textContent()).toMatch(/\(already_decided\) operator:second approved it .*\.$/);
     expect(await slow.getByRole('region', { name: 'The chosen call' }).textContent()).toContain('by operator:second');
     await looking.getByRole('region', { name: 'The chosen call' }).getByText('by operator:second').waitFor();
     expect(await looking.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
