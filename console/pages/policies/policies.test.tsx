@@ -36,7 +36,7 @@ type Verdicts = readonly { reasons?: string[]; review_reasons?: string[] }[] | [
 /** The last column, by the title of the rule. */
 async function lastDay(...verdicts: Verdicts) {
   return Object.fromEntries(
-    [...(await pageOf(...verdicts)).matchAll(/#L\d+">([^<]+)<.*?<td class="number">(.*?)<\/td>/gs)].map(
+    [...(await pageOf(...verdicts)).matchAll(/#L\d+">([^<]+)<.*?<td[^>]* class="number"[^>]*>(.*?)<\/td>/gs)].map(
       ([, title, cell]) => [title, cell],
     ),
   );
