@@ -72,7 +72,8 @@ export async function heldAgainstCases(
   return { count, wrong };
 }
 
-const differs = (what: string, expected: unknown, found: unknown): string[] =>
+type Said = string | boolean | null | undefined;
+const differs = (what: string, expected: Said, found: Said): string[] =>
   expected === undefined || expected === found ? [] : [`${what} is ${String(found)}, not ${String(expected)}`];
 
 function falseIn(policies: Pick<PolicySet, 'judge'>, one: PolicyCase): string[] {

@@ -89,7 +89,7 @@ function subjectOf(notice: Notice): string {
   const call = `(${notice.correlation_id})`;
   if (notice.test || notice.deleted) return `${title} ${call}`;
   const severity = notice.severity === null ? '' : `, ${notice.severity}`;
-  const name = [...mailText(notice.tool)].map((one) => (QUOTATION_MARKS.has(one) ? "'" : one)).join('');
+  const name = Array.from(mailText(notice.tool), (one) => (QUOTATION_MARKS.has(one) ? "'" : one)).join('');
   return `${title}${severity}: "${shortened(name, SUBJECT_TOOL)}" ${call}`;
 }
 
