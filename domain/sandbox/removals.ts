@@ -123,12 +123,20 @@ const CODES = words(
 const RUNS = words(
   'run runs execute exec eval evaluate invoke interpreter interpret repl notebook cell sandbox code script js javascript python node ruby',
 );
-const CODE_REMOVES =
-  /\b(?:rm|rmdir|unlink|remove|emptyDir|truncate|rimraf|del)Sync\b|\brimraf\b|\b(?:fs|fsp|fse|promises|fs\/promises['"]\))\.(?:rm|rmdir|unlink|remove|emptyDir|truncate)\s?\(|['"](?:fs|node:fs)(?:\/promises)?['"]\)\.(?:promises\.)?(?:rm|rmdir|unlink)\b|\bos\.(?:remove|unlink|rmdir|removedirs)\b|\bshutil\.rmtree\b|\brmtree\s?\(|\.(?:unlink|rmdir|unlink_missing)\s?\(|\bsend2trash\b|\bFileUtils\.(?:rm|remove)\w{0,16}|\b(?:File|Dir|Directory|Files|IO|Pathname)\.(?:delete|unlink|rmdir|rm_rf|remove|deleteIfExists|Delete)\b|\.(?:rmtree|deleteRecursively|deleteOnExit)\b|\bDeno\.remove\b|\bos\.RemoveAll?\b|\bos\.Remove\b|\bfs::remove_\w{1,16}|\bfilesystem::remove\w{0,8}|\bRemove-Item\b|\bunlink\s?\(/;
+/** Of JavaScript, of Python and Ruby, and of other languages. */
+const CODE_REMOVES = [
+  /\b(?:rm|rmdir|unlink|remove|emptyDir|truncate|rimraf|del)Sync\b|\brimraf\b|\bDeno\.remove\b/,
+  /\b(?:fs|fsp|fse|promises)\.(?:rm|rmdir|unlink|remove|emptyDir|truncate)\s?\(/,
+  /(?:fs|promises)['"]\)\.(?:promises\.)?(?:rm|rmdir|unlink)\b/,
+  /\bos\.(?:remove|unlink|rmdir|removedirs|RemoveAll|Remove)\b|\brmtree\b|\bsend2trash\b/,
+  /\.(?:unlink|rmdir|deleteRecursively|deleteOnExit)\s?\(|\bunlink\s?\(|\bRemove-Item\b/,
+  /\bFileUtils\.(?:rm|remove)|\bfs::remove_|\bfilesystem::remove/,
+  /\b(?:File|Dir|Directory|Files|IO|Pathname)\.(?:delete|unlink|rmdir|rm_rf|remove|deleteIfExists|Delete)\b/,
+];
 function codeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (verb === 'write' || verb === 'read' || verb === 'copy' || !call.words.some((word) => RUNS.has(word))) return null;
   const found = call.leaves.some(
-    ({ name, value }) => CODES.has(name) && typeof value === 'string' && CODE_REMOVES.test(value),
+    ({ name, value }) => CODES.has(name) && typeof value === 'string' && CODE_REMOVES.some((one) => one.test(value)),
   );
   return found ? removal(call, 'run code that removes files', 'code removes or empties a file or folder') : null;
 }
