@@ -72,4 +72,15 @@ describe('a text under a MAC', () => {
     ];
     for (const other of others) expect(other.read(texts.made('said'))).toBeNull();
   });
+
+  it('has no half of a character, which in bytes is like any other half', () => {
+    const texts = taggedTexts(keyFor('a', KEY));
+    const replaced = texts.made('a\ufffd');
+    expect(texts.read(replaced)).toBe('a\ufffd');
+    for (const half of ['a\ud800', 'a\udfff', '\udc00\ud800']) {
+      expect(() => texts.made(half)).toThrow(RangeError);
+      expect(texts.read(replaced.replace('a\ufffd', half))).toBeNull();
+    }
+    expect(texts.read(texts.made('a\u{1f600}'))).toBe('a\u{1f600}');
+  });
 });

@@ -9,7 +9,7 @@ export interface TaggedTextForm {
 }
 
 export interface TaggedTexts {
-  /** `{text}.{tag}`. The same text is the same tagged text. */
+  /** `{text}.{tag}`. The same text is the same tagged text. Throws RangeError for a text with half a character: its bytes are those of others. */
   made(text: string): string;
   /** The text of what was made with this key, in the one spelling in which it is made; `null` for anything else. */
   read(tagged: string): string | null;
@@ -33,11 +33,16 @@ export function taggedTexts(
       .subarray(0, bytes)
       .toString(spelled);
   return {
-    made: (text) => `${text}.${tagOf(text)}`,
+    made(text) {
+      if (!text.isWellFormed()) throw new RangeError('a text under a tag has half a character');
+      return `${text}.${tagOf(text)}`;
+    },
     read(tagged) {
       const dot = tagged.lastIndexOf('.');
       if (dot === -1) return null;
       const text = tagged.slice(0, dot);
+      // In UTF-8 each half of a character is U+FFFD.
+      if (!text.isWellFormed()) return null;
       const [offered, right] = [Buffer.from(tagged.slice(dot + 1)), Buffer.from(tagOf(text))];
       return offered.length === right.length && timingSafeEqual(offered, right) ? text : null;
     },
