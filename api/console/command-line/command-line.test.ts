@@ -461,6 +461,9 @@ describe('a decision at the command line', () => {
     ['its value twice', '"decision":"approve","modified_arguments":{"value":14,"value":14000}'],
     ['itself twice', '"decision":"deny","decision":"approve"'],
     ['a number out of range', '"decision":"approve","modified_arguments":{"value":1e400}'],
+    ['a number that is rounded', '"decision":"approve","modified_arguments":{"value":9007199254740993}'],
+    ['half a character', '"decision":"deny","reason":"ok\\ud800"'],
+    ['a character that ends texts', '"decision":"deny","reason":"ok\\u0000"'],
   ])('is not made by a body that says %s', async (_, said) => {
     const row = await fixture.hil.park(1);
     const headers = { ...bearer(await fixture.token()), 'content-type': 'application/json' };
