@@ -36,7 +36,7 @@ async function ask(
   method: 'GET' | 'POST',
   url: string,
   headers: Record<string, string>,
-  payload?: string,
+  payload?: string | Buffer,
 ): Promise<Answer> {
   const answer = await fixture.service.app.inject({
     method,
@@ -464,10 +464,11 @@ describe('a decision at the command line', () => {
     ['a number that is rounded', '"decision":"approve","modified_arguments":{"value":9007199254740993}'],
     ['half a character', '"decision":"deny","reason":"ok\\ud800"'],
     ['a character that ends texts', '"decision":"deny","reason":"ok\\u0000"'],
+    ['bytes that are no UTF-8', '"decision":"deny","reason":"ok\u00ff\u00fe\u00c0\u00af"'],
   ])('is not made by a body that says %s', async (_, said) => {
     const row = await fixture.hil.park(1);
     const headers = { ...bearer(await fixture.token()), 'content-type': 'application/json' };
-    const body = `{${said},"action_digest":"${row.original_payload_digest}"}`;
+    const body = Buffer.from(`{${said},"action_digest":"${row.original_payload_digest}"}`, 'latin1');
     fixture.reached.length = 0;
     expect(await ask('POST', `/command-line/hil/decide/${row.id}`, headers, body)).toMatchObject({
       status: 400,
