@@ -157,6 +157,8 @@ export interface Page {
 /** A form's fields; of a name that stands there several times the values in `all`. */
 export interface Form {
   readonly get: (name: string) => string;
+  /** `get` for what decides something: a name that stands there several times says several things, and is refused. */
+  readonly once: (name: string) => string;
   readonly all: (name: string) => readonly string[];
   readonly names: () => readonly string[];
   /** What somebody wrote into it himself, as the action says: each text that is not empty, with what its field is called. */

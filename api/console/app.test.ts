@@ -1008,6 +1008,34 @@ describe('several calls at once', () => {
     expect((await (await fixture.browser()).post('/hil/bulk', { id, decision: 'deny' })).status).toBe(400);
     expect((await (await fixture.browser()).post('/hil/bulk/deny', { row: id })).status).toBe(400);
   });
+
+  it('is not looked at under two decisions', async () => {
+    const { id } = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const both = await browser.post('/hil/bulk', { id, decision: ['approve', 'deny'] });
+    expect(both.status).toBe(400);
+    expect(both.text).toContain('decision: stands twice in the form');
+  });
+
+  it.each(['reason', 'digest', 'request', 'link', 'passkey'])(
+    'is not approved by a form in which %s stands twice',
+    async (field) => {
+      const row = await fixture.hil.park(1);
+      const browser = await fixture.browser();
+      const fields = {
+        reason: 'ok',
+        digest: row.original_payload_digest,
+        request: '00000000-0000-4000-8000-000000000000',
+        link: '',
+        passkey: '',
+      };
+      const twice = { ...fields, [field]: [fields[field as keyof typeof fields], 'another'] };
+      const refused = await browser.post(`/hil/${row.id}/approve`, twice);
+      expect(refused.status).toBe(400);
+      expect(refused.text).toContain(`${field}: stands twice in the form`);
+      expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending' });
+    },
+  );
 });
 
 describe('a call', () => {

@@ -1,3 +1,4 @@
+import { GateError } from '../../domain/errors.js';
 import type { Form, WrittenFields } from '../../console/visit.js';
 
 /** The fields of a form that was sent, and which of them people write into it. */
@@ -10,6 +11,11 @@ export function formOf(body: unknown, fieldsWritten: WrittenFields = {}): Form {
   return {
     all,
     get,
+    once(field) {
+      if (all(field).length > 1)
+        throw new GateError('invalid_request', `${field}: stands twice in the form. Nothing was done`);
+      return get(field);
+    },
     names,
     written: () =>
       names().flatMap((name) => {

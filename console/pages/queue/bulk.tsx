@@ -42,7 +42,7 @@ export const BULK: Action = {
   does: 'look at several calls at once before they are decided',
   written: {},
   async act(visit, form) {
-    const { data: decision } = linkedAction.safeParse(form.get('decision'));
+    const { data: decision } = linkedAction.safeParse(form.once('decision'));
     if (decision === undefined) throw new GateError('invalid_request', 'decision: is approve or deny');
     const ids = [...new Set(form.all('id'))].filter(isUuid);
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');

@@ -48,7 +48,7 @@ const passesForOther = (text: string): boolean => (mixedWord(text) ?? wholeLooka
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
   const replacements = leavesIn(row).flatMap((leaf, at) => {
-    const [typed] = form.all(`value.${at}`);
+    const typed = form.names().includes(`value.${at}`) ? form.once(`value.${at}`) : undefined;
     const { path, name, value: was } = leaf;
     if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
     const value = valueOf(name, was, lines(typed));
