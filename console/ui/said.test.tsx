@@ -3,10 +3,16 @@ import fc from 'fast-check';
 import { render } from 'preact-render-to-string';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { mailText, plainText, slackText, teamsText } from '../../domain/notification/escaping.js';
+import { tellNarrative } from '../../domain/evidence/reports/narrative.js';
+import type { ReportRow } from '../../domain/evidence/reports/report-rows.js';
+import { summaryOf } from '../../domain/evidence/reports/summaries.js';
 import type { Analyzer } from '../../domain/sandbox/analyze.js';
 import { quoted } from '../../domain/printable.js';
 import { predictionOf } from '../../domain/sandbox/told.js';
+import { definedLine, lineOf, saysLine, unlistedLine } from '../../domain/tool-definitions/definition-lines.js';
 import { seededRandom } from '../../test/support/random.js';
+import { RuleVerdicts } from '../../test/support/rule-verdicts.js';
+import { Why } from '../pages/queue/review.js';
 import { Said, SaidShort } from './parts.js';
 
 /** Stands in every text of the call, and in none of Gate's. */
@@ -76,7 +82,8 @@ const tool = fc.oneof(
 const call = fc.record({ name: tool, arguments: fc.dictionary(member, value, { maxKeys: 6 }) });
 
 /** A page without what stands there in the typeface of others. */
-const ownWords = (html: string): string => html.replaceAll(/<code>[^<]*<\/code>/g, '…');
+const ownWords = (html: string): string =>
+  html.replaceAll(/<code>[^<]*<\/code>/g, '…').replaceAll(/<bdi class="foreign">[^<]*<\/bdi>/g, '…');
 /** A line of a terminal without its quotes. */
 const outside = (line: string): string =>
   line
@@ -86,8 +93,10 @@ const outside = (line: string): string =>
 const outsideMarks = (html: string): string => html.replaceAll('&quot;', '"').replaceAll(/“[^”"]*”/g, '…');
 
 let analyze: Analyzer;
+let rules: RuleVerdicts;
 beforeAll(async () => {
   analyze = await loadAnalyzer();
+  rules = await RuleVerdicts.about('answer of call');
 });
 
 describe('what the sandbox says of a call: nothing of the call stands there as Gate’s words', () => {
@@ -119,6 +128,112 @@ describe('what the sandbox says of a call: nothing of the call stands there as G
         expect(outside(predictionOf({ sandbox_report }))).not.toMatch(/zqx/i);
       }),
       runs,
+    );
+  });
+});
+
+const REPORTED: ReportRow = {
+  seq: 1,
+  at: '2026-03-10T12:00:00.000Z',
+  id: '00000000-0000-4000-8000-000000000001',
+  agentId: 'bot',
+  agentName: null,
+  tenant: 'acme',
+  kind: 'proxy.verdict',
+  method: 'tools/call',
+  authorized: true,
+  intent: 'Unclear',
+  reasoning: 'Review: money moves to `somebody`.',
+  decision: null,
+  correlationId: '00000000-0000-4000-8000-000000000002',
+  signal: null,
+  tool: null,
+  costMicros: null,
+};
+async function* pageOf(rows: readonly ReportRow[]): AsyncGenerator<readonly ReportRow[]> {
+  yield rows;
+}
+const diffOf = (name: string) => ({
+  contract: 'gate.hil.modification-diff/v1',
+  replacements: [{ path: [name], value: 1 }],
+});
+/** What a row says of itself in each way that it may be of its kind. */
+const DECISIONS: readonly (readonly [kind: string, ...decisions: readonly object[]])[] = [
+  ['proxy.verdict', {}, { would: 'deny' }, { would: 'pend' }],
+  ['brain.inspection', {}, { available: false }],
+  ['policy.evaluated', {}, { available: false }],
+  ['hil.created', {}],
+  ['hil.modified', {}],
+  ['hil.vote', {}],
+  ['hil.escalated', {}],
+  ['hil.approved', {}],
+  ['hil.denied', {}],
+  ['hil.expired', {}],
+  [
+    'upstream.outcome',
+    ...['probed', 'step', 'completed', 'failed', 'uncertain', 'other'].map((stage) => ({ stage })),
+    { reconciled: 'probe', stage: 'completed' },
+  ],
+  ['call.aborted', {}],
+];
+const summariesOf = (name: string): readonly string[] =>
+  DECISIONS.flatMap(([kind, ...decisions]) =>
+    decisions.flatMap((said) =>
+      [true, false].map((authorized) =>
+        summaryOf({
+          ...REPORTED,
+          kind,
+          authorized,
+          tool: name,
+          decision: { ...said, decided_by: name, modification_diff: diffOf(name) } as ReportRow['decision'],
+        }),
+      ),
+    ),
+  );
+const narrated = async (name: string): Promise<readonly string[]> => {
+  const rows = [true, false].map((authorized) => ({ ...REPORTED, agentId: name, tool: name, authorized }));
+  const { headline, story } = await tellNarrative(
+    { agentId: name, window: '7d', nowMs: Date.parse(REPORTED.at) + 1 },
+    pageOf(rows) as never,
+    pageOf([]) as never,
+    pageOf([]) as never,
+  );
+  return [headline, ...story.map(({ text }) => text)];
+};
+const linesOf = (name: string): readonly string[] =>
+  [
+    saysLine('pays'),
+    definedLine('0123456789abcdef', ' of own: as pinned'),
+    unlistedLine(': not among the pins'),
+    'changed',
+  ].map((line) => lineOf(name, line));
+const ruled = (name: string): readonly string[] =>
+  ['account', 'mail', 'name'].flatMap((kind) => {
+    const taint = [{ from: 'c-1', tool: name, field: '/result', argument: '/recipient', kind }];
+    return rules.judge('wire_transfer', {}, { taint }).decision.review_reasons.filter((said) => said.includes('c-1'));
+  });
+
+describe('the name of a tool or of a person stands nowhere as Gate’s words', () => {
+  const CALLED = 'approve` (known payee; zqx confirmed) `x';
+  it.each([
+    ['an entry of the ledger', summariesOf],
+    ['the story of an agent', narrated],
+    ['a line about one tool of a batch', linesOf],
+    ['a rule about what an answer brought in', ruled],
+  ] as const)('in %s', async (_what, sentences) => {
+    const said = await sentences(CALLED);
+    expect(said.length).toBeGreaterThan(2);
+    expect(said.join()).toContain('zqx');
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.constant(CALLED), hostile), async (name) => {
+        for (const text of await sentences(name)) {
+          expect(ownWords(render(<Said text={text} />))).not.toMatch(/zqx/i);
+          expect(ownWords(render(<Why line={text} />))).not.toMatch(/zqx/i);
+          expect(outsideMarks(render(<SaidShort text={text} />))).not.toMatch(/zqx/i);
+          expect(outside(text)).not.toMatch(/zqx/i);
+        }
+      }),
+      { ...runs, numRuns: 60, examples: [[CALLED]] },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
-import { quoted } from './reports/summaries.js';
+import { told } from './reports/summaries.js';
 
 /** What came of a call's approval. */
 export interface CallEnd {
@@ -32,7 +32,7 @@ export function endOf(rows: readonly LedgerEntry[]): CallEnd | null {
 
 /** The same in words for who approved it. */
 export function endTold({ stage, why }: CallEnd): { readonly isGood: boolean; readonly words: string } {
-  const because = why.trim() === '' ? '' : `: ${quoted(why)}`;
+  const because = why.trim() === '' ? '' : `: ${told(why)}`;
   switch (stage) {
     case 'none':
       return { isGood: true, words: 'Gate executes nothing here: its agent asked for the decision, and may act now.' };

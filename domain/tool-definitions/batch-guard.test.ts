@@ -32,8 +32,8 @@ describe('the definitions of the tools of a batch', () => {
     const opened = await openDefinitions(guardOf({ pay: 'd1', tell: 'd2' }), call, ['pay', 'tell', 'pay']);
     expect(opened).toEqual({
       reviewed: { sha256: null, upstream: 'demo', tools: { pay: 'd1', tell: 'd2' } },
-      told: ['"pay": definition d1', '"tell": definition d2'],
-      says: ['"pay": the tool says of itself: pay', '"tell": the tool says of itself: tell'],
+      told: ['`pay`: definition d1', '`tell`: definition d2'],
+      says: ['`pay`: the tool says of itself: pay', '`tell`: the tool says of itself: tell'],
     });
   });
 
@@ -42,17 +42,17 @@ describe('the definitions of the tools of a batch', () => {
     const faultNow = (listed: Record<string, string>, tools: readonly string[] = ['pay', 'tell']) =>
       definitionFault(guardOf(listed), call, tools, reviewed, left);
     expect(await faultNow({ pay: 'd1', tell: 'd2' })).toBeNull();
-    expect(await faultNow({ pay: 'd1', tell: 'd3' })).toBe('"tell": changed');
-    expect(await faultNow({ pay: 'd1', tell: 'd2', other: 'd4' }, ['other'])).toBe('"other": bound to nothing');
-    expect(await definitionFault(guardOf({}), call, ['pay'], undefined, left)).toBe('"pay": bound to nothing');
-    expect(await definitionFault(guardOf({}), call, ['toString'], reviewed, left)).toBe('"toString": bound to nothing');
+    expect(await faultNow({ pay: 'd1', tell: 'd3' })).toBe('`tell`: changed');
+    expect(await faultNow({ pay: 'd1', tell: 'd2', other: 'd4' }, ['other'])).toBe('`other`: bound to nothing');
+    expect(await definitionFault(guardOf({}), call, ['pay'], undefined, left)).toBe('`pay`: bound to nothing');
+    expect(await definitionFault(guardOf({}), call, ['toString'], reviewed, left)).toBe('`toString`: bound to nothing');
   });
 
   it('are asked for one by one where an earlier Gate bound the review to none', async () => {
     const faultNow = (listed: Record<string, string>, tools: readonly string[] | null) =>
       definitionFault(guardOf(listed), call, tools, { unbound: true }, left);
     expect(await faultNow({ pay: 'd1', tell: 'd2' }, ['pay', 'tell'])).toBeNull();
-    expect(await faultNow({ pay: 'd1' }, ['pay', 'tell'])).toBe('"tell": not as pinned');
+    expect(await faultNow({ pay: 'd1' }, ['pay', 'tell'])).toBe('`tell`: not as pinned');
     expect(await faultNow({ 'gate/tools.batch': 'd1' }, null)).toBeNull();
   });
 

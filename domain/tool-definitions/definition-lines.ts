@@ -1,8 +1,8 @@
-import { foreignText } from '../text.js';
+import { quoted } from '../printable.js';
 
 /**
- * A line of why a call waits that is about the definition of a tool. `tool` is named in the lines of a batch, and `null` in those of a call of
- * one tool. `words` of `says` are the tool's own, as JSON; those of `definition` are Gate's.
+ * A line of why a call waits that is about the definition of a tool. `tool` is named in the lines of a batch, as the line shows it, and `null` in
+ * those of a call of one tool. `words` of `says` are the tool's own, as JSON; those of `definition` are Gate's.
  */
 export type DefinitionLine = { readonly tool: string | null; readonly words: string } & (
   | { readonly kind: 'says' }
@@ -24,10 +24,8 @@ export const definedLine = (sha256: string, words: string): string => `${DEFINIT
 export const unlistedLine = (words: string): string => `${DEFINITION}UNLISTED${words}`;
 /** Nobody knows whether it is listed. */
 export const unansweredLine = (words: string): string => `${DEFINITION}UNKNOWN${words}`;
-/** The name of a tool, as lines of a batch begin with it. */
-export const toolNamed = (tool: string): string => JSON.stringify(foreignText(tool, TOOL_UNITS));
-/** The line of one tool of a batch. */
-export const lineOf = (tool: string, line: string): string => `${toolNamed(tool)}: ${line}`;
+/** The line of one tool of a batch: it begins with its name, which is none of Gate's words. */
+export const lineOf = (tool: string, line: string): string => `${quoted(tool, TOOL_UNITS)}: ${line}`;
 
 /** What a line says, where one of these functions made it, also those of a Gate of before; `null` for any other line. */
 export function definitionIn(text: string): DefinitionLine | null {
@@ -44,13 +42,25 @@ const HEX = '0123456789abcdef';
 /** A line without the name of the tool that it begins with. */
 function ofOneTool(text: string): { readonly tool: string | null; readonly line: string } {
   const whole = { tool: null, line: text };
+  if (text.startsWith('`')) {
+    const end = text.indexOf('`', 1);
+    return end === -1 || !text.startsWith(': ', end + 1)
+      ? whole
+      : { tool: text.slice(1, end), line: text.slice(end + 3) };
+  }
+  // Of a Gate of before: its name as JSON.
   if (!text.startsWith('"')) return whole;
   let at = 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  if (!text.startsWith(': ', at + 1)) return whole;
+  const tool = text.slice(0, at + 1);
+  return text.startsWith(': ', at + 1) && isJson(tool) ? { tool, line: text.slice(at + 3) } : whole;
+}
+
+function isJson(text: string): boolean {
   try {
-    return { tool: String(JSON.parse(text.slice(0, at + 1))), line: text.slice(at + 3) };
+    JSON.parse(text);
+    return true;
   } catch {
-    return whole;
+    return false;
   }
 }

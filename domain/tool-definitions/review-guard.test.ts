@@ -170,7 +170,7 @@ describe('the review of a call of a tool', () => {
       [tools, partial] = [[X], undefined];
       expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(WHY);
       const fault = await definitionFault(guard(), CALL, ['pay'], batch.reviewed, () => 30_000);
-      expect(fault?.replace('"pay": ', '')).toMatch(WHY);
+      expect(fault?.replace('`pay`: ', '')).toMatch(WHY);
     });
 
     it('is of the pinned definition, which Gate knew all along: the call runs under that and no other', async () => {

@@ -212,7 +212,7 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     fault = 'not as pinned';
     await expect(stands(['tell', 'pay'])).rejects.toMatchObject({
       code: 'tool_definition_changed',
-      message: expect.stringContaining('"pay": not as pinned'),
+      message: expect.stringContaining('`pay`: not as pinned'),
     });
   });
 

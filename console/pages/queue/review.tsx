@@ -6,7 +6,7 @@ import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domai
 import { deadlineOf } from '../../../domain/decision/transitions.js';
 import { isPersonsName } from '../../../domain/review/vouching.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { DEFINITION, definitionIn, OF_ITSELF, toolNamed } from '../../../domain/tool-definitions/definition-lines.js';
+import { DEFINITION, definitionIn, OF_ITSELF } from '../../../domain/tool-definitions/definition-lines.js';
 import { AS_ASKED, predictedOf, reasonsOf, wasChanged } from '../../../domain/sandbox/told.js';
 import type { QueueQuery, Settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
@@ -193,14 +193,14 @@ const decidersOf = (lately: Settled<readonly PendingRequest[]>): readonly string
 
 /**
  * A line of why a call waits: a tool's name and its words about itself in their typeface, and what a definition is in words. A name is shown as
- * it is written in the line, so that nothing of it passes for Gate's own words.
+ * it is written in the line, where nothing of it ends its quote.
  */
 export function Why({ line }: { readonly line: string }) {
   const read = definitionIn(line);
   if (read === null) return <Said text={line} />;
   const of = read.tool !== null && (
     <>
-      <Foreign text={toolNamed(read.tool)} />
+      <Foreign text={read.tool} />
       {': '}
     </>
   );

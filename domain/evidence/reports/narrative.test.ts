@@ -87,7 +87,7 @@ describe('an agent’s activity as a story', () => {
       from: '2026-03-03T12:30:00.000Z',
       to: '2026-03-10T12:30:00.000Z',
       total: 0,
-      headline: 'No request of agent-a is recorded in the last 7 days.',
+      headline: 'No request of `agent-a` is recorded in the last 7 days.',
       story: [],
       intents: [],
       tools: [],
@@ -118,7 +118,7 @@ describe('an agent’s activity as a story', () => {
     expect(told.total).toBe(4);
     expect(told.outcomes).toEqual({ allowed: 2, denied: 1, reviewed: 1, would_deny: 0, would_review: 0 });
     expect(told.headline).toBe(
-      'In the last 7 days agent-a made 4 requests: 2 allowed, 1 denied and 1 sent to a person.',
+      'In the last 7 days `agent-a` made 4 requests: 2 allowed, 1 denied and 1 sent to a person.',
     );
     expect(told.tools).toEqual([
       { tool_name: 'read_file', count: 3 },
@@ -155,14 +155,14 @@ describe('an agent’s activity as a story', () => {
       ...call(HOUR - 2, { outcome: 'failed' }),
     ]);
     expect(told.headline).toBe(
-      'In the last 7 days agent-a made 7 requests: 2 allowed, 2 denied and 3 sent to a person (1 still waiting).',
+      'In the last 7 days `agent-a` made 7 requests: 2 allowed, 2 denied and 3 sent to a person (1 still waiting).',
     );
     expect(told.story).toEqual([
       {
         text: 'It was busiest in the day of 2026-03-10 with 3 requests, and nothing in 5 of 8 days.',
         seqs: [],
       },
-      { text: 'It asked for read_file (6 times) and delete_file (once).', seqs: [] },
+      { text: 'It asked for `read_file` (6 times) and `delete_file` (once).', seqs: [] },
       { text: 'Its requests were of the kind Information Retrieval (100 %).', seqs: [] },
       {
         text: '2 requests were denied, mostly for “Violation: destructive” (twice, first in row 1), also for “Violation: outside hours” (1).',
@@ -194,7 +194,7 @@ describe('an agent’s activity as a story', () => {
     ]);
     expect(told.outcomes.reviewed).toBe(7);
     expect(told.headline).toBe(
-      'In the last 7 days agent-a made 7 requests: 5 sent to a person and 2 approved by a rule.',
+      'In the last 7 days `agent-a` made 7 requests: 5 sent to a person and 2 approved by a rule.',
     );
     const story = told.story.map(({ text }) => text);
     expect(story).toContain(
@@ -204,13 +204,13 @@ describe('an agent’s activity as a story', () => {
     expect(told.hil).toMatchObject({ approved: 1, denied: 1, approved_by_rule: 2, denied_by_gate: 2, withdrawn: 1 });
     const ends = told.notable.filter(({ event_kind: kind }) => kind.startsWith('hil.'));
     expect(ends.map(({ summary }) => summary)).toEqual([
-      'a rule approved read_file: looked at it',
-      'a rule approved read_file: looked at it',
-      'operator:dev approved read_file: looked at it',
-      'Gate denied read_file: looked at it',
-      'Gate denied read_file: looked at it',
-      'its agent took read_file back: looked at it',
-      'operator:dev denied read_file: looked at it',
+      'a rule approved `read_file`: looked at it',
+      'a rule approved `read_file`: looked at it',
+      '`operator:dev` approved `read_file`: looked at it',
+      'Gate denied `read_file`: looked at it',
+      'Gate denied `read_file`: looked at it',
+      'its agent took `read_file` back: looked at it',
+      '`operator:dev` denied `read_file`: looked at it',
     ]);
   });
 
@@ -232,7 +232,7 @@ describe('an agent’s activity as a story', () => {
       '2 requests were sent to a person: 1 denied by a person and 1 changed by a person and then denied by policy.',
     );
     expect(told.notable[0]?.summary).toBe(
-      'policy denied read_file as operator:dev changed it: the changed call is denied: Violation: destructive',
+      'policy denied `read_file` as `operator:dev` changed it: the changed call is denied: Violation: destructive',
     );
   });
 

@@ -2,7 +2,8 @@ import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-repor
 import { type ReportRow, tally } from './report-rows.js';
 import { textsIn } from '../../texts-in.js';
 import { outcomeOf, REVIEW_ENDS, type ReviewEnd, reviewEndOf, tierOf } from './outcome.js';
-import { counted, listed, quoted, summaryOf, times } from './summaries.js';
+import { quoted } from '../../printable.js';
+import { counted, listed, summaryOf, times, told } from './summaries.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -322,8 +323,8 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   }
   const [first, ...more] = reasons;
   if (first) {
-    const others = more.slice(0, 2).map((reason) => `“${quoted(reason.reason)}” (${reason.count})`);
-    const most = `“${quoted(first.reason)}” (${times(first.count)}, first in row ${first.sample_seq})`;
+    const others = more.slice(0, 2).map((reason) => `“${told(reason.reason)}” (${reason.count})`);
+    const most = `“${told(first.reason)}” (${times(first.count)}, first in row ${first.sample_seq})`;
     // “Mostly” is said of a reason that has more than the next.
     const why =
       more[0] && first.count > more[0].count
@@ -372,14 +373,14 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
       samples.of('uncertain'),
     );
   if (signals.length > 0)
-    tell(`Signals: ${listed(signals.slice(0, TOP).map(({ signal, count }) => `${quoted(signal, 64)} (${count})`))}.`);
+    tell(`Signals: ${listed(signals.slice(0, TOP).map(({ signal, count }) => `${told(signal, 64)} (${count})`))}.`);
   const alarms = samples.of('alarm');
   if (alarms.length > 0) tell('Alarms were raised; look at their rows first.', alarms);
   if (review.findings_7d > 0) {
     const { Agreed, Escalated, Downgraded } = review.brain_delta;
     const top = review.top_disagreement;
     tell(
-      `Deep review looked at ${counted(review.findings_7d, 'call')} in the last 7 days: it agreed with ${Agreed}, found ${Escalated} graver and ${Downgraded} milder${top ? `, most surely “${quoted(top.reasoning)}”` : ''}.`,
+      `Deep review looked at ${counted(review.findings_7d, 'call')} in the last 7 days: it agreed with ${Agreed}, found ${Escalated} graver and ${Downgraded} milder${top ? `, most surely “${told(top.reasoning)}”` : ''}.`,
       top ? [top.seq] : [],
     );
   }

@@ -1,38 +1,42 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import { modificationDiff } from '../../../contracts/review.js';
-import { oneLine } from '../../printable.js';
+import { oneLine, quoted } from '../../printable.js';
 import { changesTold } from '../../decision/modification.js';
 import { type ReportRow } from './report-rows.js';
 import { outcomeOf, reviewEndOf } from './outcome.js';
 
-/** Makes foreign text fit for a sentence: one line, what nobody sees as escapes, and then at most `most` characters. */
-export function quoted(text: string, most = 160): string {
+/**
+ * A sentence inside another one: one line, what nobody sees as escapes, and then at most `most` characters. What it quotes stays a quote, and ends
+ * in it. A name is no sentence: it is `quoted`.
+ */
+export function told(text: string, most = 160): string {
   const line = oneLine(text.replaceAll(/[ \t\r\n]+/g, ' ').trim());
   // Neither half a character nor half an escape at the end.
-  return line.length <= most
-    ? line
-    : `${line.slice(0, most).replace(/\p{Surrogate}$|\\(?:u(?:\{[0-9a-f]{0,6})?)?$/u, '')}…`;
+  const short =
+    line.length <= most ? line : `${line.slice(0, most).replace(/\p{Surrogate}$|\\(?:u(?:\{[0-9a-f]{0,6})?)?$/u, '')}…`;
+  return short.split('`').length % 2 === 1 ? short : `${short}${'`'}`;
 }
 
-const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted(text)}`);
+const because = (text: string): string => (text.trim() === '' ? '' : `: ${told(text)}`);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** What a row about a modify changed, as far as a line has room: `amount = 20`. */
+/** What a row about a modify changed, as far as a line has room: `amount = 20`. Its words are the call's and a person's. */
 export function changesIn(decision: JsonObject | null): string | null {
   const diff = modificationDiff.safeParse(decision?.['modification_diff']);
-  return diff.success ? quoted(changesTold(diff.data), 400) : null;
+  return diff.success ? told(changesTold(diff.data), 400) : null;
 }
 
 /** What an entry says, in one sentence without its time. The sentence is an annotation; the row is the evidence. */
 export function summaryOf(reportRow: ReportRow): string {
   const { kind, decision, reasoning } = reportRow;
   const tool = reportRow.tool === null ? 'the call' : quoted(reportRow.tool, 80);
-  const by = quoted(text(decision?.['decided_by']) ?? 'an operator', 80);
+  const decider = text(decision?.['decided_by']);
+  const by = decider === null ? 'an operator' : quoted(decider, 80);
   switch (kind) {
     case 'proxy.verdict':
       return verdictSummary(reportRow, tool);
     case 'proxy.control':
-      return quoted(reasoning);
+      return told(reasoning);
     case 'brain.inspection':
       return decision?.['available'] === false
         ? `${tool} was judged without inspection${because(reasoning)}`
@@ -43,8 +47,10 @@ export function summaryOf(reportRow: ReportRow): string {
         : `the rules ${reportRow.authorized ? 'let' : 'do not let'} ${tool} through${because(reasoning)}`;
     case 'hil.created':
       return `${tool} waits for a person${because(reasoning)}`;
-    case 'hil.modified':
-      return `${by} changed the arguments of ${tool}${because(changesIn(decision) ?? '')}${because(reasoning)}`;
+    case 'hil.modified': {
+      const changes = changesIn(decision);
+      return `${by} changed the arguments of ${tool}${changes === null ? '' : `: ${quoted(changes)}`}${because(reasoning)}`;
+    }
     case 'hil.vote':
       return `${by} approved ${tool}, which still waits for others${because(reasoning)}`;
     case 'hil.escalated':
@@ -62,17 +68,17 @@ export function summaryOf(reportRow: ReportRow): string {
     case 'upstream.outcome':
       return executionSummary(reportRow, tool);
     case 'callback.delivered':
-      return `the caller's callback address was told: ${quoted(text(decision?.['status']) ?? 'ended', 40)}`;
+      return `the caller's callback address was told: ${told(text(decision?.['status']) ?? 'ended', 40)}`;
     case 'call.aborted':
     case 'call.abandoned':
       return `${tool} was closed without being executed${because(reasoning)}`;
     case 'deep_review_finding':
-      return `deep review judged a call ${text(decision?.['verdict']) ?? 'without verdict'}${deltaText(decision?.['brain_delta'])}${because(text(decision?.['reasoning']) ?? reasoning)}`;
+      return `deep review judged a call ${told(text(decision?.['verdict']) ?? 'without verdict', 40)}${deltaText(decision?.['brain_delta'])}${because(text(decision?.['reasoning']) ?? reasoning)}`;
     default: {
       const [subject, verb] = kind.split('.', 2) as [string, string | undefined];
       if (subject === 'agent' && verb !== undefined)
-        return `the agent: ${verb.replaceAll('_', ' ')}${because(reasoning)}`;
-      return `${quoted(kind, 64)}${reportRow.signal === null ? '' : ` (${quoted(reportRow.signal, 64)})`}${because(reasoning)}`;
+        return `the agent: ${told(verb.replaceAll('_', ' '), 64)}${because(reasoning)}`;
+      return `${told(kind, 64)}${reportRow.signal === null ? '' : ` (${told(reportRow.signal, 64)})`}${because(reasoning)}`;
     }
   }
 }

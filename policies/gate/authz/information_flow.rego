@@ -30,7 +30,7 @@ flows_out if asked_to_pay
 # METADATA
 # title: Payee from an answer
 # description: An account number in a call that moves money, which an earlier answer brought in.
-review contains sprintf("Review: the payee was read from the answer of call %s (%s), not told by the user.", [flow.from, flow.tool]) if {
+review contains sprintf("Review: the payee was read from the answer of call %s (%s), not told by the user.", [flow.from, lib.quoted(flow.tool)]) if {
 	some flow in input.taint
 	flow.kind == "account"
 	flow.tool != ""
@@ -55,7 +55,7 @@ flows_out if tool_says.pays_somebody
 # description: >-
 #   A mail address, URL, host, phone or account number, anywhere in the arguments of a tool that sends, shares, invites or pays. A tool that
 #   fetches a page may ask for an address that an answer gave, and not for another one of the same host: that would tell the host something.
-review contains sprintf("Review: an address was read from the answer of call %s (%s), not told by the user.", [flow.from, flow.tool]) if {
+review contains sprintf("Review: an address was read from the answer of call %s (%s), not told by the user.", [flow.from, lib.quoted(flow.tool)]) if {
 	some flow in input.taint
 	flow.tool != ""
 	is_sent_to(flow)
@@ -81,7 +81,7 @@ is_sent_to(flow) if {
 # METADATA
 # title: Destination from an answer
 # description: A name under an argument that says where something goes, or who gets in.
-review contains sprintf("Review: the destination was read from the answer of call %s (%s), not told by the user.", [flow.from, flow.tool]) if {
+review contains sprintf("Review: the destination was read from the answer of call %s (%s), not told by the user.", [flow.from, lib.quoted(flow.tool)]) if {
 	some flow in input.taint
 	flow.tool != ""
 	is_named(flow)

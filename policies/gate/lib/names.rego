@@ -92,3 +92,7 @@ joins_actions if {
 	some word in tool_action
 	word in data.gate.verbs.connectives
 }
+
+# A name from outside in a sentence of a rule: between backticks, its own and what fonts draw like them as escapes, so that none of it reads
+# as the rule's words.
+quoted(name) := sprintf("`%s`", [strings.replace_n({"`": "\\u{60}", "\u02CB": "\\u{2cb}", "\u1FEF": "\\u{1fef}", "\u2035": "\\u{2035}", "\uFF40": "\\u{ff40}"}, name)])
