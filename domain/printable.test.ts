@@ -25,13 +25,63 @@ describe('what an agent wrote, in a terminal', () => {
     ['the filler of Khitan', 'a\u{16fe4}', 'a\\u{16fe4}'],
     ['a note without a head', 'a\u{1d159}', 'a\\u{1d159}'],
     ['half a surrogate pair', 'a\ud83d', 'a\\u{d83d}'],
+    [
+      'a strike through every digit, and ways to cross one out',
+      '9\u0336 0\u03360\u0336 1\u03352\u20e53\u1ce2',
+      '9\\u{336} 0\\u{336}0\\u{336} 1\\u{335}2\\u{20e5}3\\u{1ce2}',
+    ],
+    ['a slash through a sign', '=\u0338', '=\\u{338}'],
+    ['what is drawn around a letter', 'a\u20ddb\u0489', 'a\\u{20dd}b\\u{489}'],
+    ['the fourth mark on a letter', 'v\u0310\u030d\u0311\u034cx', 'v\u0310\u030d\u0311\\u{34c}x'],
+    ['marks on a blank', 'a \u0310\u030d\u0311\u034c', 'a \u0310\u030d\u0311\\u{34c}'],
+    ['marks that nothing stands before', '\u0310\u030d\u0311\u034c', '\u0310\u030d\u0311\\u{34c}'],
+    [
+      'marks beyond the sixth where letters have many',
+      `\u05d0${'\u05b8'.repeat(8)}`,
+      `\u05d0${'\u05b8'.repeat(6)}\\u{5b8}\\u{5b8}`,
+    ],
+    [
+      'marks that something unseen or drawn over parts',
+      'v\u0310\u030d\u034f\u0311\u0336\u200b\u034cx',
+      'v\u0310\u030d\\u{34f}\u0311\\u{336}\\u{200b}\\u{34c}x',
+    ],
+    ['a mark beyond the sixteen bits', `a${'\u{1e023}'.repeat(4)}`, `a${'\u{1e023}'.repeat(3)}\\u{1e023}`],
     ['a carriage return, which would overwrite its line', 'no\ryes', 'no\\u{d}yes'],
   ])('shows %s', (_what, written, shown) => {
     expect(printable(written)).toBe(shown);
   });
 
+  it('shows every mark of a heap on one letter, but those that a letter has', () => {
+    const heap = '\u0310\u030d\u0311\u034c'.repeat(35);
+    const shown = printable(`v${heap}endor`);
+    expect(shown.match(/\p{M}/gu)).toHaveLength(3);
+    expect(shown.match(/\\u\{3[0-9a-f]{2}\}/g)).toHaveLength(137);
+    expect(shown).toMatch(/^v.*endor$/u);
+  });
+
+  it.each([
+    ['Vietnamese, decomposed', 'Nguyễn Đức Thượng, số tiền bằng chữ, ệ ở'.normalize('NFD')],
+    ['Greek of all accents, decomposed', 'ᾧτινι ᾄδων ᾗ ΐ'.normalize('NFD')],
+    ['transliterated Sanskrit, decomposed', 'r\u0325\u0304\u0301 ś ṇ ḹ'.normalize('NFD')],
+    ['German, Navajo and Chinese, decomposed', 'Überweisung ąą́ lǜ'.normalize('NFD')],
+    ['Hebrew with points and accents', 'שָּׁ\u0591\u05bd בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים'],
+    ['Arabic with vowels', 'بِسْمِ ٱللَّٰهِ ٱلرَّحْمَٰنِ ـَّٰٓ مُحَمَّدٌ'],
+    ['Hindi, with a nukta, a vowel and a nasal', 'ड़ींक ज़्यादा फ़ॉर्म हूँ स्त्रीं'],
+    ['Tamil, Bengali and Telugu', 'ஸ்ரீ கொடுப்பனவு স্ত্রীর ব্যাংক స్త్రీలు'],
+    ['Burmese', 'ကျွန်ုပ် မြွှေ ကျွှော်င့် ငွေလွှဲ'],
+    ['Thai and Lao', 'ที่ น้ำ กตัญญู ชำระเงิน ເງິນ ນ້ຳ ປີ່'],
+    ['Tibetan', 'བསྒྲུབས་ ཧཱུྃ རྐྱེན་'],
+    ['Khmer and Sinhala', 'ស្រ្តី ក្រុំ ប្រាក់ ශ්රී මුදල්'],
+    ['Syriac and Thaana', 'ܫܠܵܡܵܐ ܟܼ̈ ދިވެހި'],
+    ['Japanese, decomposed', 'ガギグ パ'.normalize('NFD')],
+    ['Korean', '\u1112\u1161\u11ab 한국'],
+    ['Old Church Slavonic', 'гдⷭ҇ь бг҃ъ'],
+  ])('leaves marks of a script alone: %s', (_what, text) => {
+    expect(printable(text)).toBe(text);
+  });
+
   it('asks expressions about each character once, however often a text has it', () => {
-    const text = 'a\u04301\u0660'.repeat(40);
+    const text = 'a\u04301\u0660e\u0301'.repeat(40);
     printable(text);
     const asked = jest.spyOn(String.prototype, 'search');
     const steps = jest.spyOn(String, 'fromCodePoint');

@@ -10,6 +10,18 @@ import { clipped, shortened } from './text.js';
  */
 const UNSEEN_CHARACTER =
   /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]|[^\P{Zs} ]|[\u2800\u{1D159}]|[\u{13441}\u{13442}]|\u{16FE4}/u;
+/**
+ * Marks that are drawn over the character before them or around it, so that `9` with U+0336 is a `9` struck out: the enclosing ones, those whose
+ * canonical combining class is Overlay, and the marks for symbols beside these.
+ */
+const DRAWN_OVER = /[\u0334-\u0338\u1CD4\u1CE2-\u1CE8\u20D0-\u20F0\p{Me}\u{10A39}\u{1BC9E}\u{1D167}-\u{1D169}]/u;
+const MARK_CHARACTER = /\p{M}/u;
+/** Letters of scripts that point them, sign vowels at them or stack others below them. */
+const MARKED_LETTER =
+  /[^\P{L}\p{scx=Common}\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Georgian}\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}]/u;
+/** So many marks stand at one character: Greek writes three (breathing, accent, iota), as do transliterations; Burmese six at a letter. */
+const MOST_MARKS = 3;
+const MOST_MARKS_AT_MARKED = 6;
 
 export const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
 
@@ -31,8 +43,10 @@ const OTHER_DIGIT = 16;
 const READ_AS_LATIN = 32;
 const UNSEEN = 64;
 const KNOWN = 128;
+const MARK = 256;
+const MARKED = 512;
 /** By code point, once it was asked for: expressions look at each character once, however often a text has it. */
-const kinds = new Uint8Array(0x110000);
+const kinds = new Uint16Array(0x110000);
 function kindOf(point: number): number {
   const known = kinds[point] as number;
   if (known !== 0) return known;
@@ -46,7 +60,10 @@ function kindOf(point: number): number {
     is(DIGIT_LIKE, LIKE_A_DIGIT) |
     is(OTHER_DIGIT_CHARACTER, OTHER_DIGIT) |
     is(READ_AS_LATIN_CHARACTER, READ_AS_LATIN) |
-    is(UNSEEN_CHARACTER, UNSEEN);
+    is(UNSEEN_CHARACTER, UNSEEN) |
+    is(DRAWN_OVER, UNSEEN) |
+    is(MARK_CHARACTER, MARK) |
+    is(MARKED_LETTER, MARKED);
   kinds[point] = kind;
   return kind;
 }
@@ -164,12 +181,35 @@ export const wholeLookalike = (text: string): string | undefined =>
 const OTHER_LETTER = /[^\P{L}A-Za-z\u00C0-\u024F\u1E00-\u1EFF]/u;
 
 /**
- * Shows as escapes what nobody sees, and letters that pass for Latin ones beside these (`mixedWord`), so that text from an agent, a
- * tool or an upstream cannot control a terminal or page, or look like something else than a machine reads. Line breaks are kept.
+ * Shows as escapes what nobody sees, marks that are drawn over a character or heaped upon it, and letters that pass for Latin ones beside these
+ * (`mixedWord`), so that text from an agent, a tool or an upstream cannot control a terminal or page, or look like something else than a machine
+ * reads. Line breaks are kept.
  */
 export function printable(text: string): string {
   const plain = plainLetters(text);
-  return (kindsIn(plain) & UNSEEN) === 0 ? plain : escapedIn(plain, UNSEEN);
+  let shown = '';
+  let from = 0;
+  // Of the character that marks stand at, which one that is an escape is not.
+  let most = MOST_MARKS;
+  let marks = 0;
+  for (let at = 0; at < plain.length; at += 1) {
+    const start = at;
+    const point = plain.codePointAt(at) as number;
+    if (point > 0xffff) at += 1;
+    const kind = kindOf(point);
+    if ((kind & (UNSEEN | MARK)) === 0) {
+      most = (kind & MARKED) === 0 ? MOST_MARKS : MOST_MARKS_AT_MARKED;
+      marks = 0;
+      continue;
+    }
+    if ((kind & UNSEEN) === 0) {
+      marks += 1;
+      if (marks <= most) continue;
+    }
+    shown += plain.slice(from, start) + escaped(plain.slice(start, at + 1));
+    from = at + 1;
+  }
+  return from === 0 ? plain : shown + plain.slice(from);
 }
 
 const plainLetters = (text: string): string =>

@@ -34,6 +34,7 @@ const DECIDED = {
 const formWith = (fields: Readonly<Record<string, string>>): Form => ({
   all: (name) => (fields[name] === undefined ? [] : [fields[name]]),
   get: (name) => fields[name] ?? '',
+  once: (name) => fields[name] ?? '',
   names: () => Object.keys(fields),
   written: () => [],
 });
