@@ -62,6 +62,16 @@ describe('gate console', () => {
     expect(asked).toEqual([]);
   });
 
+  it('says whose token it asked with where nobody has that, and nothing of it with another refusal', async () => {
+    answer = { status: 401, text: '{"error":"unauthenticated","reason":"The operator token is missing or wrong."}' };
+    const file = join(folder, '.gate', 'dev.json');
+    const { code, out } = await done(['console']);
+    expect([code, out]).toEqual([3, expect.stringContaining(`that of ${file}, and not among GATE_HIL_OPERATORS`)]);
+    expect(out).toMatch(/add it there \(name@tenant:token\) and start Gate again, or sign in with `.*gate login`/);
+    answer = { status: 401, text: '{"error":"unauthenticated","reason":"another tenant"}' };
+    expect((await done(['console'])).out).toBe('gate: unauthenticated: another tenant\n');
+  });
+
   it('a refusal keeps its code, and nobody there is 5', async () => {
     answer = { status: 401, text: '{"error":"unauthenticated","reason":"none"}' };
     expect(await done(['console'])).toEqual({ code: 3, out: expect.stringContaining('unauthenticated') });

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
-import { refusal, why } from './answers.js';
+import { why } from './answers.js';
 import { CliError } from './errors.js';
-import { consoleOf, developmentFile, operatorToken } from './stack-target.js';
+import { consoleOf, developmentFile, operatorToken, refusedToken } from './stack-target.js';
 
 const linkAnswer = z.object({ path: z.string().startsWith('/login?link='), expires_in_secs: z.number() });
 
@@ -49,6 +49,6 @@ export async function signInLink(stack: DevelopmentFile, operator?: string): Pro
   if (response.status === 404)
     throw new CliError(`this console signs people in another way than by a token: open ${consoleOf(stack)}`, 1);
   const text = await response.text();
-  if (!response.ok) throw refusal(response.status, text);
+  if (!response.ok) throw await refusedToken(response.status, text);
   return new URL(linkAnswer.parse(JSON.parse(text)).path, consoleOf(stack)).href;
 }

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import type { ProcessName, ServiceKey } from '../stack/services.js';
 import { CliError } from './errors.js';
-import { refusal, scopeOf, why } from './answers.js';
+import { refusal, refusalText, scopeOf, why } from './answers.js';
+import { gateCommand } from './output.js';
 import type { PendingRequest } from '../contracts/review.js';
 
 /** What a command needs of the file; a service is needed by its address. */
@@ -28,9 +29,12 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Where a start writes how its stack is reached, and the token with which commands ask. */
+const stackFile = (): string => join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
+
 /** The running stack of this folder, as its `dev.json` describes it. */
 export function developmentFile(needs: readonly Needed[]): DevelopmentFile {
-  const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
+  const file = stackFile();
   if (!existsSync(file))
     throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``, 5);
   const read = parsed(readFileSync(file, 'utf8'));
@@ -44,7 +48,19 @@ export function developmentFile(needs: readonly Needed[]): DevelopmentFile {
   return read as DevelopmentFile;
 }
 
-export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
+export const stackIsKnown = () => existsSync(stackFile());
+
+/** What helps where the token of `dev.json` is nobody's. */
+export const addedOrSignedIn = (gate = gateCommand()): string =>
+  `add it there (name@tenant:token) and start Gate again, or sign in with \`${gate} login\` (for pending, decide, approvals and audit)`;
+
+/** A refusal of what was asked with a token of `dev.json`. Where nobody has that token, it says whose it is. */
+export async function refusedToken(status: number, text: string): Promise<CliError> {
+  const { meaning } = (await import('../contracts/error-codes.js')).ERROR_CODES.unauthenticated;
+  const isNobodys = status === 401 && refusalText(status, text) === `unauthenticated: ${meaning}`;
+  const whose = ` It is that of ${stackFile()}, and not among GATE_HIL_OPERATORS of the stack that runs: ${addedOrSignedIn()}`;
+  return refusal(status, text, isNobodys ? whose : '');
+}
 
 /** The console of a stack, under the name that browsers know it by, where passkeys belong and a provider leads back to. */
 export function consoleOf(stack: Pick<DevelopmentFile, 'console'>): string {
@@ -73,11 +89,11 @@ export interface StackTarget {
 
 /** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. `timeoutMs`: how long an answer may take. */
 export const stackTarget = (tenant?: string, operator?: string, timeoutMs = ANSWER_MS): StackTarget =>
-  askedAs({ tenant, tokenOf: (stack) => operatorToken(stack, operator), timeoutMs });
+  askedAs({ tenant, tokenOf: (stack) => operatorToken(stack, operator), refused: refusedToken, timeoutMs });
 
 /** The same with the token of identity's administrator. */
 export const administratorTarget = (tenant: string, token: string): Pick<StackTarget, 'ask'> =>
-  askedAs({ tenant, tokenOf: () => token, timeoutMs: ANSWER_MS });
+  askedAs({ tenant, tokenOf: () => token, refused: refusal, timeoutMs: ANSWER_MS });
 
 function askedAs(asking: Asking): StackTarget {
   return {
@@ -105,6 +121,7 @@ export function operatorToken(stack: DevelopmentFile, operator: string | undefin
 interface Asking {
   readonly tenant: string | undefined;
   readonly tokenOf: (stack: DevelopmentFile) => string;
+  readonly refused: (status: number, text: string) => CliError | Promise<CliError>;
   readonly timeoutMs: number;
 }
 
@@ -157,7 +174,7 @@ async function textAsConsole(
   }
   const text = await response.text();
   if (response.status < 300) return text;
-  throw refusal(response.status, text);
+  throw await asking.refused(response.status, text);
 }
 
 async function* linesAsConsole(
@@ -179,7 +196,7 @@ async function* linesAsConsole(
   } catch (error) {
     throw await away(error);
   }
-  if (response.status >= 300) throw refusal(response.status, await response.text());
+  if (response.status >= 300) throw await asking.refused(response.status, await response.text());
   try {
     const decoder = new TextDecoder();
     let rest = '';
@@ -209,7 +226,7 @@ async function eventsAsConsole(
     throw await away(error);
   }
   if (response.status < 300) return response.body;
-  throw refusal(response.status, await response.text());
+  throw await asking.refused(response.status, await response.text());
 }
 
 /** The row of a call, by the call's id; `null` where there is none. */

@@ -50,6 +50,16 @@ describe('the page that gate start ends with', () => {
     );
   });
 
+  it('says that commands are refused where the operators leave out the token of its file, and what helps', () => {
+    const by = { by: 'a token of GATE_HIL_OPERATORS' };
+    const page = readyPage(stack(true), '/somewhere/.gate', 1, null, by, false);
+    expect(page).toMatch(/console +http:\S+8085 {3}people sign in there with a token of GATE_HIL_OPERATORS\n/);
+    expect(page).toMatch(
+      /review .* pending and decide\n {13}COMMANDS ARE REFUSED: .* token of \/somewhere\/\.gate\/dev\.json, .* not among your GATE_HIL_OPERATORS;\n {13}add it there \(name@tenant:token\) .* GATE_STATE_DIR=\/somewhere\/\.gate .*gate login/,
+    );
+    expect(readyPage(stack(true), '.gate', 1)).not.toContain('REFUSED');
+  });
+
   it('shows an allow, a deny and a park of the demonstration tools', () => {
     const page = readyPage(stack(true), '.gate', 1_234);
     for (const tool of ['list_files', 'delete_file', 'wire_transfer']) expect(page).toContain(`"name":"${tool}"`);

@@ -4,7 +4,7 @@ import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { signInLink, signInWith } from './console.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
-import { consoleOf } from './stack-target.js';
+import { addedOrSignedIn, consoleOf } from './stack-target.js';
 import { gateCommand, observed, settingsHelp } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
@@ -39,8 +39,8 @@ export function registerStart(program: Command): void {
       const stateDir = resolve(process.env.GATE_STATE_DIR ?? '.gate');
       const took = Date.now() - started;
       // A link that is printed where nobody looks would only lie in a log.
-      const signIn = quiet ? null : await linkOrWhy(first.development);
-      say(readyPage(first.development, stateDir, took, first.toolsFound, signIn));
+      const signIn = quiet ? null : await linkOrWhy(first);
+      say(readyPage(first.development, stateDir, took, first.toolsFound, signIn, first.isOperatorKnown));
       await untilStopped(first, signals, say);
       leave();
     });
@@ -49,8 +49,8 @@ export function registerStart(program: Command): void {
 /** A link that signs in at the console, or with what people sign in there, or why there is no link. */
 export type SignIn = { readonly link: string } | { readonly by: string } | { readonly why: string };
 
-async function linkOrWhy(stack: DevelopmentFile): Promise<SignIn> {
-  const by = signInWith(stack);
+async function linkOrWhy({ development: stack, isOperatorKnown }: Stack): Promise<SignIn> {
+  const by = signInWith(stack) ?? (isOperatorKnown ? null : 'a token of GATE_HIL_OPERATORS');
   if (by !== null) return { by };
   try {
     return { link: await signInLink(stack) };
@@ -84,6 +84,7 @@ export function readyPage(
   tookMs: number,
   toolsFound: Stack['toolsFound'] = null,
   signIn: SignIn | null = null,
+  isOperatorKnown = true,
 ): string {
   const here = (file: string) => {
     const path = relative(process.cwd(), file);
@@ -127,7 +128,7 @@ Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${sta
 
   proxy      ${url}/mcp   agents call here, with their certificate${stack.token_issuer ? `, or a token (${gate} token prints one)` : ''}
   console    ${consoleShown(consoleOf(stack), gate, signIn)}
-  review     ${stack.hil.url}   for ${gate} pending and decide
+  review     ${stack.hil.url}   for ${gate} pending and decide${isOperatorKnown ? '' : strange(here(join(stateDir, 'dev.json')), gate)}
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
   tools      ${stack.upstream.url}${foundShown(toolsFound)}
@@ -149,6 +150,10 @@ function consoleShown(url: string, gate: string, signIn: SignIn | null): string 
 
 /** Another line of the same entry. */
 const BENEATH = '\n             ';
+
+/** Commands ask with the token of `dev.json`, and every one of them would be refused. */
+const strange = (file: string, gate: string): string =>
+  `${BENEATH}COMMANDS ARE REFUSED: they ask with the token of ${file}, which is not among your GATE_HIL_OPERATORS;${BENEATH}${addedOrSignedIn(gate)}`;
 
 function foundShown(found: Stack['toolsFound']): string {
   if (found === null) return '';

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { CONSOLE } from '../api/console/service.js';
+import { HIL } from '../api/hil/service.js';
 import { IDENTITY } from '../api/identity/service.js';
 import { LEDGER } from '../api/ledger/service.js';
 import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
@@ -153,7 +154,14 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
     await engine.stopNow();
     release();
   };
-  return { development, toolsFound: await looking, stop, stopNow, stopped: Promise.race([engine.finished, failure]) };
+  return {
+    development,
+    toolsFound: await looking,
+    isOperatorKnown: config.of(HIL).own.operators.some(({ token }) => token === development.operator_token),
+    stop,
+    stopNow,
+    stopped: Promise.race([engine.finished, failure]),
+  };
 }
 
 /**

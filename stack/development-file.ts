@@ -51,6 +51,8 @@ export interface Stack {
   readonly development: DevelopmentFile;
   /** What answered at the address of the operator's own tools while this stack started; `null` when the tools are Gate's own. */
   readonly toolsFound: Found | null;
+  /** Whether somebody decides with the token of the file, with which commands ask. Whose own `GATE_HIL_OPERATORS` leave it out is not heard. */
+  readonly isOperatorKnown: boolean;
   /** Resolves when the stack has stopped; rejects when a part of it failed. */
   readonly stopped: Promise<void>;
   /** Ordered: the proxy refuses, answers drain, the worker finishes, services close, the engine ends last. Limited in time. */

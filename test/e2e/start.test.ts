@@ -341,3 +341,32 @@ describe(`the pages of the engine${needs('chromium', executable !== null)}`, () 
     }
   });
 });
+
+describe('gate start with operators of its own who leave out the token of its file', () => {
+  it('says so, and so does each command that asks with it; with that token among them there is a link again', async () => {
+    await gate.stop();
+    const own = 'ada@acme:Zk3l9PqRs7TuVwXyZ0123456789abcdEF';
+    gate = await startStack({ stateDir, quiet: false, env: { GATE_HIL_OPERATORS: own } });
+    const file = join(stateDir, 'dev.json');
+    const page = await eventually('the page', () => /Gate is ready[^]*Ctrl-C/.exec(gate.output())?.[0]);
+    expect(page).toMatch(/console +http:\S+ {3}people sign in there with a token of GATE_HIL_OPERATORS\n/);
+    expect(page).toMatch(
+      new RegExp(
+        `COMMANDS ARE REFUSED: .* token of ${file}, which is not among your GATE_HIL_OPERATORS;\n.* gate login`,
+      ),
+    );
+    for (const command of ['pending', 'console', 'tools'])
+      expect(await cli(command)).toMatchObject({
+        code: 3,
+        err: expect.stringContaining(`It is that of ${file}, and not among GATE_HIL_OPERATORS`),
+      });
+
+    const { operator_token: token } = gate.development;
+    await gate.stop();
+    gate = await startStack({ stateDir, quiet: false, env: { GATE_HIL_OPERATORS: `${own},dev@acme:${token}` } });
+    const again = await eventually('the page', () => /Gate is ready[^]*Ctrl-C/.exec(gate.output())?.[0]);
+    expect(again).toMatch(/console +http:\S+\/login\?link=/);
+    expect(again).not.toContain('REFUSED');
+    expect(await cli('pending')).toMatchObject({ code: 0 });
+  });
+});
