@@ -55,7 +55,7 @@ describe('the page that gate start ends with', () => {
     const page = readyPage(stack(true), '/somewhere/.gate', 1, null, by, false);
     expect(page).toMatch(/console +http:\S+8085 {3}people sign in there with a token of GATE_HIL_OPERATORS\n/);
     expect(page).toMatch(
-      /review .* pending and decide\n {13}COMMANDS ARE REFUSED: .* token of \/somewhere\/\.gate\/dev\.json, .* not among your GATE_HIL_OPERATORS;\n {13}add it there \(name@tenant:token\) .* GATE_STATE_DIR=\/somewhere\/\.gate .*gate login/,
+      /review .* pending and decide\n {13}COMMANDS ARE REFUSED: .* token of \/somewhere\/\.gate\/dev\.json, .* not among your GATE_HIL_OPERATORS;\n {13}add it there \(name@tenant:token\) .*GATE_STATE_DIR=\/somewhere\/\.gate .*gate login/,
     );
     expect(readyPage(stack(true), '.gate', 1)).not.toContain('REFUSED');
   });
