@@ -1,7 +1,9 @@
 import type { Delivery, DeliveryState, Notice, NoticeKind, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { createChannelTurns } from '../../domain/notification/channel-turns.js';
 import {
+  FIRST_ESCALATION,
   kindOfEarlier,
   LAST_PLACE,
   type LastEnd,
@@ -11,10 +13,12 @@ import {
 } from '../../domain/notification/notice.js';
 import {
   type ChannelRest,
+  type DueNotice,
   type GivenUp,
   type KeptNotice,
   LONGEST_WAIT_MS,
   type NoticeStore,
+  type Turn,
 } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
@@ -71,13 +75,30 @@ const SUPERSEDE = statement(
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** Now, and what nothing is due later than. */
 const DUE_NOW = '(due_ms <= ? or due_ms > ?)';
-/** The first of its row that is queued: a later one waits for it. */
-const DUE = statement<StoredNotice>(
-  `select ${COLUMNS} from review_notices as one
-     where channel = ? and state = 'queued' and ${DUE_NOW}
-       and not exists (select 1 from review_notices as other where other.pending_id = one.pending_id
-         and other.channel = one.channel and other.state = 'queued' and other.ordinal < one.ordinal)
-     order by due_ms, notification_id limit ?`,
+interface StoredTurn extends Pick<StoredNotice, 'notification_id' | 'due_ms' | 'attempts'> {
+  readonly pending_id: string | null;
+  readonly tenant: string;
+  readonly agent_id: string;
+  /** 1 or 0. */
+  readonly urgent: number;
+}
+/**
+ * The first of its row that is queued: a later one waits for it, and an escalation makes those that it waits for urgent. Of each agent as many as
+ * could be sent at once: what it has beyond those is not read.
+ */
+const DUE = statement<StoredTurn>(
+  `select notification_id, pending_id, due_ms, attempts, tenant, agent_id, urgent from (
+     select waiting.*, row_number() over (partition by tenant, agent_id, urgent order by due_ms, notification_id) as place from (
+       select one.notification_id, one.pending_id, one.due_ms, one.attempts, reviews.tenant, reviews.agent_id,
+         case when exists (select 1 from review_notices as later where later.pending_id = one.pending_id
+           and later.channel = one.channel and later.state = 'queued'
+           and later.ordinal >= ${FIRST_ESCALATION} and later.ordinal < ${LAST_PLACE}) then 1 else 0 end as urgent
+       from review_notices as one join reviews on reviews.id = one.pending_id
+       where one.channel = ? and one.state = 'queued' and ${DUE_NOW}
+         and not exists (select 1 from review_notices as other where other.pending_id = one.pending_id
+           and other.channel = one.channel and other.state = 'queued' and other.ordinal < one.ordinal)
+     ) as waiting
+   ) as placed where place <= ?`,
 );
 const CLAIM = statement(
   `update review_notices set attempts = attempts + 1, due_ms = ?, error = null
@@ -147,9 +168,9 @@ const KEEP_LAST = statement(
   `insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
      values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
 );
-const LAST_DUE = statement<StoredLast>(
-  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and ${DUE_NOW} and until_ms > ?
-     order by due_ms, notification_id limit ?`,
+const LAST_DUE = statement<StoredTurn>(
+  `select notification_id, null as pending_id, due_ms, attempts, '' as tenant, '' as agent_id, 0 as urgent
+     from review_last_notices where channel = ? and ${DUE_NOW} and until_ms > ? order by due_ms, notification_id limit ?`,
 );
 const LAST_OF = statement<StoredLast>(
   `select ${LAST_COLUMNS} from review_last_notices where notification_id = ? and channel = ?`,
@@ -217,6 +238,7 @@ export function noticeStoreOver<Tables>(
     { notice: text, channel, attempts, limited, reached }: StoredNotice | StoredLast,
     known: Notice,
     earlier: string | null,
+    turn: Turn,
   ): KeptNotice => ({
     notice: known,
     text,
@@ -225,19 +247,56 @@ export function noticeStoreOver<Tables>(
     limited: Number(limited),
     earlier,
     reached,
+    turn,
   });
 
-  /** Of rows that are gone. What Gate did not write goes at once. */
-  async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
-    const now = clock();
-    const { rows } = await ask(LAST_DUE, channel, now, now + LONGEST_WAIT_MS, now, limit);
-    const kept: KeptNotice[] = [];
-    for (const row of rows) {
-      const known = read(row);
-      if (known) kept.push(keptOf(row, known, row.handle));
-      else await ask(LAST_OVER, row.notification_id, channel);
+  const dueOf = ({
+    notification_id,
+    pending_id,
+    due_ms,
+    attempts,
+    tenant,
+    agent_id,
+    urgent,
+  }: StoredTurn): DueNotice => ({
+    notification_id,
+    pendingId: pending_id,
+    dueMs: Number(due_ms),
+    attempts: Number(attempts),
+    who: pending_id === null ? [] : [tenant, agent_id],
+    urgent: Number(urgent) === 1,
+  });
+
+  /** Of a row that is gone. What Gate did not write goes at once; `null` then, and where another process has begun it meanwhile. */
+  async function lastDue(channel: NotificationTarget, due: DueNotice): Promise<KeptNotice | null> {
+    const [row] = (await ask(LAST_OF, due.notification_id, channel)).rows;
+    if (!row || Number(row.attempts) !== due.attempts) return null;
+    const known = read(row);
+    if (known) return keptOf(row, known, row.handle, due);
+    await ask(LAST_OVER, row.notification_id, channel);
+    return null;
+  }
+
+  /** The same of a row that is there. */
+  async function dueBeside(channel: NotificationTarget, pendingId: string, due: DueNotice): Promise<KeptNotice | null> {
+    const others = await rowsOf(pendingId);
+    const row = others.find((each) => each.channel === channel && each.notification_id === due.notification_id);
+    if (!row || Number(row.attempts) !== due.attempts) return null;
+    const { notification_id: id, due_ms, error, reached } = row;
+    const known = read(row);
+    if (!known) {
+      await ask(FAILED, 'dead', Number(due_ms), FORGED, reached, id, channel);
+      return null;
     }
-    return kept;
+    // An attempt failed, and meanwhile the row was settled: only how it ended is still worth a message.
+    if (
+      known.phase !== 'resolve' &&
+      others.some((each) => each.channel === channel && read(each)?.phase === 'resolve')
+    ) {
+      await ask(FAILED, 'superseded', Number(due_ms), error, reached, id, channel);
+      return null;
+    }
+    return keptOf(row, known, earlierOf(others, channel), due);
   }
 
   /** Nobody gets these any more. */
@@ -324,26 +383,17 @@ export function noticeStoreOver<Tables>(
     async forget(pendingId) {
       await ask(FORGET, pendingId);
     },
-    async due(channel, limit) {
-      const kept = await lastDue(channel, limit);
+    async due(channel, limit, turns = createChannelTurns()) {
       const now = clock();
-      const { rows } = await ask(DUE, channel, now, now + LONGEST_WAIT_MS, limit - kept.length);
-      for (const row of rows) {
-        const known = read(row);
-        if (!known) {
-          await ask(FAILED, 'dead', Number(row.due_ms), FORGED, row.reached, row.notification_id, channel);
-          continue;
-        }
-        const others = await rowsOf(row.pending_id);
-        // An attempt failed, and meanwhile the row was settled: only how it ended is still worth a message.
-        if (
-          known.phase !== 'resolve' &&
-          others.some((each) => each.channel === channel && read(each)?.phase === 'resolve')
-        ) {
-          await ask(FAILED, 'superseded', Number(row.due_ms), row.error, row.reached, row.notification_id, channel);
-          continue;
-        }
-        kept.push(keptOf(row, known, earlierOf(others, channel)));
+      const [gone, beside] = [
+        await ask(LAST_DUE, channel, now, now + LONGEST_WAIT_MS, now, limit),
+        await ask(DUE, channel, now, now + LONGEST_WAIT_MS, limit),
+      ];
+      const kept: KeptNotice[] = [];
+      for (const due of turns.next([...gone.rows, ...beside.rows].map(dueOf), limit)) {
+        const { pendingId } = due;
+        const one = await (pendingId === null ? lastDue(channel, due) : dueBeside(channel, pendingId, due));
+        if (one) kept.push(one);
       }
       return kept;
     },

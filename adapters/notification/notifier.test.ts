@@ -40,17 +40,15 @@ async function openReceiver() {
   const answers: Answer[] = [];
   /** Of answers that do not end: how much of them was sent, and how many connections the other side closed. */
   const sent = { bytes: 0, closed: 0 };
+  /** How it answers where it is told nothing. */
+  const otherwise: { answer(body: Record<string, unknown>): Answer } = { answer: () => 200 };
   const server: Server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (part: string) => (text += part));
     request.on('end', () => {
-      received.push({
-        path: request.url ?? '',
-        headers: request.headers,
-        text,
-        body: JSON.parse(text) as Record<string, unknown>,
-      });
-      const answer = answers.shift() ?? 200;
+      const body = JSON.parse(text) as Record<string, unknown>;
+      received.push({ path: request.url ?? '', headers: request.headers, text, body });
+      const answer = answers.shift() ?? otherwise.answer(body);
       if (answer === 'hangs') return;
       if (answer === 'endless' || answer === 'drips') {
         response.writeHead(200);
@@ -75,6 +73,7 @@ async function openReceiver() {
   return {
     received,
     answers,
+    otherwise,
     sent,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=in-the-address`,
     close: () =>
@@ -418,6 +417,98 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
         (await states(row)).some((state) => state.join() === 'webhook,update:escalated,delivered'),
       );
       answer(null);
+    });
+  });
+
+  describe('where the receiver takes one message a second', () => {
+    let taken: LifecycleEvent[];
+    const queued = (count: number) =>
+      eventually(`${count} that wait`, async () => (await hil.reviews.notices.counts()).queued === count);
+    const parkOf = (agent_id: string, first: number, count: number) =>
+      Promise.all(Array.from({ length: count }, (_, n) => hil.park(first + n, { agent_id })));
+    const takes = (count: number) =>
+      eventually(`${count} that were taken`, async () => {
+        if (taken.length >= count) return true;
+        // A second passes when what was sent in the one before has its answer.
+        const underWay = `select 1 from review_notices where state = 'queued' and attempts > limited`;
+        if (told.length === receiver.received.length && (await hil.place.sql(underWay)).length === 0) hil.now += 1_000;
+        return false;
+      });
+    const whoWasTold = () => taken.map(({ agent_id, phase }) => `${agent_id} ${phase}`);
+    const escalate = (row: PendingRequest) => hil.reviews.escalated(row.id, [new Date(hil.now).toISOString()]);
+    beforeEach(() => {
+      taken = [];
+      let lastMs = -1;
+      receiver.otherwise.answer = (body) => {
+        if (hil.now < lastMs + 1_000) return { status: 429, retryAfter: '1' };
+        lastMs = hil.now;
+        taken.push(lifecycleEvent.parse(body));
+        return 200;
+      };
+    });
+
+    it('the message of one agent is among the first three behind fifty of another', async () => {
+      start();
+      await parkOf('busy', 1, 50);
+      await queued(49);
+      hil.now += 1;
+      await parkOf('other', 51, 1);
+      await queued(50);
+      await takes(3);
+      expect(whoWasTold()).toContain('other trigger');
+      // The agents of two tenants are two, whatever they are called.
+      const row = await hil.park(60, { agent_id: 'busy', tenant: 'globex' });
+      await eventually('its message', async () => (await hil.reviews.notices.deliveriesOf(row.id)).length === 1);
+      taken = [];
+      await takes(3);
+      expect(taken.map(({ tenant }) => tenant)).toContain('globex');
+    });
+
+    it('an escalation waits for one new card, and many of one agent keep no card of another', async () => {
+      start();
+      const rows = await parkOf('busy', 1, 12);
+      await takes(12);
+      await queued(0);
+      taken = [];
+      for (let n = 0; n < 12; n += 1) await parkOf(`agent-${n}`, 20 + 2 * n, 2);
+      const written = (count: number) =>
+        eventually(`${count} that wait or were taken`, async () => {
+          const { queued: waiting } = await hil.reviews.notices.counts();
+          return waiting + taken.length === count;
+        });
+      await written(24);
+      hil.now += 1;
+      const before = taken.length;
+      await escalate(rows[0] as PendingRequest);
+      await written(25);
+      await takes(before + 3);
+      expect(whoWasTold()).toContain('busy update');
+      for (const row of rows.slice(1)) await escalate(row);
+      await written(36);
+      taken = [];
+      await takes(9);
+      expect(taken.filter(({ phase }) => phase === 'update').length).toBeGreaterThanOrEqual(4);
+      // None of the others a second time before each of them had its turn.
+      const cards = taken.filter(({ phase }) => phase === 'trigger').map(({ agent_id }) => agent_id);
+      expect(cards.length).toBeGreaterThanOrEqual(4);
+      expect(new Set(cards).size).toBe(cards.length);
+    });
+
+    it('an escalation waits for the card of its row, which comes as soon', async () => {
+      start();
+      const rows = await parkOf('busy', 1, 30);
+      await queued(29);
+      const untold = await Promise.all(rows.map(async (row) => (await states(row))[0]?.[2] === 'queued'));
+      const last = rows.findLast((_, n) => untold[n]) as PendingRequest;
+      hil.now += 1;
+      await escalate(last);
+      await queued(30);
+      taken = [];
+      await takes(5);
+      expect(taken.filter(({ pending_id }) => pending_id === last.id).map(({ phase }) => phase)).toEqual([
+        'trigger',
+        'update',
+      ]);
     });
   });
 

@@ -21,7 +21,8 @@ export function ordinalOf(notice: Notice): number {
     resolve: LAST_PLACE,
   }[notice.kind];
 }
-const FIRST_ESCALATION = 100;
+/** That of the first escalation; those between it and the last are escalations. */
+export const FIRST_ESCALATION = 100;
 /** That of how a row ended, whichever Gate stored it. No other message has it. */
 export const LAST_PLACE = 1_000;
 

@@ -10,6 +10,7 @@ import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../commits.js';
 import type { OpenedReviews } from '../review/ports.js';
+import { type ChannelTurns, createChannelTurns } from './channel-turns.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import {
   type Channel,
@@ -121,6 +122,10 @@ export function createNotifier({
   const stop = new AbortController();
   const rests = new Map<NotificationTarget, Rest>();
   const restOf = ({ target }: Channel): Rest => rests.get(target) ?? NEVER;
+  const turnsOf = new Map<NotificationTarget, ChannelTurns>(
+    channels.map(({ target }) => [target, createChannelTurns()]),
+  );
+  const had = ({ target }: Channel, { turn }: KeptNotice): void => turnsOf.get(target)?.had(turn);
   let loops: Promise<void>[] = [];
 
   /** Writes down what is to be told of a row as it is now. */
@@ -256,13 +261,14 @@ export function createNotifier({
 
   /**
    * Leaves the channel alone for as long as it asked for, or for growing times where its limit refused the message and it did not say. Messages
-   * that were sent after the same rest, in whichever process, begin one. `begins` where a limit began it, and in this process.
+   * that were sent after the same rest, in whichever process, begin one. `begins` where a limit began it, and in this process. A message that the
+   * limit refused is due as the rest ends, no later: it would miss its turn.
    */
   async function rest(
     channel: Channel,
     after: number,
     { afterMs, limited }: DeliveryFailed,
-  ): Promise<{ pauseMs: number; begins: boolean }> {
+  ): Promise<{ pauseMs: number; untilMs: number; begins: boolean }> {
     const { untilMs, kept } = restOf(channel);
     const isFirst = kept.place === after;
     const refusals = kept.refusals + (limited && isFirst ? 1 : 0);
@@ -270,12 +276,13 @@ export function createNotifier({
       ? (backOffMs[Math.min(Math.max(refusals, 1), backOffMs.length) - 1] ?? LONGEST_PAUSE_MS)
       : 0;
     const pauseMs = Math.min(afterMs > 0 ? afterMs : unsaidMs, LONGEST_PAUSE_MS);
-    if (pauseMs === 0) return { pauseMs, begins: false };
     const begun = { place: after + 1, untilMs: clock() + pauseMs, refusals };
+    const told = { pauseMs, untilMs: begun.untilMs };
+    if (pauseMs === 0) return { ...told, begins: false };
     rests.set(channel.target, { untilMs: Math.max(untilMs, passes() + pauseMs), kept: isFirst ? begun : kept });
-    if (isFirst && (await notices.beginRest(channel.target, begun))) return { pauseMs, begins: limited };
+    if (isFirst && (await notices.beginRest(channel.target, begun))) return { ...told, begins: limited };
     if (afterMs > 0) await notices.prolongRest(channel.target, begun.untilMs);
-    return { pauseMs, begins: false };
+    return { ...told, begins: false };
   }
 
   async function holdUp(channel: Channel, ms: number, reason: string): Promise<void> {
@@ -315,13 +322,14 @@ export function createNotifier({
       const failure = error instanceof DeliveryFailed ? error : new DeliveryFailed(errorText(error), false);
       const { final, message: reason, limited } = failure;
       const reached = failure.reached ?? kept.reached;
-      const { pauseMs, begins } = await rest(channel, after, failure);
+      const { pauseMs, untilMs, begins } = await rest(channel, after, failure);
       if (limited) {
-        await notices.failed(mine, { reason, againMs: clock() + pauseMs, reached, limited });
+        await notices.failed(mine, { reason, againMs: untilMs, reached, limited });
         observe(channel.kind, notice.phase, 'limited');
         if (begins) await holdUp(channel, pauseMs, reason);
         return;
       }
+      had(channel, kept);
       const waitMs = final ? undefined : backOffMs[mine.attempts - mine.limited - 1];
       const againMs = waitMs === undefined ? null : clock() + Math.min(Math.max(waitMs, pauseMs), LONGEST_WAIT_MS);
       await notices.failed(mine, { reason, againMs, reached, limited });
@@ -330,10 +338,12 @@ export function createNotifier({
       if (againMs === null) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
+    had(channel, kept);
     await notices.delivered(mine, handle);
     observe(channel.kind, notice.phase, 'delivered');
     const { untilMs, kept: last } = restOf(channel);
-    if (last.refusals === 0) return;
+    // What was sent before the rest says nothing of whether the channel takes more after it.
+    if (last.refusals === 0 || last.place !== after) return;
     rests.set(channel.target, { untilMs, kept: { ...last, refusals: 0 } });
     await notices.tookAfterRest(channel.target, last.place);
   }
@@ -350,7 +360,7 @@ export function createNotifier({
         } = await heardRest(channel);
         if (passes() >= untilMs) {
           // One message shows whether a channel that was refused takes any again.
-          const due = await notices.due(channel.target, refusals > 0 ? 1 : AT_ONCE);
+          const due = await notices.due(channel.target, refusals > 0 ? 1 : AT_ONCE, turnsOf.get(channel.target));
           more = due.length > 0;
           await Promise.all(due.map((kept) => attempt(channel, kept, place)));
         }

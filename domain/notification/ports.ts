@@ -6,6 +6,7 @@ import type {
   NotificationTarget,
 } from '../../contracts/notification.js';
 import type { OpenedReviews } from '../review/ports.js';
+import type { ChannelTurns } from './channel-turns.js';
 
 /** How people are told in one place. */
 export interface Sender {
@@ -57,6 +58,22 @@ export class DeliveryFailed extends Error {
 /** No attempt is put off for longer. What is due later than that was written by a clock that was ahead, and is due now. */
 export const LONGEST_WAIT_MS = 600_000;
 
+/** Whose turn a message is. */
+export interface Turn {
+  /** Tenant and agent; empty for all messages of rows that are gone. */
+  readonly who: readonly string[];
+  /** Its row was escalated, and people are to be told so. */
+  readonly urgent: boolean;
+}
+
+/** A message that is due, before it is read. */
+export interface DueNotice extends Turn, Pick<Notice, 'notification_id'> {
+  /** `null` where the row is gone. */
+  readonly pendingId: string | null;
+  readonly dueMs: number;
+  readonly attempts: number;
+}
+
 /** A message for one channel, as it is kept. */
 export interface KeptNotice {
   readonly notice: Notice;
@@ -70,6 +87,7 @@ export interface KeptNotice {
   readonly earlier: string | null;
   /** Whom earlier attempts to send this message reached, in the channel's words; `null` for nobody. */
   readonly reached: string | null;
+  readonly turn: Turn;
 }
 
 /** A message that nobody gets any more. */
@@ -114,8 +132,11 @@ export interface NoticeStore {
   supersede(pendingId: string): Promise<NotificationTarget[]>;
   /** Everything about a row whose call begins anew. */
   forget(pendingId: string): Promise<void>;
-  /** The first message of each row on this channel, where it is due, or due later than anything is (LONGEST_WAIT_MS). One that is not as Gate wrote it is `dead`, and is not among them. */
-  due(channel: NotificationTarget, limit: number): Promise<KeptNotice[]>;
+  /**
+   * Of the first message of each row on this channel that is due, or due later than anything is (LONGEST_WAIT_MS), those whose turn it is. One that
+   * is not as Gate wrote it is `dead`, and is not among them.
+   */
+  due(channel: NotificationTarget, limit: number, turns?: Pick<ChannelTurns, 'next'>): Promise<KeptNotice[]>;
   /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
   claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;
