@@ -99,6 +99,10 @@ describe('a call as an operator reads it', () => {
     expect(linesOf({ required_approvers: 3, approvals })).toContain(
       'approvals      1 of 3 operator:ada (does not count any more): fine, operator:dev',
     );
+    const unchecked = { required_approvers: 3, approvals: [{ ...given('operator:ada'), unchecked: true as const }] };
+    expect(linesOf(unchecked)).toContain(
+      'approvals      1 of 3 operator:ada (counts as far as is known: who may approve now could not be looked up)',
+    );
   });
 
   it('says why one person is enough for a strict call of the demonstration', () => {

@@ -1,5 +1,5 @@
 import { toolOf } from '../contracts/call-methods.js';
-import type { PendingRequest } from '../contracts/review.js';
+import type { PendingRequest, ShownApproval } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/decision/argument-path.js';
 import { changesTold } from '../domain/decision/modification.js';
@@ -9,7 +9,7 @@ import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';
 import { AS_ASKED, predictionOf, reasonsOf, wasChanged } from '../domain/sandbox/told.js';
-import { LAPSED, standingOf } from '../domain/decision/quorum.js';
+import { besideApproval, standingOf } from '../domain/decision/quorum.js';
 
 /**
  * Everything an approver needs to see of a call, above all its arguments; then what is new in it. Texts of more than `longest` characters are
@@ -25,6 +25,12 @@ const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
     : `since the last such call\n${sinceLastTold(last)
         .map((line) => `  ${oneLine(line)}\n`)
         .join('')}`;
+
+function approvalText(approval: ShownApproval): string {
+  const { by, reason } = approval;
+  const mark = besideApproval(approval);
+  return `${by}${mark === null ? '' : ` (${mark})`}${reason === undefined ? '' : `: ${reason}`}`;
+}
 
 /** What would run, and why it waits: who approves it has read this. */
 export function whatRuns(row: PendingRequest, longest?: number): string {
@@ -43,8 +49,7 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
     ...(row.assigned_to && { 'assigned to': row.assigned_to }),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
-      approvals:
-        `${standingOf(approvals).length} of ${required} ${approvals.map(({ by, reason, lapsed }) => `${by}${lapsed ? ` (${LAPSED})` : ''}${reason === undefined ? '' : `: ${reason}`}`).join(', ')}`.trim(),
+      approvals: `${standingOf(approvals).length} of ${required} ${approvals.map(approvalText).join(', ')}`.trim(),
     }),
     ...(required === 1 &&
       row.state_namespace === 'demo' &&

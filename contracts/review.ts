@@ -79,6 +79,8 @@ export type Approval = z.infer<typeof approval>;
 export const shownApproval = approval.extend({
   /** Of a row that waits: who gave it may not approve it now, so it does not count. Looked up when the row is read. */
   lapsed: z.literal(true).optional(),
+  /** Of a row that waits: it could not be looked up whether who gave it may approve it now. It is counted as it is stored. */
+  unchecked: z.literal(true).optional(),
 });
 export type ShownApproval = z.infer<typeof shownApproval>;
 

@@ -359,7 +359,7 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
       await of.chatLinks.upsert(person.tenant, { oidc_sub: person.subject, slack_user_id: `U-${credential_id}` });
     }
     const stands = async (of: WholeReviews, { tenant, subject } = bob) => ({
-      approves: (await of.passkeys.approvers(tenant)).includes(subject),
+      approves: (await of.passkeys.approvers(tenant)).some((one) => one.subject === subject),
       passkeys: (await of.passkeys.of(tenant, subject)).map(({ credential_id }) => credential_id),
       linked: (await of.chatLinks.get(tenant, subject)) !== null,
     });

@@ -30,6 +30,9 @@ export interface Person {
   readonly subject: string;
 }
 
+/** Somebody with a role of his own, and his passkeys that count. */
+type Holder = Person & Pick<Standing, 'role' | 'since_ms' | 'passkeys'>;
+
 export interface Standing extends Counts {
   /** False where the row is not what Gate wrote, is gone, or is older than this process knows: then nothing counts. */
   readonly whole: boolean;
@@ -71,20 +74,25 @@ export function passkeyStandings({ store, keys, asked, timesTakenOut, alone }: P
   // A generation that was rolled back never existed.
   alone?.(() => seen.clear());
 
+  /** One statement: a standing beside the passkeys of another moment would be wrong about both. */
+  const standingsOf = (tenant: string) =>
+    db
+      .selectFrom('passkey_standings as s')
+      .leftJoin('passkeys as p', (on) => on.onRef('p.tenant', '=', 's.tenant').onRef('p.subject', '=', 's.subject'))
+      .select(['s.subject', 's.generation', 's.counts', 's.mac as counts_mac'])
+      .select(['p.credential_id', 'p.public_key', 'p.counter', 'p.created_ms', 'p.mac'])
+      .where('s.tenant', '=', tenant);
+  type Read = Awaited<ReturnType<ReturnType<typeof standingsOf>['execute']>>[number];
+
   async function of(person: Person): Promise<Standing> {
+    const rows = await asked(() => standingsOf(person.tenant).where('s.subject', '=', person.subject).execute());
+    return standingIn(person, rows);
+  }
+
+  /** What the rows of somebody say; throws where the ring lacks their key. */
+  function standingIn(person: Person, rows: readonly Read[]): Standing {
     const key = keyOf(person);
     const known = seen.get(key) ?? 0;
-    // One statement: a standing beside the passkeys of another moment would be wrong about both.
-    const rows = await asked(() =>
-      db
-        .selectFrom('passkey_standings as s')
-        .leftJoin('passkeys as p', (on) => on.onRef('p.tenant', '=', 's.tenant').onRef('p.subject', '=', 's.subject'))
-        .select(['s.generation', 's.counts', 's.mac as counts_mac'])
-        .select(['p.credential_id', 'p.public_key', 'p.counter', 'p.created_ms', 'p.mac'])
-        .where('s.tenant', '=', person.tenant)
-        .where('s.subject', '=', person.subject)
-        .execute(),
-    );
     const [row] = rows;
     if (!row) return { ...NOTHING, whole: known === 0, registered: known > 0, generation: known, stored: null };
     const stored = Number(row.generation);
@@ -131,18 +139,25 @@ export function passkeyStandings({ store, keys, asked, timesTakenOut, alone }: P
   return {
     of,
 
-    /** The people of a tenant with a role of their own; whether one of them has a passkey says `of`. */
-    async withRole(tenant: string): Promise<readonly Person[]> {
+    /** The people of a tenant with a role of their own, in one read. Of a row whose key is not here nothing counts, and it hides nobody else's. */
+    async withRole(tenant: string): Promise<readonly Holder[]> {
       const rows = await asked(() =>
-        db
-          .selectFrom('passkey_standings')
-          .select('subject')
-          .where('tenant', '=', tenant)
-          .where('subject', 'like', `${passkeyPerson('')}%`)
-          .orderBy('subject')
+        standingsOf(tenant)
+          .where('s.subject', 'like', `${passkeyPerson('')}%`)
+          .orderBy('s.subject')
           .execute(),
       );
-      return rows.map(({ subject }) => ({ tenant, subject }));
+      const bySubject = new Map<string, Read[]>();
+      for (const row of rows) bySubject.set(row.subject, [...(bySubject.get(row.subject) ?? []), row]);
+      return [...bySubject].map(([subject, own]): Holder => {
+        const person = { tenant, subject };
+        try {
+          const { role, since_ms, passkeys } = standingIn(person, own);
+          return { ...person, role, since_ms, passkeys };
+        } catch {
+          return { ...person, role: null, since_ms: null, passkeys: [] };
+        }
+      });
     },
 
     /** Everybody who ever had a role by a passkey alone, of all tenants. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sha256Hex } from '../../domain/crypto/digest.js';
+import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
@@ -42,5 +43,38 @@ describe.each(STORES)('the counter of a passkey: %s', (kind) => {
     const uses = await Promise.all([use(0, 1), use(0, 1), use(0, 1), use(0, 1)]);
     expect(uses.filter((used) => used)).toHaveLength(1);
     expect(await counter()).toEqual([1]);
+  });
+});
+
+describe.each(STORES)('who may approve with a passkey alone: %s', (kind) => {
+  let place: TestLedgerPlace;
+  beforeEach(async () => {
+    place = await ledgerPlace(kind, { migrated: hilMigrations });
+  }, 60_000);
+  afterEach(async () => place.remove());
+
+  /** Has her registered by a Gate that has these keys. */
+  async function register(subject: string, payloadKeys: KeyRing): Promise<void> {
+    const store = await openReviewStore({ target: place.target, payloadKeys, clock: () => T0 });
+    const [person, id_sha256] = [{ tenant: 'acme', subject }, sha256Hex(subject)];
+    const until = { created_ms: T0, expires_ms: T0 + 60_000 };
+    await store.passkeys.allowRecovery(
+      { ...person, token_sha256: id_sha256, expires_ms: until.expires_ms },
+      { as: 'approver', at_ms: T0 },
+    );
+    await store.passkeys.begin({ ...person, ...until, id_sha256, challenge_sha256: id_sha256, purpose: 'recover' });
+    const passkey = { ...PASSKEY, ...person, credential_id: subject, key_sha256: id_sha256 };
+    expect(await store.passkeys.complete(id_sha256, passkey, 'recover')).toBe(true);
+    await store.close();
+  }
+
+  it('a row whose key is not here is nobody, and hides nobody else', async () => {
+    const gone = `gone:${'a1b2'.repeat(16)}`;
+    const here = `here:${'c3d4'.repeat(16)}`;
+    await register('webauthn:ana', parseKeyRing(gone));
+    await register('webauthn:ben', parseKeyRing(`${here},${gone}`));
+    const store = await openReviewStore({ target: place.target, payloadKeys: parseKeyRing(here), clock: () => T0 });
+    expect(await store.passkeys.approvers('acme')).toEqual([{ subject: 'webauthn:ben', since_ms: null }]);
+    await store.close();
   });
 });

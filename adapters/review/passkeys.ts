@@ -291,17 +291,11 @@ export function passkeyStore(options: PasskeyStoreOptions): PasskeyStore {
       return (await standings.of({ tenant, subject })).role;
     },
 
-    async approvers(tenant, at_ms) {
+    async approvers(tenant) {
       const people = await standings.withRole(tenant);
-      const stand = await Promise.all(people.map((person) => standings.of(person)));
-      return people
-        .filter((_, at) => {
-          const { role = null, since_ms = null, passkeys = [] } = stand[at] ?? {};
-          if (role === null || passkeys.length === 0) return false;
-          // What was voted or linked before may be of whoever had the name before.
-          return since_ms === null || at_ms === undefined || since_ms <= at_ms;
-        })
-        .map(({ subject }) => subject);
+      return people.flatMap(({ subject, role, since_ms, passkeys }) =>
+        role === null || passkeys.length === 0 ? [] : [{ subject, since_ms }],
+      );
     },
 
     async of(tenant, subject) {

@@ -1,10 +1,10 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { ReviewOrder, RiskTier, SummariesPage } from '../../contracts/review.js';
+import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { summaryShown, toolShown } from '../../domain/review/masked-review.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
-import type { SummariesQuery } from '../../domain/review/ports.js';
+import type { ReviewLists, SummariesQuery } from '../../domain/review/ports.js';
 import { type Annotations, isKept, shortView } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { predictedIn, summaryOf } from '../../domain/review/summary.js';
@@ -62,9 +62,9 @@ export interface SummariesOptions {
  * Pages of short rows. No payload is decrypted, and no page looks at more than a bounded number of rows. What the sandbox predicts is opened of
  * the rows that a page shows, and of those that a search looks at in vain elsewhere.
  */
-export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions) {
-  const short = (row: Listed, now: number) => summaryOf(shortView(row, reportOf(row), now));
-  return async (query: SummariesQuery): Promise<SummariesPage> => {
+export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions): ReviewLists['summaries'] {
+  const short = (row: Listed, now: number) => shortView(row, reportOf(row), now);
+  return async (query, asShown = async (rows) => rows) => {
     const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
     const list = [tenants, status, sort, q ?? null, risk_tier ?? null];
@@ -94,7 +94,7 @@ export function reviewSummaries({ ask, keys, clock, check, reportOf }: Summaries
     }
     const shown = (await check.listedOf(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
     return {
-      items: shown.map((row) => short(row, now)),
+      items: (await asShown(shown.map((row) => short(row, now)))).map(summaryOf),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
       searched_to: place !== null && more && found.length <= limit ? instantOf(place) : null,
       pending_count: await waitingCount(ask, tenants, now),

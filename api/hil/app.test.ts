@@ -33,7 +33,7 @@ import { softwareAuthenticator } from '../../test/support/authenticator.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
-import { withStandingApprovals } from '../../domain/review/standing-approvals.js';
+import { createStandingApprovals } from '../../domain/review/standing-approvals.js';
 import { summaryOf } from '../../domain/review/summary.js';
 
 const whole = (settled: CarriedSettlement): SettledReview => {
@@ -894,11 +894,44 @@ describe('an approval of somebody who may not approve any more', () => {
     expect(await read()).toEqual([marked, marked, [1]]);
     // Nothing of it is stored: who may approve again counts again.
     expect((await reviews.reads.get(id, 'acme'))?.approvals).toEqual(given);
-    const shown = withStandingApprovals(reviews, async () => ['operator:dev']).feed.changes();
+    const failed = (error: unknown) => expect(error).toBeUndefined();
+    const shown = createStandingApprovals({ approversOf: async () => () => ['operator:dev'], failed })
+      .over(reviews)
+      .feed.changes();
     await shown.next();
     await ask('POST', `/pending/${id}/assign`, { token: TOKEN, body: { assigned_to: 'operator:dev' } });
     const { changes } = await shown.next();
     expect(changes.map(({ row }) => [row.approvals, summaryOf(row).approvals_count])).toEqual([[marked, 1]]);
+  });
+});
+
+describe('a row with an approval whose request does not open', () => {
+  it('is listed with the others, and the approvals of all are counted', async () => {
+    const operators = [
+      { name: 'dev', tenant: 'acme', token: TOKEN },
+      { name: 'ada', tenant: 'acme', token: ADA },
+    ];
+    await service.close();
+    service = start({ quorum: { strict: 3, risky: 1, destructive: 1 }, operators });
+    const [one, other] = [await park({ approval_tier: 'strict' }), await park({ correlation_id: correlation(2) })];
+    const approvals = ['ada', 'gone'].map((name) => ({
+      by: `operator:${name}`,
+      provenance: 'console-bearer',
+      at: new Date(T0).toISOString(),
+    }));
+    await reviews.settling.voted(one.id, approvals);
+    const editor = new DatabaseSync(join(directory, 'hil.db'));
+    editor.prepare('update reviews set payload = null where id = ?').run(one.id);
+    editor.close();
+    const { status, body } = await ask('GET', '/pending/summaries', { tenant: 'acme' });
+    const { items } = body as unknown as { items: { id: string; approvals_count: number }[] };
+    expect([status, new Map(items.map(({ id, approvals_count }) => [id, approvals_count]))]).toEqual([
+      200,
+      new Map([
+        [one.id, 1],
+        [other.id, 0],
+      ]),
+    ]);
   });
 });
 

@@ -14,14 +14,13 @@ import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/decision/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
-import { createDecisions } from '../../domain/review/decisions.js';
+import { createDecisions, type Decision } from '../../domain/review/decisions.js';
 import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, relyingPartyOf } from '../../domain/review/passkeys.js';
 import type { PasskeyRequired } from '../../domain/review/passkey-required.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createWithdrawals } from '../../domain/review/withdrawal.js';
-import { withStandingApprovals } from '../../domain/review/standing-approvals.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -29,6 +28,7 @@ import { readJsonBodies } from '../plugins/json-bodies.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import { approversIn, vouchedLifeMs } from './approvers.js';
 import { refuseDemoSessions } from './demo-sessions.js';
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
@@ -50,7 +50,7 @@ import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { peopleRoutes } from './routes/people.js';
 import { tenantRoutes } from './routes/tenants.js';
-import { operatorsOf, ownersOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
+import { operatorsOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
 
 export interface HilOptions {
   readonly reviews: Pick<
@@ -174,7 +174,7 @@ export function createHilService(options: HilOptions): Service {
   const scopeOf = scopeReader({ operators, simulatorTenant, decideToken: options.decideToken, holderOf });
   const people = createVouchedPeople({
     store: reviews.vouchings,
-    lifeMs: (options.vouchedSeconds ?? 3_600) * 1000,
+    lifeMs: vouchedLifeMs(options),
     clock,
   });
   // Whatever somebody does at the console tells HIL what he may do now, and before anything of it is done.
@@ -190,18 +190,11 @@ export function createHilService(options: HilOptions): Service {
     turns.close();
     done();
   });
-  const everybodyOf = async (tenant: string, asked_ms?: number): Promise<readonly string[]> => [
-    ...operatorsIn(tenant),
-    ...(await people.approversOf(tenant)),
-    ...(await passkeys.approversOf(tenant, asked_ms)),
-  ];
-  const owners = ownersOf(options.agentOwners ?? []);
-  const shown = withStandingApprovals(reviews, async (row) => {
-    const own = owners(row);
-    return (await everybodyOf(row.tenant, Date.parse(row.created_at))).filter((subject) => !own.includes(subject));
-  });
+  const { owners, everybody, standing } = approversIn(options);
+  const everybodyOf = async (tenant: string, asked_ms?: number) => (await everybody(tenant))(asked_ms);
+  const shown = standing.over(reviews);
   const codes = createLinkCodes({ sessionKey: options.sessionKey, clock });
-  const decide = createDecisions({
+  const decided = createDecisions({
     reviews,
     sender,
     settleRow: options.settleRow,
@@ -215,6 +208,7 @@ export function createHilService(options: HilOptions): Service {
     passkeys,
     turns,
   });
+  const decide = async (decision: Decision) => standing.marked(await decided(decision));
   pendingRoutes(service.app, {
     reviews: shown,
     scopeOf,

@@ -80,7 +80,12 @@ export const standingOf = (approvals: readonly ShownApproval[] = []): readonly S
   approvals.filter(({ lapsed }) => lapsed !== true);
 
 /** What is said beside one that does not. */
-export const LAPSED = 'does not count any more';
+const LAPSED = 'does not count any more';
+/** And beside one of which nobody could look up whether it does. */
+const UNCHECKED = 'counts as far as is known: who may approve now could not be looked up';
+/** What is said beside an approval; `null` beside one that counts. */
+export const besideApproval = ({ lapsed, unchecked }: ShownApproval): string | null =>
+  lapsed ? LAPSED : unchecked ? UNCHECKED : null;
 
 /** A vote as it is shown. */
 export const approvalOf = ({ signed: { principal, decided_at, reason } }: Pick<RecordedVote, 'signed'>): Approval => ({

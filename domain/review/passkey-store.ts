@@ -86,14 +86,20 @@ export interface PasskeyStore {
   /** Of somebody who has no token; `null` for everybody else, and where the row is not what Gate wrote last. */
   roleOf(tenant: string, subject: string): Promise<PasskeyRole | null>;
   /**
-   * Who has a role of his own and a passkey. With the time at which a call was asked for, or an account linked, nobody who has the name only
-   * since then: an earlier vote or account of that name is not his.
+   * Who has a role of his own and a passkey, in one read. A row that Gate did not write, or whose key is not here, is nobody.
    */
-  approvers(tenant: string, at_ms?: number): Promise<readonly string[]>;
+  approvers(tenant: string): Promise<readonly PasskeyApprover[]>;
   /** A person's passkeys. A row that Gate did not write, or that was put back, is none. */
   of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
   /** Compare-and-set of the counter. */
   used(credentialId: string, from: number, to: number): Promise<boolean>;
+}
+
+/** Somebody who may approve with nothing but a passkey. */
+export interface PasskeyApprover {
+  readonly subject: string;
+  /** Since when the name is this person's, where somebody had it before; `null` otherwise. */
+  readonly since_ms: number | null;
 }
 
 /** An approver whose other credential was checked. */

@@ -76,8 +76,6 @@ export interface Passkeys {
   session(value: string | null, tenant: string): Promise<PasskeySession | null>;
   /** The same of somebody who has nothing but a passkey, with the role. */
   holder(value: string | null, tenant: string): Promise<PasskeyHolder | null>;
-  /** Who may approve with nothing but a passkey; with a time, without whoever has the name of somebody earlier only since then. */
-  approversOf(tenant: string, at_ms?: number): Promise<readonly string[]>;
   /** A token with which somebody who has no passkey registers one, and approves from then on. `person_known`, `passkeys_not_set_up`. */
   invite(subject: string, tenant: string): Promise<{ readonly token: string; readonly expires_at: string }>;
   /** Ends what somebody may do by a passkey alone. `own_request`, `not_found`. */
@@ -310,8 +308,6 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const role = await store.roleOf(tenant, found.subject);
       return role === null ? null : { ...found, role };
     },
-
-    approversOf: (tenant, at_ms) => store.approvers(tenant, at_ms),
 
     async invite(subject, tenant) {
       party();

@@ -25,6 +25,7 @@ import type { ChangeSeal } from './carried-change.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { PasskeyStore } from './passkey-store.js';
+import type { Summarized } from './summary.js';
 import type { VouchingStore } from './vouched-people.js';
 import type { DecisionRefusal } from '../decision/transitions.js';
 
@@ -247,9 +248,12 @@ export interface ReviewLists {
   list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
   /**
    * A page of short rows. It looks at a bounded number of rows, so that a rare `q` costs as much as a common one. `invalid_cursor` for a cursor
-   * of another list.
+   * of another list. `asShown` makes of the rows of the page, without their requests, what is told of them.
    */
-  summaries(query: SummariesQuery): Promise<SummariesPage>;
+  summaries(
+    query: SummariesQuery,
+    asShown?: (rows: readonly Summarized[]) => Promise<readonly Summarized[]>,
+  ): Promise<SummariesPage>;
   /** How the decisions of these tenants in a window until now went. */
   stats(query: StatsQuery): Promise<ApprovalStats>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */

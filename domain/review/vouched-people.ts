@@ -74,19 +74,25 @@ const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subje
 const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
 
+interface VouchedPeopleOptions<Store> {
+  readonly store: Store;
+  readonly lifeMs: number;
+  readonly clock: () => number;
+}
+
+/** Who may approve for a tenant now, by what the console said last of each. */
+export const vouchedApprovers =
+  ({ store, lifeMs, clock }: VouchedPeopleOptions<Pick<VouchingStore, 'approvers'>>) =>
+  (tenant: string): Promise<readonly string[]> => {
+    const now = clock();
+    return store.approvers(tenant, now - lifeMs, now + CLOCKS_APART_MS);
+  };
+
 /**
  * The people whom the console vouches for (docs/decisions/people-by-the-consoles-word.md). A word holds for `lifeMs`, until the end that it
  * names, or until the next one about the same person.
  */
-export function createVouchedPeople({
-  store,
-  lifeMs,
-  clock,
-}: {
-  readonly store: VouchingStore;
-  readonly lifeMs: number;
-  readonly clock: () => number;
-}): VouchedPeople {
+export function createVouchedPeople({ store, lifeMs, clock }: VouchedPeopleOptions<VouchingStore>): VouchedPeople {
   const written = new LRUCache<string, { readonly role: VouchedRole; readonly sinceMs: number; readonly atMs: number }>(
     roomFor(REMEMBERED),
   );
@@ -136,10 +142,7 @@ export function createVouchedPeople({
       }
       written.set(key, { role: kept.role, sinceMs: kept.since_ms, atMs: now });
     },
-    async approversOf(tenant) {
-      const now = clock();
-      return store.approvers(tenant, now - lifeMs, now + CLOCKS_APART_MS);
-    },
+    approversOf: vouchedApprovers({ store, lifeMs, clock }),
   };
 }
 

@@ -14,7 +14,7 @@ import { Request } from './request.js';
 import { spokenIn, textOf } from './rows.js';
 import { Story } from './story.js';
 import { Call } from './verdict.js';
-import { LAPSED } from '../../../domain/decision/quorum.js';
+import { besideApproval } from '../../../domain/decision/quorum.js';
 
 /** The story of one call, from the rows of the ledger, in the order of the chain. */
 export const CALL: Page = {
@@ -125,19 +125,23 @@ const Review = ({
     </p>
     {(row.approvals ?? []).length > 0 && (
       <ul>
-        {row.approvals?.map(({ by, at, provenance, lapsed }) => (
-          <li key={by}>
-            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by{' '}
-            {provenance === 'console-bearer' ? (
-              'a session of the console'
-            ) : provenance === 'webauthn' ? (
-              'a passkey'
-            ) : (
-              <Foreign text={provenance} />
-            )}
-            {lapsed && `, which ${LAPSED}`}
-          </li>
-        ))}
+        {row.approvals?.map((approval) => {
+          const { by, at, provenance } = approval;
+          const mark = besideApproval(approval);
+          return (
+            <li key={by}>
+              <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by{' '}
+              {provenance === 'console-bearer' ? (
+                'a session of the console'
+              ) : provenance === 'webauthn' ? (
+                'a passkey'
+              ) : (
+                <Foreign text={provenance} />
+              )}
+              {mark !== null && `, which ${mark}`}
+            </li>
+          );
+        })}
       </ul>
     )}
     <Facts

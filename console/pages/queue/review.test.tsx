@@ -84,5 +84,9 @@ describe('who has approved a call that several must approve, on the page', () =>
     expect(text).toMatch(/^1 of 3/);
     expect(text).toMatch(/operator:ada[^,]*\(does not count any more\),/);
     expect(text).not.toMatch(/operator:dev.*does not count/);
+    const unchecked = { approvals: [{ ...given('operator:ada'), unchecked: true as const }], required_approvers: 3 };
+    expect(textOf(render(approvalsTold(unchecked, Date.parse('2026-11-02T10:01:00.000Z'))))).toMatch(
+      /^1 of 3.*operator:ada[^,]*\(counts as far as is known: who may approve now could not be looked up\)$/,
+    );
   });
 });

@@ -18,7 +18,7 @@ import { Arguments, Changed } from './arguments.js';
 import type { SaidOfIt } from './came-of-it.js';
 import { Forms, fresh } from './forms.js';
 import { Similar } from './similar.js';
-import { LAPSED, standingOf } from '../../../domain/decision/quorum.js';
+import { besideApproval, standingOf } from '../../../domain/decision/quorum.js';
 
 export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
@@ -241,17 +241,21 @@ export function approvalsTold(
   return (
     <>
       {standingOf(approvals).length} of {required}
-      {approvals.map(({ by, at, reason, lapsed }) => (
-        <span key={by}>
-          , <Foreign text={by} /> <Time iso={at} nowMs={nowMs} />
-          {lapsed && ` (${LAPSED})`}
-          {reason !== undefined && (
-            <>
-              : <Foreign text={reason} />
-            </>
-          )}
-        </span>
-      ))}
+      {approvals.map((approval) => {
+        const { by, at, reason } = approval;
+        const mark = besideApproval(approval);
+        return (
+          <span key={by}>
+            , <Foreign text={by} /> <Time iso={at} nowMs={nowMs} />
+            {mark !== null && ` (${mark})`}
+            {reason !== undefined && (
+              <>
+                : <Foreign text={reason} />
+              </>
+            )}
+          </span>
+        );
+      })}
     </>
   );
 }
