@@ -87,4 +87,17 @@ describe('who may approve', () => {
     expect((await shown.reads.get('2'))?.approvals).toEqual(unchecked);
     expect(shown.faults).toEqual([away, away, away]);
   });
+
+  it('where it cannot be looked up for an event, loses none, and whoever follows lists anew', async () => {
+    let isAway = true;
+    const shown = shownOf([row('1')], () => {
+      if (isAway) throw new GateError('store_unavailable');
+      return ['operator:dev'];
+    });
+    const reader = shown.feed.changes();
+    const first = await reader.next();
+    isAway = false;
+    expect(first).toMatchObject({ gap: true, changes: [{ type: 'updated', row: { id: '1' } }] });
+    expect(await reader.next()).toEqual({ gap: false, changes: [] });
+  });
 });

@@ -83,9 +83,10 @@ export function createStandingApprovals({ approversOf, failed }: StandingApprova
             return {
               async next() {
                 const { changes, gap } = await source.next();
-                const { rows } = await look(changes.map(({ row }) => row));
+                const { rows, whole } = await look(changes.map(({ row }) => row));
                 const shown = changes.map((change, at) => ({ ...change, row: rows[at] ?? change.row }));
-                return { gap, changes: shown };
+                // An event has a number and no mark: whoever follows lists anew, and the list looks again.
+                return { gap: gap || !whole, changes: shown };
               },
             };
           },
