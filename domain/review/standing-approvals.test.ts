@@ -28,11 +28,11 @@ function shownOf(rows: readonly PendingRequest[], whoMay: (tenant: string) => re
   const asked: string[] = [];
   const faults: unknown[] = [];
   const reads = { get: async (id: string) => rows.find((one) => one.id === id) ?? null } as ReviewReads;
-  const lists = {
+  const lists: Pick<ReviewLists, 'list' | 'summaries'> = {
     list: async () => ({ rows: rows as readonly unknown[] as ListedReview[], next_before: null }),
     summaries: async (_query, asShown = async (some) => some) =>
       ({ items: (await asShown(rows)).map(summaryOf), next_cursor: null }) as unknown as SummariesPage,
-  } as ReviewLists;
+  };
   const changes: ReviewChange[] = rows.map((one) => ({ type: 'updated', row: one }));
   const feed: ReviewFeed = {
     changes: () => ({ next: async () => ({ gap: false, changes: changes.splice(0) }) }),
@@ -46,7 +46,7 @@ function shownOf(rows: readonly PendingRequest[], whoMay: (tenant: string) => re
     },
     failed: (error) => void faults.push(error),
   });
-  return { ...standing.over({ reads, lists, feed }), asked, faults };
+  return { ...standing.over({ reads, lists: lists as ReviewLists, feed }), asked, faults };
 }
 
 describe('who may approve', () => {
