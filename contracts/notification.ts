@@ -55,6 +55,8 @@ export const notice = z.strictObject({
   expires_at: z.string(),
   required_approvers: z.number().int(),
   approvals: z.number().int(),
+  /** How many of them did not count any more, where some did not: who gave them might not approve then. */
+  lapsed: z.number().int().optional(),
   escalated: z.boolean(),
   /** How often, where it was more than once. */
   escalations: z.number().int().optional(),

@@ -11,6 +11,7 @@ import {
   type PendingRequest,
 } from '../../contracts/review.js';
 import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
+import { createStandingApprovals } from '../../domain/review/standing-approvals.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { GateError } from '../../domain/errors.js';
 import type { Channel, NoticeStore } from '../../domain/notification/ports.js';
@@ -616,6 +617,36 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       ]);
     },
   );
+
+  it('a message says of how many people the approvals count then, and each approval has one of its own', async () => {
+    const may = new Set(['operator:ada', 'operator:ben']);
+    const failed = (error: unknown) => void told.push(String(error));
+    const standing = createStandingApprovals({ approversOf: async () => () => [...may], failed });
+    start(undefined, { backOffMs: SOON_MS, asShown: standing.marked });
+    const row = await hil.park(1, { approval_tier: 'strict' });
+    const given = ['ada', 'ben'].map((name) => ({
+      by: `operator:${name}`,
+      provenance: 'console-bearer',
+      at: row.created_at,
+    }));
+    await hil.reviews.voted(row.id, given.slice(0, 1));
+    const names = ['trigger', 'update:approval-1'];
+    await settledAs(
+      row,
+      names.map((name) => ['webhook', name, 'delivered']),
+    );
+    may.delete('operator:ada');
+    await hil.reviews.voted(row.id, given);
+    await settledAs(
+      row,
+      [...names, 'update:approval-2'].map((name) => ['webhook', name, 'delivered']),
+    );
+    expect(events().map(({ headline }) => /\d of \d people/.exec(headline)?.[0])).toEqual([
+      undefined,
+      '1 of 2 people',
+      '1 of 2 people',
+    ]);
+  });
 
   describe('a row whose first message a process of an earlier Gate wrote after the migration', () => {
     it('is told on of: who approved, that it waits too long, and how it ended', async () => {

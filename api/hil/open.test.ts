@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -11,7 +13,11 @@ import { readHilConfig } from '../../config/hil.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { Service } from '../plugins/service.js';
 import { eventually } from '../../test/support/waiting.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { openReviewStore } from '../../test/support/whole-reviews.js';
 import { open } from './open.js';
+
+const PAYLOAD_KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
 
 describe('HIL', () => {
   let folder: string;
@@ -38,19 +44,20 @@ describe('HIL', () => {
   async function opened(
     env: Record<string, string> = {},
     engine: () => Promise<unknown> = () => Promise.reject(new Error('no engine')),
+    told: object = { notificationMode: 'disabled' },
   ): Promise<Awaited<ReturnType<typeof open>>> {
     const decisionKeyFile = join(folder, 'decision.pem');
     const { privateKey } = generateKeyPairSync('ed25519');
     await writeFile(decisionKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const own = readHilConfig({
-      GATE_HIL_PAYLOAD_KEYS: `test:${'0123456789abcdef'.repeat(4)}`,
+      GATE_HIL_PAYLOAD_KEYS: PAYLOAD_KEYS,
       GATE_HIL_DECISION_KEY_FILE: decisionKeyFile,
       GATE_HIL_SESSION_KEY: '89abcdef01234567'.repeat(4),
       GATE_HIL_OPERATORS: 'dev@acme:t1-0123456789abcdefghijklmnopqrstuvwxyz',
       ...env,
     });
     const opening = {
-      config: { own, notifications: { notificationMode: 'disabled', notificationTenants: [] } },
+      config: { own, notifications: { notificationTenants: [], ...told } },
       shared: { engine },
       storeTarget: () => ({ file }),
       onStop: (_phase: string, _what: string, step: () => Promise<unknown>) => void steps.unshift(step),
@@ -113,6 +120,49 @@ describe('HIL', () => {
     );
     expect((await ready()).code).toBe(200);
     expect((await service.health.inject('/metrics')).body).toMatch(/sweeps_total\{outcome="done"\} [1-9]/);
+  });
+
+  it('tells in a message of the approvals of those alone who may approve', async () => {
+    const headlines: string[] = [];
+    const receiver = createServer((request, response) => {
+      let text = '';
+      request.setEncoding('utf8').on('data', (part: string) => (text += part));
+      request.on('end', () => {
+        headlines.push((JSON.parse(text) as { headline: string }).headline);
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    steps.unshift(() => new Promise((resolve) => receiver.close(resolve)));
+    const webhookUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    const told = { notificationMode: 'warn', notificationTimeoutSeconds: 5, webhookUrl };
+    const engine = { settings: { taskQueue: 'unused' } };
+    const hil = await opened({}, () => Promise.resolve(engine), told);
+    const reviews = await openReviewStore({
+      target: { file },
+      payloadKeys: parseKeyRing(PAYLOAD_KEYS),
+      quorum: { strict: 3, risky: 1, destructive: 1 },
+    });
+    steps.unshift(() => reviews.close());
+    await hil.begin?.();
+    const { row } = await reviews.parking.createOnce({
+      agent_id: 'payments-agent',
+      correlation_id: '00000000-0000-4000-8000-00000000abcd',
+      method: 'tools/call',
+      request_payload: { method: 'tools/call', params: { name: 'a_wire_transfer' } },
+      risk_summary: 'money movement',
+      state_namespace: 'operator',
+      ttl_seconds: 600,
+      review_reasons: ['money movement'],
+      tenant: 'acme',
+      approval_tier: 'strict',
+    });
+    const of = (what: string) => headlines.filter((line) => line.startsWith(what) && line.includes('a_wire_transfer'));
+    await eventually('it is told that it waits', () => of('A call waits').length === 1);
+    const given = (by: string) => ({ by, provenance: 'console-bearer', at: row.created_at });
+    await reviews.settling.voted(row.id, [given('operator:gone'), given('operator:dev')]);
+    await eventually('it is told that it was approved', () => of('A call still waits').length === 1);
+    expect(of('A call still waits')[0]).toContain('1 of 3 people have approved');
   });
 
   it('serves a store only once it is at what was decided about tenants', async () => {

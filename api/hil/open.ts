@@ -19,6 +19,7 @@ import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed, readSigningKey } from '../plugins/start.js';
 import { channelReadiness } from './channel-readiness.js';
+import { approversIn } from './approvers.js';
 import { createHilService } from './app.js';
 import { notificationMetrics, retentionMetrics } from './metrics.js';
 import { tooFewFor } from './scope.js';
@@ -82,6 +83,7 @@ export async function open({
   const notifier = createNotifier({
     reviews,
     notices: reviews.notices,
+    asShown: approversIn({ ...parts, ...own, reviews }).standing.marked,
     channels,
     defaultPool: told.defaultEscalationPool,
     tenants: told.notificationTenants,

@@ -1,6 +1,7 @@
 import type { Notice } from '../../contracts/notification.js';
 import { createDecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../review/decision-link.js';
 import { REHEARSAL, REHEARSAL_MEANS } from '../review/rehearsal.js';
+import { approvedBy } from './notice.js';
 import { capitalized } from '../text.js';
 
 /** Where a message leads. Each is absent where there is no such place. */
@@ -28,7 +29,7 @@ export function placesOf(consoleUrl: string | undefined, sessionKey: Uint8Array)
 
 /** The lines of a message: what Gate calls it, and a text of others that the channel must still escape. */
 export function linesOf(notice: Notice): readonly (readonly [string, string])[] {
-  const { tool, agent_id, risk_summary, severity, required_approvers, approvals, expires_at, correlation_id } = notice;
+  const { tool, agent_id, risk_summary, severity, required_approvers, expires_at, correlation_id } = notice;
   if (notice.test)
     return [
       ['Test', risk_summary],
@@ -48,7 +49,9 @@ export function linesOf(notice: Notice): readonly (readonly [string, string])[] 
     ['Tenant', notice.tenant],
     ['Why', risk_summary],
     ['Predicted effect', severity ?? 'no report'],
-    ...(required_approvers > 1 ? [['Approved by', `${approvals} of ${required_approvers} people`] as const] : []),
+    ...(required_approvers > 1
+      ? [['Approved by', `${approvedBy(notice)} of ${required_approvers} people`] as const]
+      : []),
     ...(notice.phase === 'resolve' ? endOf(notice) : [['Open until', expires_at] as const]),
     ['Call', correlation_id],
   ];

@@ -1,6 +1,7 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NoticeKind, NotificationPhase, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import { standingOf } from '../decision/quorum.js';
 import { isRehearsal, REHEARSAL } from '../review/rehearsal.js';
 import { wasChanged } from '../sandbox/told.js';
 import { deadlineOf, escalationTimes, isSettled, statusTold } from '../decision/transitions.js';
@@ -62,6 +63,14 @@ const nameOf = ({ status, approvals }: PendingRequest, kind: NoticeKind, escalat
     resolve: `resolve:${status}`,
   })[kind];
 
+function lapsedIn({ approvals = [] }: PendingRequest): Pick<Notice, 'lapsed'> {
+  const lapsed = approvals.length - standingOf(approvals).length;
+  return lapsed > 0 ? { lapsed } : {};
+}
+
+/** Of how many people a message says that they have approved. By its `approvals` it is told from others, and they never become fewer. */
+export const approvedBy = ({ approvals, lapsed = 0 }: Notice): number => approvals - lapsed;
+
 const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes(row).length): Notice => ({
   notification_id: `${row.id}:${nameOf(row, kind, escalations)}`,
   kind,
@@ -80,6 +89,7 @@ const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes
   expires_at: new Date(deadlineOf(row)).toISOString(),
   required_approvers: row.required_approvers ?? 1,
   approvals: row.approvals?.length ?? 0,
+  ...lapsedIn(row),
   escalated: escalations > 0,
   ...(escalations > 1 && { escalations }),
   ...(isRehearsal(row) && { rehearsal: true as const }),
@@ -91,7 +101,7 @@ const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes
 });
 
 /**
- * What is to be told of a row beyond what `known` already tells, the same for whoever asks: that it waits, that somebody else approved, that
+ * What is to be told of a row, as it is shown, beyond what `known` already tells, the same for whoever asks: that it waits, that somebody else approved, that
  * nobody looks at it, how it ended. Of a row that was settled before anybody was told that it waits, nothing is.
  */
 export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice[] {
@@ -152,7 +162,7 @@ export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: Last
 
 /** What a message says first, in Gate's words alone. */
 export function titleOf(notice: Notice): string {
-  const { kind, phase, approvals, required_approvers, test } = notice;
+  const { kind, phase, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
   const title =
@@ -162,7 +172,7 @@ export function titleOf(notice: Notice): string {
         : TITLES[statusTold(notice)]
       : kind === 'escalation'
         ? 'A call still waits, and its time runs out'
-        : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
+        : `A call still waits: ${approvedBy(notice)} of ${required_approvers} people have approved`;
   return notice.rehearsal ? `${REHEARSAL.toUpperCase()}: ${title.charAt(0).toLowerCase()}${title.slice(1)}` : title;
 }
 

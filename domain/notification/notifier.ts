@@ -48,6 +48,8 @@ const PAUSE_MS = 50;
 export interface NotifierOptions {
   readonly reviews: Pick<OpenedReviews, 'feed' | 'reads'>;
   readonly notices: NoticeStore;
+  /** What a row is shown as when it is told of; as it is stored when absent. */
+  readonly asShown?: (row: PendingRequest) => Promise<PendingRequest>;
   readonly channels: readonly Channel[];
   /** The pool that is told of an escalation where the row names none. */
   readonly defaultPool?: string | undefined;
@@ -102,6 +104,7 @@ export interface Notifier {
 export function createNotifier({
   reviews,
   notices,
+  asShown = async (row) => row,
   channels,
   defaultPool,
   tenants,
@@ -138,7 +141,7 @@ export function createNotifier({
       await notices.forget(row.id);
       known = await notices.of(row.id);
     }
-    for (const notice of noticesOf(row, known.notices)) {
+    for (const notice of noticesOf(await asShown(row), known.notices)) {
       if (notice.phase === 'resolve') await end(notice);
       else {
         const pool = isEscalation(notice, known.notices) ? (row.escalation_pool ?? defaultPool ?? null) : null;
