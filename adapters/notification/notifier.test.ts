@@ -1125,6 +1125,29 @@ describe('a channel', () => {
       },
     );
 
+    it.each([
+      [2_000, 1],
+      [60_000, 1],
+      [61_000, 2],
+    ])(
+      'that asks for the longest time is left alone by one whose clock is %d ms behind, or asked (%d)',
+      async (behindMs, asked) => {
+        receiver.answers.push({ status: 429, retryAfter: '300' });
+        start();
+        await hil.park(1);
+        await eventually('the refusal', () => told.join() === 'webhook trigger limited');
+        await stop();
+        start(undefined, { clock: () => hil.now - behindMs });
+        await hil.park(2);
+        await eventually('it waits', async () => (await hil.reviews.notices.counts()).queued >= 1);
+        if (asked > 1) return eventually('it is asked', () => receiver.received.length >= asked);
+        await timePasses(200, 'nothing is to be sent before five minutes are over');
+        expect(receiver.received).toHaveLength(1);
+        hil.now += 300_000;
+        return eventually('both messages', () => receiver.received.length === 3);
+      },
+    );
+
     it('whose limit takes nothing holds a message up for an hour, as it would for one of them', async () => {
       limits(10_000);
       start(undefined, {});

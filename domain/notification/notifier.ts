@@ -7,6 +7,7 @@ import type {
   TestResult,
 } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import { CLOCKS_APART_MS } from '../clocks.js';
 import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../commits.js';
 import type { OpenedReviews } from '../review/ports.js';
@@ -255,8 +256,9 @@ export function createNotifier({
     const known = restOf(channel);
     const isKnown = kept.place === known.kept.place && kept.untilMs === known.kept.untilMs;
     const leftMs = isKnown ? 0 : kept.untilMs - clock();
-    // What is longer than any pause was written by a clock that was ahead.
-    const heardMs = leftMs > 0 && leftMs <= LONGEST_PAUSE_MS ? passes() + leftMs : 0;
+    // What is longer than any pause, by more than clocks may be apart, was written by a clock that was wrong.
+    const isHeard = leftMs > 0 && leftMs <= LONGEST_PAUSE_MS + CLOCKS_APART_MS;
+    const heardMs = isHeard ? passes() + Math.min(leftMs, LONGEST_PAUSE_MS) : 0;
     const now = { untilMs: Math.max(known.untilMs, heardMs), kept };
     rests.set(channel.target, now);
     return now;
