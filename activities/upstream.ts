@@ -120,7 +120,7 @@ export function createUpstreamActivities({
   };
 
   /**
-   * HIL signs no approval in a tenant that was offboarded, and a claim is limited to a minute after its signature. So where HIL does not answer
+   * HIL signs no approval in a tenant that was offboarded, and a claim is limited to a minute after its decision was taken. So where HIL does not answer
    * now, what it said then counts: its restart costs no approval.
    */
   const offboardedSince = async (tenant: string): Promise<boolean> => {

@@ -99,6 +99,8 @@ export interface CallSummary {
   readonly escalates_ms?: number;
   /** When its review was decided, epoch milliseconds. */
   readonly decided_ms: number | null;
+  /** When the worker took that decision, by its own clock, epoch milliseconds; absent without one, and in histories of an earlier Gate. */
+  readonly applied_ms?: number;
   /**
    * Number of transitions of the record so far; absent in histories of an earlier Gate. A record with a lower number was restored from an
    * older copy.

@@ -282,6 +282,7 @@ export const summarize = (record: CallRecord): CallSummary => ({
   pending_id: record.pending_id,
   deadline_ms: record.deadline_ms,
   decided_ms: record.decision && Date.parse(record.decision.decided_at),
+  ...(record.decision?.applied_ms !== undefined && { applied_ms: record.decision.applied_ms }),
   version: record.version,
   updated_ms: record.updated_ms,
   ...escalatesOf(escalationDue(record)),

@@ -1,6 +1,6 @@
 import type { CallContract, CallState } from '../../contracts/call.js';
 
-/** An approved call must begin within this time after its decision; later the claim is refused and nothing runs. */
+/** An approved call must begin within this time after its decision was taken, by the worker's clock; later the claim is refused and nothing runs. */
 export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**

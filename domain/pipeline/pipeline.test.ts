@@ -33,6 +33,7 @@ function steps(states: {
   decision?: CallState;
   rule?: CallState;
   decidedMs?: number;
+  appliedMs?: number;
   execution?: CallState;
 }) {
   const told: string[] = [];
@@ -54,7 +55,10 @@ function steps(states: {
     },
     awaitDecision: async () => {
       say('await decision');
-      return summaryOf(states.decision ?? 'approved', { decided_ms: states.decidedMs ?? null });
+      return summaryOf(states.decision ?? 'approved', {
+        decided_ms: states.decidedMs ?? null,
+        ...(states.appliedMs !== undefined && { applied_ms: states.appliedMs }),
+      });
     },
     execute: async (_call, permitted, claimNotAfterMs) => {
       say(`execute ${permitted.state} until +${claimNotAfterMs - NOW}`);
@@ -133,6 +137,12 @@ describe('the order of the steps of a call', () => {
     const { pipeline, told } = steps({ judge: 'decided', decidedMs: NOW - 45_000 });
     await runCall(callOf(), pipeline);
     expect(told).toContain('execute approved until +15000');
+  });
+
+  it('by the clock of whoever took it, where that is known', async () => {
+    const { pipeline, told } = steps({ judge: 'decided', decidedMs: NOW - 75_000, appliedMs: NOW - 15_000 });
+    await runCall(callOf(), pipeline);
+    expect(told).toContain('execute approved until +45000');
   });
 
   it('an abandoned call is answered, and nothing is executed', async () => {

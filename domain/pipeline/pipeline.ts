@@ -135,9 +135,11 @@ export async function runCall(
     call.contract === 'gate.server-execution/v1' &&
     (record.state === 'allowed' || record.state === 'approved' || record.state === 'intended')
   ) {
-    // Counted from the decision itself: a call that a restart finds approved since yesterday is not run today.
+    // Counted from the decision itself, by the clock that the claim goes by, which may be a minute ahead of HIL's: a call that a restart finds
+    // approved since yesterday is not run today.
+    const { state, applied_ms, decided_ms } = record;
     const claimNotAfterMs =
-      record.state === 'approved' ? (record.decided_ms ?? steps.now()) + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
+      state === 'approved' ? (applied_ms ?? decided_ms ?? steps.now()) + APPROVED_CLAIM_LIMIT_MS : call.not_after_ms;
     record = await steps.execute(call, record, claimNotAfterMs);
     await steps.appendRows(call, record);
   }
@@ -152,11 +154,11 @@ export const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
 
 /**
  * Until when the attempt of a call may begin, by its record: an allowed one as long as its caller waits, an approved one for a fixed time
- * after the decision.
+ * after the decision was taken. A record of an earlier Gate has only HIL's time of it.
  */
 export const claimLimitOf = ({ decision, evidence }: CallRecord): number =>
   decision?.status === 'approved'
-    ? Date.parse(decision.decided_at) + APPROVED_CLAIM_LIMIT_MS
+    ? (decision.applied_ms ?? Date.parse(decision.decided_at)) + APPROVED_CLAIM_LIMIT_MS
     : evidence.call.not_after_ms;
 
 /**

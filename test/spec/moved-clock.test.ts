@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
 import { GateError } from '../../domain/errors.js';
@@ -127,6 +127,20 @@ describe('a clock that is put forward by an hour and back while a call waits', (
       }
     },
   );
+
+  it("HIL's alone, behind by a minute: what is approved has its minute to begin", async () => {
+    await parked();
+    hilAheadMs = -60_000;
+    const move = gate.calls.move.bind(gate.calls);
+    const taken = jest.spyOn(gate.calls, 'move').mockImplementation(async (...args) => {
+      const moved = await move(...args);
+      if (args[1] === 'approve' && moved.applied) worker.pass(59_000);
+      return moved;
+    });
+    expect(await decides('approve')).toBe('approved');
+    await agreed('approved');
+    taken.mockRestore();
+  });
 
   it("HIL's alone, behind by 20 minutes: the refusal says so in words of its own, and nothing ends", async () => {
     await parked();
