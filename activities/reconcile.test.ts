@@ -149,6 +149,16 @@ describe('reconciliation', () => {
       },
     );
   });
+  it.each([
+    ['when it goes on', 0],
+    ['before it was silent', -67_000],
+  ])('doubts no clock where the database answers after 67 s, and looked at its own %s', async (_, lookedMs) => {
+    const call = await left('parked', 'missing');
+    storeMs = () => (nowMs += 67_000) + lookedMs;
+    expect(await pass()).toMatchObject({ closed: 1, failed: 0 });
+    expect(await stateOf(call)).toBe('aborted');
+    expect(told).toEqual([`alarm.reconciled ${call.correlation_id}`]);
+  });
   const stateOf = async ({ correlation_id }: CallInput) => (await gate.calls.find(correlation_id))?.state;
   const kindsOf = (call: CallInput) => gate.kinds(call.correlation_id);
   const count = async (call: CallInput, kind: string) => (await kindsOf(call)).filter((one) => one === kind).length;

@@ -7,7 +7,7 @@ import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction
 import type { HeldRows, Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
-import { clockFault } from '../domain/clocks.js';
+import { clocksNow } from '../domain/clocks.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/call-record/transitions.js';
 import { foreignText } from '../domain/text.js';
@@ -109,8 +109,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
    * then comes back by no clock that is put right.
    */
   async function trustedMs(): Promise<number | null> {
-    const [nowMs, storeMs] = [now(), await calls.clockMs()];
-    const fault = clockFault('this worker', nowMs, storeMs);
+    const { fault, nowMs, storeMs } = await clocksNow('this worker', now, () => calls.clockMs());
     if (fault === null) {
       isDoubted = false;
       return Math.min(nowMs, storeMs ?? nowMs);

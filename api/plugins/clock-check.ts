@@ -1,4 +1,4 @@
-import { clockFault } from '../../domain/clocks.js';
+import { clocksNow } from '../../domain/clocks.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 
 /** Readiness: throws what is wrong with this process's clock by that of its store. */
@@ -7,6 +7,6 @@ export async function clockHolds(
   calls: Pick<CallStore, 'clockMs'>,
   now: () => number = Date.now,
 ): Promise<void> {
-  const fault = clockFault(whose, now(), await calls.clockMs());
+  const { fault } = await clocksNow(whose, now, () => calls.clockMs());
   if (fault !== null) throw new Error(fault);
 }
