@@ -51,6 +51,7 @@ import {
 import { batchTools } from '../domain/mcp/batch.js';
 import { openDefinitions, openSeenDefinitions } from '../domain/tool-definitions/batch-guard.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
+import { CLOCKS_APART_MS } from '../domain/clocks.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
 import type { Predict } from './sandbox.js';
@@ -279,11 +280,13 @@ export const createReviewActivities = ({
       signed: decision,
       applied_ms: at,
     };
-    // HIL's clock does not end the wait, but what it signed after the deadline must never count as an approval.
+    // HIL's clock does not end the wait, but what it signed after the deadline must never count as an approval; nor what it signed so far ahead that
+    // `not_after` bounds nothing.
+    const decidedMs = Date.parse(decision.decided_at);
     if (
       record.state === 'parked' &&
       !isOver(record.deadline_ms, at) &&
-      isOver(record.deadline_ms, Date.parse(decision.decided_at))
+      (isOver(record.deadline_ms, decidedMs) || decidedMs > at + CLOCKS_APART_MS)
     )
       return late(at);
     const lateMs = Date.parse(decision.not_after);

@@ -5,10 +5,14 @@ describe('a clock and that of its store', () => {
   /** What is wrong where the answer takes so long, and the store's clock is so far from the own one before the question. */
   async function faultOf(tookMs: number, storeMs: number | null): Promise<string | null> {
     let nowMs = 0;
-    const { fault } = await clocksNow('HIL', () => nowMs, async () => {
-      nowMs += tookMs;
-      return storeMs;
-    });
+    const { fault } = await clocksNow(
+      'HIL',
+      () => nowMs,
+      async () => {
+        nowMs += tookMs;
+        return storeMs;
+      },
+    );
     return fault;
   }
 

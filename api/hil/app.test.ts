@@ -1745,6 +1745,9 @@ describe('health and metrics of HIL', () => {
       else {
         sender.decide = honest;
         expect(await decide(row.id)).toMatchObject({ status: 200 });
+        // What no worker has refused yet, the database says all the same.
+        expect(await clock()).toEqual(['failed', 'the clock of HIL is 300 s ahead of that of its database']);
+        storeMs = null;
         await park({ correlation_id: correlation(2) }).then(({ id }) => Object.assign(row, { id }));
       }
       expect(await clock()).toEqual(['ok', undefined]);

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { CLOCKS_APART_MS } from '../clocks.js';
+import { CLOCKS_APART_MS, clocksNow } from '../clocks.js';
 import { signedAgain } from './decision-signature.js';
 import type { DecisionOutcome, DecisionSender } from './ports.js';
 
@@ -59,11 +59,15 @@ export function createClockWatch({ decisionKey, clock, storeMs, logger }: ClockW
       },
     }),
 
-    /** Readiness: throws while a decision was refused because of the clocks, no other was taken since, and no third clock says that HIL's is right. */
+    /**
+     * Readiness: throws where the database says that HIL's clock is wrong; and while a decision was refused because of the clocks, no other was
+     * taken since, and the database does not say that HIL's is right.
+     */
     async check(): Promise<void> {
-      if (doubt === null) return;
-      const ms = await storeMs().catch(() => null);
-      if (ms === null || !(Math.abs(ms - clock()) <= CLOCKS_APART_MS)) throw new Error(doubt);
+      const asked = await clocksNow('HIL', clock, storeMs).catch(() => null);
+      const fault = asked?.fault ?? null;
+      if (fault !== null) throw new Error(doubt ?? fault);
+      if (doubt !== null && (asked?.storeMs ?? null) === null) throw new Error(doubt);
       doubt = null;
     },
   };

@@ -142,6 +142,16 @@ describe('a clock that is put forward by an hour and back while a call waits', (
     taken.mockRestore();
   });
 
+  it("HIL's alone, ahead by five minutes, and nothing is late: what is decided does not count, for it could be for as much longer", async () => {
+    await parked();
+    hilAheadMs = 5 * 60_000;
+    for (const decision of ['approve', 'deny'] as const) expect(await decides(decision)).toBe('clocks_apart');
+    expect(await polls()).toBe('parked');
+    hilAheadMs = 55_000;
+    expect(await decides('approve')).toBe('approved');
+    await agreed('approved');
+  });
+
   it("HIL's alone, behind by 20 minutes: the refusal says so in words of its own, and nothing ends", async () => {
     await parked();
     hilAheadMs = -20 * 60_000;
