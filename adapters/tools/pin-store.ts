@@ -141,6 +141,8 @@ export function toolPinStoreOver(
   const pinned = pinSets(db, keys, ask);
   const shown = seenSets(db, keys, SEEN_BY, ask);
   const shownTo = ({ tenant, agent }: PinOwner) => ({ tenant, upstream, agent });
+  // No upstream has such a name.
+  const toldGate = ({ tenant, agent }: PinOwner) => ({ tenant, upstream: JSON.stringify([upstream, 'gate']), agent });
   const time = () => new Date(now()).toISOString();
   const changePins = ({ tenant, agent }: PinOwner, made: (set: PinSet) => PinSet | null) =>
     pinned.change({ tenant, agent }, made);
@@ -161,10 +163,24 @@ export function toolPinStoreOver(
     }
     return held;
   };
-  const seenOf = async (owner: PinOwner): Promise<Record<string, string>> => {
-    const { content } = await shown.read(shownTo(owner));
-    return Object.fromEntries(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
+  type SeenKey = ReturnType<typeof shownTo>;
+  const seenIn = async (key: SeenKey): Promise<ReadonlyMap<string, string>> => {
+    const { content } = await shown.read(key);
+    return new Map(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
   };
+  const saw = (key: SeenKey, digests: ReadonlyMap<string, string>, whole: boolean) =>
+    shown.change(key, (seen) => {
+      const at = time();
+      const before = new Map(Object.entries(seen));
+      let room = whole ? digests.size : Math.max(0, NAMES_KEPT - before.size);
+      const kept = [...digests].flatMap(([tool, sha256]) => {
+        const known = before.get(tool);
+        if (known !== undefined) return [[tool, shownAs(known).sha256 === sha256 ? known : { sha256, at }] as const];
+        room -= 1;
+        return room < 0 ? [] : [[tool, { sha256, at }] as const];
+      });
+      return Object.fromEntries([...(whole ? [] : before), ...kept]);
+    });
 
   return {
     async read({ tenant, agent }) {
@@ -192,7 +208,8 @@ export function toolPinStoreOver(
         return { ...set, tools: Object.fromEntries(tools) };
       }),
     owners: () => pinOwnersIn(db),
-    seen: async (owner) => new Map(Object.entries(await seenOf(owner))),
+    seen: (owner) => seenIn(shownTo(owner)),
+    listedToGate: (owner) => seenIn(toldGate(owner)),
     async seenByAny(tenant) {
       const lists = await shown.all({ tenant, upstream });
       const seen = lists.flatMap(Object.entries).map(([tool, said]) => ({ tool, ...shownAs(said as SeenSet[string]) }));
@@ -244,19 +261,8 @@ export function toolPinStoreOver(
       const held = await heldOf(tenant, digests);
       return new Map([...held].filter(([sha256, content]) => sha256Hex(content) === sha256));
     },
-    saw: (owner, digests, whole) =>
-      shown.change(shownTo(owner), (seen) => {
-        const at = time();
-        const before = new Map(Object.entries(seen));
-        let room = whole ? digests.size : Math.max(0, NAMES_KEPT - before.size);
-        const kept = [...digests].flatMap(([tool, sha256]) => {
-          const known = before.get(tool);
-          if (known !== undefined) return [[tool, shownAs(known).sha256 === sha256 ? known : { sha256, at }] as const];
-          room -= 1;
-          return room < 0 ? [] : [[tool, { sha256, at }] as const];
-        });
-        return Object.fromEntries([...(whole ? [] : before), ...kept]);
-      }),
+    saw: (owner, digests, whole) => saw(shownTo(owner), digests, whole),
+    gateSaw: (owner, digests, whole) => saw(toldGate(owner), digests, whole),
     async accept(owner, accepted) {
       let other: [string, string | null][] = [];
       await changePins(owner, (set) => {

@@ -61,6 +61,10 @@ export interface ToolPinStore {
   texts(tenant: string, digests: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
+  /** What the upstream said of each tool in the last list that Gate asked for on behalf of the agent, for a review. The agent saw none of it. */
+  listedToGate(owner: PinOwner): Promise<ReadonlyMap<string, string>>;
+  /** Keeps such a list beside those that the agent saw. */
+  gateSaw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
   /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */
   accept(owner: PinOwner, accepted: ReadonlyMap<string, string | null>): Promise<readonly string[]>;
   /** Removes the pins; the next list is pinned again. Returns how many tools were pinned. */

@@ -147,7 +147,7 @@ describe('the review of a call of a tool', () => {
       const next = await own.open({ ...CALL, correlation_id: 'next' });
       expect([next.reviewed, next.told, next.says]).toEqual([
         { sha256: definitionDigest(X), upstream: 'own' },
-        expect.stringContaining('not among the pins'),
+        expect.stringMatching(/not among the pins; it did not list its tools in time, this is what it listed before/),
         ['the tool says of itself: "pays"'],
       ]);
       again();
@@ -155,6 +155,34 @@ describe('the review of a call of a tool', () => {
       tools = [Y];
       expect(await own.fault(CALL, next.reviewed, 30_000)).toMatch(/reviewed under/);
     }, 20_000);
+
+    it('that binds a call in whichever process, after a restart and however late, also where only the check of the one before got a list', async () => {
+      tools = null;
+      const { reviewed } = await guard().open(CALL);
+      expect(reviewed).toEqual(UNANSWERED);
+      tools = [X];
+      expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(WHY);
+      tools = null;
+      const other = guard();
+      const next = await other.open({ ...CALL, correlation_id: 'next' });
+      expect([next.reviewed, next.says]).toEqual([
+        { sha256: definitionDigest(X), upstream: 'own' },
+        ['the tool says of itself: "pays"'],
+      ]);
+      expect(await other.open({ ...CALL, agent: 'another' })).toMatchObject({ reviewed: UNANSWERED });
+      // It is no list that an agent saw.
+      expect([...(await pins.seen(CALL)), ...(await pins.seenByAny('acme'))]).toEqual([]);
+      expect((await pins.listed('acme')).names.size).toBe(0);
+      tools = [X];
+      expect(await guard().fault(CALL, next.reviewed, 30_000)).toBeNull();
+      // A changed definition is refused once, and binds the call after that.
+      tools = [Y];
+      expect(await guard().fault(CALL, next.reviewed, 30_000)).toMatch(/reviewed under/);
+      tools = null;
+      expect((await guard().open(CALL)).reviewed.sha256).toBe(definitionDigest(Y));
+      await pins.forget(CALL);
+      expect((await guard().open(CALL)).reviewed).toEqual(UNANSWERED);
+    });
 
     it.each([
       ['away', null, undefined],

@@ -36,15 +36,18 @@ export interface ReviewGuard {
 type Seen = ReturnType<typeof nothingSeen> & {
   /** Some of the tools are not in it, because an upstream did not list its own. */
   partial?: true;
+  /** It ended. */
+  whole?: true;
+  /** The definitions, by their digest. */
+  readonly texts: Map<string, string>;
 };
 
 /** The tool-call workflow gives an activity at least this much beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
 /** Parking has 4 s in all. */
 const LIST_AT_OPENING_MS = 1_500;
-/** A list that parking does not wait for goes on for so long, and serves the agent's next calls where the next list is late too. */
+/** A list that parking does not wait for goes on for so long, and is kept for the agent's next calls. */
 const LATE_LIST_LIMIT_MS = 10_000;
-const LATE_LIST_FOR_MS = 600_000;
 /** How long a list serves the agent's other calls that are parked. */
 const LISTED_FOR_MS = 1_000;
 const AGENTS_KEPT = 1_000;
@@ -70,7 +73,7 @@ class ListsNone extends Error {
 
 export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
-  pins: Pick<ToolPinStore, 'seen' | 'read'>,
+  pins: Pick<ToolPinStore, 'seen' | 'read' | 'listedToGate' | 'gateSaw' | 'keep' | 'texts'>,
   /** The name under which this upstream's tools are classed and pinned. */
   upstreamName: string,
 ): ReviewGuard {
@@ -80,7 +83,6 @@ export function createReviewGuard(
    */
   const lately = new LRUCache<string, Promise<Seen>>({ max: AGENTS_KEPT, ttl: LISTED_FOR_MS });
   const asked = new Map<string, Promise<Seen>>();
-  const late = new LRUCache<string, Seen>({ max: AGENTS_KEPT, ttl: LATE_LIST_FOR_MS });
   const agentOf = ({ tenant, agent }: ReviewedCall): string => JSON.stringify([tenant, agent]);
   function listedLately(call: ReviewedCall): Promise<Seen> {
     const agent = agentOf(call);
@@ -90,16 +92,41 @@ export function createReviewGuard(
     asked.set(agent, asking);
     lately.set(agent, asking);
     asking.then(
-      (seen) => late.set(agent, seen),
+      (seen) => kept(call, seen),
       () => lately.get(agent) === asking && lately.delete(agent),
     );
     return asking;
   }
 
+  /**
+   * Keeps a list for the agent's next calls, in whichever process, where the next list is late: their reviews are bound to it. Without a store it
+   * serves none.
+   */
+  async function kept({ tenant, agent }: ReviewedCall, seen: Seen): Promise<void> {
+    const digests = [...seen.digests.keys()].flatMap((name) =>
+      digestsOf(seen, name)
+        .slice(0, 1)
+        .map((sha256) => [name, sha256] as const),
+    );
+    try {
+      await pins.gateSaw({ tenant, agent }, new Map(digests), seen.whole === true && !seen.partial);
+      await pins.keep(tenant, seen.texts);
+    } catch {
+      // What the review or the attempt was asked for stands without it.
+    }
+  }
+
+  /** The tools as they are now, before an approved call runs; its next ones are bound to them where no list comes in time. */
+  async function listedNow(call: ReviewedCall, leftMs: number): Promise<Seen> {
+    const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
+    await kept(call, seen);
+    return seen;
+  }
+
   /** The upstream's current tools. Throws when it does not list them in time. */
   async function listed(call: ReviewedCall, limitMs: number): Promise<Seen> {
     const untilMs = Date.now() + limitMs;
-    const seen: Seen = nothingSeen();
+    const seen: Seen = { ...nothingSeen(), texts: new Map() };
     let cursor: string | null = null;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const request = {
@@ -116,10 +143,15 @@ export function createReviewGuard(
           : new Error('the upstream does not list its tools');
       addPage(seen, page);
       if (reply.kind === 'reply' && reply.partial) seen.partial = true;
-      for (const { sha256, description } of page.tools)
+      for (const { sha256, text, description } of page.tools) {
         descriptions.set(sha256, foreignText(description, DESCRIPTION_UNITS));
+        seen.texts.set(sha256, text);
+      }
       cursor = page.nextCursor;
-      if (cursor === null) break;
+      if (cursor === null) {
+        seen.whole = true;
+        break;
+      }
     }
     return seen;
   }
@@ -139,15 +171,21 @@ export function createReviewGuard(
 
   /** The definition that the upstream lists, `undefined` where it lists none; `null` where it did not say so in time. */
   async function firstListed(call: ReviewedCall): Promise<string | undefined | null> {
-    let seen: Seen | undefined;
     try {
-      seen = await within(LIST_AT_OPENING_MS, listedLately(call), () => new Error('the list is late'));
+      const seen = await within(LIST_AT_OPENING_MS, listedLately(call), () => new Error('the list is late'));
+      return digestsOf(seen, call.tool)[0] ?? (seen.partial ? null : undefined);
     } catch (error) {
-      if (error instanceof ListsNone) return undefined;
-      seen = late.get(agentOf(call));
+      return error instanceof ListsNone ? undefined : null;
     }
-    if (!seen) return null;
-    return digestsOf(seen, call.tool)[0] ?? (seen.partial ? null : undefined);
+  }
+
+  /** What the tool says of itself in a definition that was kept. */
+  async function keptSaysOf({ tenant }: ReviewedCall, sha256: string): Promise<readonly string[]> {
+    const text = descriptions.has(sha256) ? undefined : (await pins.texts(tenant, [sha256])).get(sha256);
+    const told = text === undefined ? undefined : (JSON.parse(text) as { description?: unknown }).description;
+    if (typeof told === 'string') descriptions.set(sha256, foreignText(told, DESCRIPTION_UNITS));
+    const description = descriptions.get(sha256);
+    return description ? [saysLine(description)] : [];
   }
 
   /**
@@ -160,7 +198,7 @@ export function createReviewGuard(
     if (pinned.tampered) return `${OF_AN_EARLIER_GATE}, and the pins of the agent's tools were changed in the store`;
     const pin = pinned.digests.get(call.tool);
     if (pin === undefined) return null;
-    const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs)).catch(() => null);
+    const seen = await listedNow(call, leftMs).catch(() => null);
     const found = seen && digestsOf(seen, call.tool);
     if (!found || (found.length === 0 && seen.partial))
       return `${OF_AN_EARLIER_GATE}, and the one of today cannot be compared with the pinned one: the upstream does not list its tools`;
@@ -172,6 +210,8 @@ export function createReviewGuard(
   }
 
   const shown = foreignText(upstreamName, 200);
+  const silent = 'did not list its tools in time';
+  const EARLIER = `; it ${silent}, this is what it listed before, and the call runs under no other`;
 
   /**
    * Of a call whose upstream did not list its tools in time. Gate knew the pinned definition all along: the review is bound to that, and the
@@ -182,7 +222,6 @@ export function createReviewGuard(
     { digests, narrow, tampered }: PinnedTools,
     names: Iterable<string>,
   ): Awaited<ReturnType<ReviewGuard['open']>> {
-    const silent = 'did not list its tools in time';
     const pin = tampered || narrow.has(call.tool) ? undefined : digests.get(call.tool);
     if (pin === undefined)
       return {
@@ -202,8 +241,10 @@ export function createReviewGuard(
     async open(call, seenOnly = false) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
       // An agent need not list tools before it calls them.
-      const sha256 = seen.get(call.tool) ?? (seenOnly ? undefined : await firstListed(call));
-      if (sha256 === null) return unanswered(call, pinned, seen.keys());
+      const first = seen.get(call.tool) ?? (seenOnly ? undefined : await firstListed(call));
+      const earlier = first === null ? (await pins.listedToGate(call)).get(call.tool) : undefined;
+      if (first === null && earlier === undefined) return unanswered(call, pinned, seen.keys());
+      const sha256 = first ?? earlier;
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
@@ -220,8 +261,8 @@ export function createReviewGuard(
             : 'CHANGED since it was pinned';
       return {
         reviewed: { sha256, upstream: upstreamName },
-        told: definedLine(sha256, ` of ${shown}: ${how}`),
-        says: await saysOf(call, sha256, seenOnly),
+        told: definedLine(sha256, ` of ${shown}: ${how}${earlier === undefined ? '' : EARLIER}`),
+        says: await (earlier === undefined ? saysOf(call, sha256, seenOnly) : keptSaysOf(call, sha256)),
       };
     },
 
@@ -233,7 +274,7 @@ export function createReviewGuard(
         return `the call was reviewed for the tools of ${foreignText(reviewedAt, 200)}, and these are those of ${shown}`;
       // The operator was told that the tool is unlisted, and approved the call by its name.
       if (bound === null) {
-        const now = await listed(call, Math.min(LIST_LIMIT_MS, leftMs)).then(
+        const now = await listedNow(call, leftMs).then(
           (seen) => digestsOf(seen, call.tool).length,
           () => 0,
         );
@@ -246,7 +287,7 @@ export function createReviewGuard(
       }
       let found: readonly string[];
       try {
-        const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
+        const seen = await listedNow(call, leftMs);
         found = digestsOf(seen, call.tool);
         if (found.length === 0 && seen.partial) throw new Error('an upstream does not list its tools');
       } catch {
