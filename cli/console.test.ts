@@ -67,7 +67,7 @@ describe('gate console', () => {
     const file = join(folder, '.gate', 'dev.json');
     const { code, out } = await done(['console']);
     expect([code, out]).toEqual([3, expect.stringContaining(`that of ${file}, and not among GATE_HIL_OPERATORS`)]);
-    expect(out).toMatch(/add it there \(name@tenant:token\) and start Gate again, or sign in with `.*gate login`/);
+    expect(out).toMatch(/add it there \(name@tenant:token\) and start Gate again, or sign in with `.* login`/);
     answer = { status: 401, text: '{"error":"unauthenticated","reason":"another tenant"}' };
     expect((await done(['console'])).out).toBe('gate: unauthenticated: another tenant\n');
   });
