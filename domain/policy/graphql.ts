@@ -7,7 +7,7 @@ export function holdsMutation(text: string): boolean {
   let depth = 0;
   /** Words since `mutation`, itself included; 0 where none is open. */
   let words = 0;
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const [token] of text.matchAll(GRAPHQL_TOKEN)) {
     if (token.startsWith('#') || token.startsWith('"')) continue;
     if (token === '{' || token === '(' || token === '@') {
       if (words > 0) return true;
@@ -24,4 +24,4 @@ export function holdsMutation(text: string): boolean {
  * A comment, a block string (which `\"""` does not close), a string, a word or a sign. White space and commas mean nothing between them. A
  * quote that nothing closes ends with its line.
  */
-const TOKEN = /#[^\n\r]*|"""(?:[^"\\]|\\"""|\\(?!""")|"(?!""))*(?:"""|$)|"(?:[^"\\\n\r]|\\.)*"?|\w+|[^\s\w,\ufeff]/g;
+export const GRAPHQL_TOKEN = /#[^\n\r]*|"""(?:[^"\\]|\\"""|\\(?!""")|"(?!""))*(?:"""|$)|"(?:[^"\\\n\r]|\\.)*"?|\w+|[^\s\w,\ufeff]/g;

@@ -3,14 +3,16 @@ import { wordsOf } from '../argument-values.js';
 import { holdsMutation } from '../policy/graphql.js';
 import { quoted } from '../printable.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
-import { clipped, words } from '../text.js';
+import { toolTokens } from '../tool-shape.js';
+import { clipped, words, wordsOfName } from '../text.js';
 import { isPartOfAddress } from './addresses.js';
 import type { Finding, ReadCall } from './finding.js';
+import { removingField } from './mutations.js';
 import { namedTargets, type Verb } from './verbs.js';
 
 /** Removals that are told in the language of a store, an interface or a program, whatever the name of the tool says. */
 export function readRemovals(call: ReadCall, verb: Verb): readonly Finding[] {
-  return [queryRemoval(call), storeRemoval(call), mutationRemoval(call, verb), codeRemoval(call, verb)].filter(
+  return [queryRemoval(call), storeRemoval(call, verb), mutationRemoval(call, verb), codeRemoval(call, verb)].filter(
     (one) => one !== null,
   );
 }
@@ -26,14 +28,6 @@ const removal = (call: ReadCall, act: string, reason: string): Finding => ({
 });
 
 const READ = 8_192;
-/** The words of a name in lower case: `dropDatabase`, `delete_users`. */
-const partsOf = (name: string): readonly string[] =>
-  clipped(name, 128)
-    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter((word) => word !== '');
-
 /** A path of Elasticsearch and its like: what a query finds is removed. */
 const queryRemoval = (call: ReadCall): Finding | null =>
   call.leaves.some(
@@ -50,6 +44,17 @@ const COMMANDS = words(
   `command commands cmd cmds operation operations op query queries statement request body args arguments argv line script pipeline expression
   input text action requests`,
 );
+/** Of these, what holds commands also where a tool only looks, and what never does where it searches. */
+const OUTRIGHT = words('command commands cmd cmds operation operations op statement argv pipeline requests');
+const WORDS_OF_SEARCH = words('query queries input text');
+/** Tools that only look, whatever words they look for; a `query` may be any command. */
+const LOOKS = words('search find get list lookup count browse scroll recommend similar retrieve');
+/** Stores in which texts are looked for. */
+const SEARCHES = words('qdrant pinecone weaviate milvus chroma elasticsearch elastic opensearch solr');
+/** What the arguments of a call may be put into. */
+const HOLDS_CALLS = words(
+  'arguments args params parameters input request body options data payload kwargs command commands',
+);
 /** What removes in stores by a word of its own. */
 const STORE_WORDS = words(
   `flushall flushdb del unlink getdel hdel hgetdel srem zrem lrem ltrim xdel xtrim spop lpop rpop lmpop zmpop zpopmin zpopmax bzpopmin bzpopmax blpop
@@ -57,15 +62,21 @@ const STORE_WORDS = words(
   deletebyquery truncate evict detach rmr deleteall`,
 );
 const isStoreRemoval = (word: string): boolean =>
-  STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(partsOf(word)[0] ?? '');
+  STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(wordsOfName(word)[0] ?? '');
 /** Commands of Redis whose second word says what they do. */
 const GROUPS = words('script function acl client cluster xgroup config memory module');
 const STORE_CALL =
   /\.\s{0,4}(?:drop|delete|remove|findOneAndDelete|flush(?:all|db)?)[a-zA-Z]{0,32}\s{0,4}\(|\b_delete_by_query\b/i;
 
-function storeRemoval(call: ReadCall): Finding | null {
+function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (!call.words.some((word) => STORES.has(word))) return null;
-  const isCommand = (name: string): boolean => COMMANDS.has(plain(name));
+  const tool = toolTokens(call.tool);
+  const isSearch = call.words.some((word) => SEARCHES.has(word));
+  const looks = tool.some((word) => LOOKS.has(word)) || (verb === 'read' && isSearch);
+  const isCommand = (name: string): boolean => {
+    const short = plain(name);
+    return COMMANDS.has(short) && (OUTRIGHT.has(short) || !(looks || (isSearch && WORDS_OF_SEARCH.has(short))));
+  };
   const says = (text: string): boolean => {
     const read = clipped(text, READ);
     if (STORE_CALL.test(read)) return true;
@@ -75,10 +86,10 @@ function storeRemoval(call: ReadCall): Finding | null {
     });
   };
   const found = call.groups.some(({ path, members }) => {
-    const isInside = path.some(isCommand);
-    return members.some(([name, value]) => {
-      // {"dropDatabase": 1}, where the name is the command.
-      if (isInside && isStoreRemoval(name)) return true;
+    const isInside = isCommand(path.at(-1) ?? '') && path.slice(0, -1).every((name) => HOLDS_CALLS.has(plain(name)));
+    return members.some(([name, value], at) => {
+      // {"dropDatabase": 1}, where the name is the command. The first one is, and of the others those that mean nothing else.
+      if (isInside && (at === 0 ? isStoreRemoval(name) : STORE_WORDS.has(name.toLowerCase()))) return true;
       if (!isCommand(name)) return false;
       if (typeof value === 'string') return says(value);
       const list = wordsOf(value);
@@ -92,24 +103,13 @@ function storeRemoval(call: ReadCall): Finding | null {
   return found || piped ? removal(call, 'remove data of a store', 'a command of a store removes what it names') : null;
 }
 
-/** Not the strings of a mutation, in which a name says nothing. */
-const STRINGS = /"""[^]{0,8192}?"""|"(?:[^"\\\n]|\\.){0,2048}"|#[^\n]{0,2048}/g;
 function mutationRemoval(call: ReadCall, verb: Verb): Finding | null {
   // A text that is sent or written is for a reader.
   if (CARRIES.has(verb) && !call.words.some((word) => SPEAKS.has(word))) return null;
   for (const { value } of call.leaves) {
     if (typeof value !== 'string' || !value.includes('mutation') || !holdsMutation(value)) continue;
-    for (const [name] of clipped(value, READ)
-      .replaceAll(STRINGS, ' ')
-      .matchAll(/(?<!\$)\b[a-z_]\w{2,127}\b(?!\s{0,4}:\s{0,4}[$"\d])/gi)) {
-      const parts = partsOf(name);
-      if (
-        parts.length > 1
-          ? [parts[0], parts.at(-1)].some((one) => REMOVES_IN_NAME.has(one ?? ''))
-          : REMOVES_IN_NAME.has(parts[0] ?? '')
-      )
-        return removal(call, `GraphQL ${quoted(name, 64)}:`, 'a mutation has a field that removes');
-    }
+    const field = removingField(value);
+    if (field !== null) return removal(call, `GraphQL ${quoted(field, 64)}:`, 'a mutation has a field that removes');
   }
   return null;
 }

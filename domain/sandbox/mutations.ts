@@ -1,0 +1,111 @@
+import { GRAPHQL_TOKEN } from '../policy/graphql.js';
+import { REMOVES_IN_NAME } from '../shell/removal-words.js';
+import { wordsOfName } from '../text.js';
+
+const removes = (word: string | undefined): boolean => word !== undefined && REMOVES_IN_NAME.has(word);
+/** Any word of it: `bulkDeleteUsers`. */
+const saysRemoval = (name: string): boolean => wordsOfName(name).some(removes);
+/** What they have in braces is their answer, also where nothing is given to them. */
+const DOES =
+  /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|open|get|list|send|submit|mark|move)/i;
+
+/** What the names of a pair of braces are: what a mutation does, what one of its namespaces does, or what it answers. */
+type Kind = 'does' | 'space' | 'answers';
+interface Level {
+  readonly kind: Kind;
+  /** The name of the fragment it stands in, or of none. */
+  readonly of: string;
+  /** The field in front of the braces. */
+  readonly parent: string;
+}
+interface Field {
+  readonly name: string;
+  isGiven: boolean;
+}
+
+/**
+ * What a GraphQL document has a mutation do that removes: a field of the mutation itself, or of its namespaces (`user { delete(id: 1) }`), also by
+ * a fragment. Its aliases, its arguments and what it is to answer say nothing. Null where there is none. Takes linear time.
+ */
+export function removingField(document: string): string | null {
+  /** By the fragment they stand in; those of mutations under no name. */
+  const found = new Map<string, string>();
+  const spread = new Map<string, string[]>();
+  const open: Level[] = [];
+  let head: string[] = [];
+  let field: Field | null = null;
+  let [parens, before, beforeThat] = [0, '', ''];
+  let isInline = false;
+  const end = (): void => {
+    const level = open.at(-1);
+    if (field !== null && level !== undefined && level.kind !== 'answers') {
+      const says =
+        level.kind === 'does' || field.isGiven
+          ? saysRemoval(field.name)
+          : !DOES.test(level.parent) && removes(wordsOfName(field.name)[0]);
+      if (says && !found.has(level.of)) found.set(level.of, field.name);
+    }
+    field = null;
+  };
+  for (const [token] of document.matchAll(GRAPHQL_TOKEN)) {
+    if (token.startsWith('#')) continue;
+    const level = open.at(-1);
+    if (token === '(') {
+      // Those of a directive are not the field's.
+      if (parens === 0 && field !== null && beforeThat !== '@') (field as Field).isGiven = true;
+      parens += 1;
+    } else if (token === ')') parens = Math.max(0, parens - 1);
+    else if (parens === 0 && token === '{') {
+      if (level === undefined) open.push(levelOf(head));
+      else if (isInline || before === '.') {
+        end();
+        open.push(level);
+      } else {
+        const { name, isGiven } = field ?? { name: '', isGiven: true };
+        end();
+        open.push({ of: level.of, parent: name, kind: isGiven || level.kind === 'answers' ? 'answers' : 'space' });
+      }
+      head = [];
+      isInline = false;
+    } else if (parens === 0 && token === '}') {
+      end();
+      open.pop();
+      head = [];
+    } else if (parens === 0 && /^\w/.test(token)) {
+      if (level === undefined) head.push(token);
+      else if (before === '@' || (before === 'on' && isInline)) {
+        // The name of a directive, or of the type of a fragment.
+      } else if (before === '.') {
+        end();
+        if (token === 'on') isInline = true;
+        else if (level.kind !== 'answers') {
+          const others = spread.get(level.of);
+          if (others) others.push(token);
+          else spread.set(level.of, [token]);
+        }
+      } else {
+        // What stands before a colon is an alias.
+        if (before !== ':') end();
+        field = { name: token, isGiven: false };
+      }
+    } else if (parens === 0 && token === '@' && before === '.') {
+      end();
+      isInline = true;
+    }
+    [beforeThat, before] = [before, token];
+  }
+  end();
+  const reached = new Set(['']);
+  for (const one of reached) for (const other of spread.get(one) ?? []) reached.add(`...${other}`);
+  return [...found].find(([one]) => reached.has(one))?.[1] ?? null;
+}
+
+/** By what stands before the braces: `mutation Name`, `fragment Name on Type`. */
+function levelOf(head: readonly string[]): Level {
+  const fragment = head.lastIndexOf('fragment');
+  if (fragment !== -1) {
+    const [, name = '', , type = ''] = head.slice(fragment);
+    return { kind: 'does', of: /mutation/i.test(type) ? '' : `...${name}`, parent: '' };
+  }
+  return { kind: head.includes('mutation') ? 'does' : 'answers', of: '', parent: '' };
+}
