@@ -4,6 +4,7 @@ import { isAddress } from '../shell/paths.js';
 import { plain } from '../argument-names.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
+import type { Leaf } from '../argument-values.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';
 
@@ -12,6 +13,7 @@ const ADDRESSES = words(
 );
 /** What an address is put together from. */
 const PARTS = words('url uri endpoint host hostname site domain path pathname route resource');
+const HOSTS = words('host hostname endpoint');
 const METHODS = words(
   'method httpmethod requestmethod httpverb verb methodoverride xmethodoverride xhttpmethod xhttpmethodoverride',
 );
@@ -36,8 +38,10 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
     return url === null ? [] : [url];
   });
   // Without a whole address a method that changes something still says what is asked for: host and path may stand apart.
-  if (urls.length === 0 && !saidMethods(call).some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
-  const method = methodOf(call, verb);
+  const apart = call.leaves.flatMap(({ name, value }) => (PARTS.has(name) && typeof value === 'string' ? [value] : []));
+  const said = saidMethods(call, urls.length > 0 || call.leaves.some(({ name }) => HOSTS.has(name)));
+  if (urls.length === 0 && !said.some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
+  const method = methodOf(call, verb, said);
   // A resource has an address of its server's own making.
   const isOwn = call.tool === 'resources/read';
   const inside = urls.flatMap((url) => {
@@ -45,7 +49,6 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
     if (isOpened(url)) return insideOf(url);
     return isOwn ? [] : [OPENS_ANYTHING, ...insideOf(url)];
   });
-  const apart = call.leaves.flatMap(({ name, value }) => (PARTS.has(name) && typeof value === 'string' ? [value] : []));
   const common = { targets: (urls.length > 0 ? urls : apart).map((url) => withoutPassword(url.slice(0, LONGEST_URL))) };
   if (method === 'DELETE')
     return [
@@ -105,10 +108,12 @@ function addressOf(text: string): string | null {
 }
 
 const asMethod = (value: unknown): readonly string[] => {
-  const method = typeof value === 'string' && value.length <= LONGEST_METHOD ? value.trim().toUpperCase() : '';
+  const method = typeof value === 'string' && value.length <= LONGEST_METHOD ? methodIn(value) : '';
   return KNOWN.has(method) ? [method] : [];
 };
-const LONGEST_METHOD = 16;
+const LONGEST_METHOD = 64;
+/** Servers take full-width letters for the plain ones. */
+const methodIn = (text: string): string => text.normalize('NFKC').trim().toUpperCase();
 const namesMethod = (value: unknown): boolean =>
   typeof value === 'string' && value.length <= LONGEST_NAME && METHODS.has(plain(value));
 const LONGEST_NAME = 64;
@@ -129,31 +134,74 @@ const methodsInPairs = ({ groups, leaves }: ReadCall): readonly string[] => [
   }),
 ];
 
-/** `X-HTTP-Method-Override: DELETE` as a line of headers, `?_method=delete` of an address or a form, `method: DELETE` of options. */
-const IN_HEADERS = /(?:^|[\s"'{,;])x-(?:http-)?method(?:-override)?["']?\s{0,4}[:=]\s{0,4}["']?([a-z]{3,7})\b/gi;
-const IN_FORMS = /(?:^|[?&;\s])(?:_method|x-(?:http-)?method(?:-override)?)=([a-z]{3,7})\b/gi;
-const IN_OPTIONS = /(?:^|[\s"'{,;(])(?:method|request)["']?\s{0,4}[:=]\s{0,4}["'`]?([a-z]{3,7})\b/gi;
-const IN_SWITCHES = /(?:^|\s)(?:-X|--request|--method)[\s=]{0,4}["']?([a-z]{3,7})\b/gi;
+/**
+ * `X-HTTP-Method-Override: DELETE` as a line of headers, `?_method=delete` of an address or a form, `method: DELETE` and `-X DELETE` of options.
+ * Each run of blanks is one where they are looked for.
+ */
+const IN_HEADERS = /(?:^|[\s"'{,;])x-[a-z_-]{0,24}method[a-z_-]{0,24}["']?\s?[:=]\s?["']?([a-z]{3,7})\b/gi;
+const IN_FORMS =
+  /(?:^|[?&;\s])(?:_method|x-(?:http-)?method(?:-override)?|http_?method|method_?override)(?:\[\w{0,16}\])?=([a-z]{3,7})\b/gi;
+const IN_OPTIONS =
+  /(?:^|[^a-z])(?:http|x|request|custom)?[_-]?(?:method|verb)(?:[_-]?type)?["']?\s?[:=]>?\s?["'`]?([a-z]{3,7})\b/gi;
+const IN_REQUESTS = /(?:^|[\s"'{,;(])(?:custom)?request(?:[_-]?type)?["']?\s?[:=]>?\s?["'`]?([a-z]{3,7})\b/gi;
+const IN_SWITCHES = /(?:^|[\s"'[,])(?:-X|--request|--method)[\s=]?["']?([a-z]{3,7})\b/gi;
+const SWITCH = /^(?:-X|--request|--method)$/;
+/** The name of a field of a form that is sent in parts. */
+const IN_PARTS = /\bname=["']?_method\b/i;
 const OPTIONS = words(
   'init options option opts config configuration request settings params parameters fetchoptions requestinit args arguments flags',
 );
-function methodsIn(name: string, text: string): readonly string[] {
-  if (SPEECH.has(name) || TEXTS.has(name)) return [];
-  const read = text.slice(0, LONGEST_URL);
-  const decoded = read.includes('%') ? decodeEscapes(read) : read;
-  const forms = OPTIONS.has(name) ? [IN_HEADERS, IN_FORMS, IN_OPTIONS, IN_SWITCHES] : [IN_HEADERS, IN_FORMS];
-  return forms.flatMap((form) => [...decoded.matchAll(form)].flatMap(([, method]) => asMethod(method)));
+/** What is looked for, or a part of an address. */
+const QUERIES = words('query q search');
+function methodsIn({ name, path }: Leaf, text: string, hasAddress: boolean): readonly string[] {
+  const isForm = QUERIES.has(name) && /^\S{1,64}=/.test(text);
+  if (((SPEECH.has(name) && !isForm) || TEXTS.has(name)) && !isBody(name)) return [];
+  // A body that goes to no address is for a reader.
+  if (!hasAddress && isBody(name)) return [];
+  const decoded = text.includes('%') ? decodeEscapes(text) : text;
+  const read = decoded.normalize('NFKC').replaceAll(/\s+/g, ' ');
+  const isOptions = hasAddress && !isForm && !namesAddress(name) && !isBody(name) && !path.some(isBodyName);
+  const forms = [
+    IN_HEADERS,
+    IN_FORMS,
+    ...(OPTIONS.has(name) || isOptions ? [IN_OPTIONS, IN_SWITCHES] : []),
+    ...(OPTIONS.has(name) ? [IN_REQUESTS] : []),
+  ];
+  const inParts = IN_PARTS.test(read)
+    ? read
+        .split(IN_PARTS)
+        .slice(1)
+        .flatMap((part) => [.../\s(delete|put|patch|post)\b/gi[Symbol.matchAll](part.slice(0, 512))])
+    : [];
+  return [...forms.flatMap((form) => [...read.matchAll(form)]), ...inParts].flatMap(([, method]) => asMethod(method));
 }
 
+/**
+ * A value that is nothing but a method which changes something, whatever it is called, where it goes with an address: `{"m": "DELETE"}`. Not of a
+ * header of another name, nor of a body.
+ */
+const wholeMethods = ({ leaves }: ReadCall): readonly string[] =>
+  leaves.flatMap(({ name, path, value, group }, at) => {
+    const [method] = asMethod(value);
+    if (method === undefined || LOOKS.has(method) || isSpeech(name) || path.some(isBodyName)) return [];
+    const before = leaves[at - 1];
+    if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
+    const isHeader = path.some((one) => /header|cookie/i.test(one));
+    return !isHeader || /method|verb/.test(name) ? [method] : [];
+  });
+const isBody = (name: string): boolean => BODIES.has(name);
+const isBodyName = (name: string): boolean => BODIES.has(plain(name));
+
 /** A `type` says a method where it has the name of one, and so does the first line of a request that is written out. */
-const saidMethods = (call: ReadCall): readonly string[] => [
+const saidMethods = (call: ReadCall, hasAddress: boolean): readonly string[] => [
   ...methodsByName(call),
   ...methodsInPairs(call),
-  ...call.leaves.flatMap(({ name, value }) => (typeof value === 'string' ? methodsIn(name, value) : [])),
+  ...(hasAddress ? wholeMethods(call) : []),
+  ...call.leaves.flatMap((leaf) => (typeof leaf.value === 'string' ? methodsIn(leaf, leaf.value, hasAddress) : [])),
 ];
 const methodsByName = ({ leaves }: ReadCall): readonly string[] =>
   leaves.flatMap(({ name, value }) => {
-    const method = String(value).trim().toUpperCase();
+    const method = methodIn(String(value));
     if (METHODS.has(name) || (name === 'type' && KNOWN.has(method))) return [method];
     const line = typeof value === 'string' && !SPEECH.has(name) ? requestLine(value) : null;
     return line === null ? [] : [line.method];
@@ -180,18 +228,18 @@ export const asUrlParsersRead = (text: string): string => {
  * As the arguments or the tool's name say it; of several, the one that does most, because nobody knows which the tool obeys. A body without a
  * method is sent. A method that nobody knows may do anything.
  */
-function methodOf(call: ReadCall, verb: Verb): string {
-  const { leaves, words: all } = call;
-  const said = saidMethods(call).map((method) => (KNOWN.has(method) ? method : 'POST'));
+function methodOf(call: ReadCall, verb: Verb, all: readonly string[]): string {
+  const { leaves, words: named } = call;
+  const said = all.map((method) => (KNOWN.has(method) ? method : 'POST'));
   if (said.length > 0)
     return (
       said.find((method) => method === 'DELETE') ?? said.find((method) => !LOOKS.has(method)) ?? (said[0] as string)
     );
-  const named = all.map((word) => word.toUpperCase()).find((word) => KNOWN.has(word));
-  if (named !== undefined) return named;
+  const byName = named.map((word) => word.toUpperCase()).find((word) => KNOWN.has(word));
+  if (byName !== undefined) return byName;
   const sends =
     verb === 'send' ||
-    all.includes('webhook') ||
+    named.includes('webhook') ||
     leaves.some(({ name, path }) => BODIES.has(name) || path.some((one) => BODIES.has(one)));
   return sends ? 'POST' : 'GET';
 }
