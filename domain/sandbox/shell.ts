@@ -196,7 +196,7 @@ export function readShellActs(
 
 /** A shell that is told a whole line in one word, itself or in a container. */
 const LINES_IN = words(
-  'sh bash zsh dash ksh ash fish ssh su eval watch docker podman nerdctl kubectl oc sudo env timeout nohup xargs',
+  'sh bash zsh dash ksh ash fish ssh su eval watch trap heroku fly flyctl script tmux screen ansible salt vagrant gcloud docker podman nerdctl kubectl oc sudo env timeout nohup xargs',
 );
 const DEEPEST = 3;
 const endsInside = (command: Command, read: Allowance, depth: number): boolean =>

@@ -11,13 +11,15 @@ const BEHIND = words(
 );
 /** What stands before the word: what follows is looked for, or shown. */
 const LOOKS = words(
-  'get list describe view show info help explain inspect status ls ps cat diff version man search find grep log install i add build create new init docs doc which whatis',
+  'get list describe view show info help explain inspect status ls ps cat diff version man search find grep log logs test t plan checkout jest vitest mocha rspec pytest install i add build create new init docs doc which whatis',
 );
 /** Their words are files, patterns and texts. */
 const NAMES_FILES = words(
   `cp mv ln mkdir touch install ls cat echo printf head tail grep egrep fgrep zgrep rg ag ack find fd wc stat date whoami id uname uptime df du which type whereis
   whatis man apropos info help cd pwd cut tr nl diff cmp comm sort uniq basename dirname realpath readlink true false test [ less more most tree file strings
   awk gawk mawk sed gsed jq yq xxd od hexdump tee vim vi nano emacs code chmod chown chgrp read export set unset alias history tar zip unzip gzip gunzip
+  say espeak cowsay figlet toilet notify-send dict wn aspell translate trans spellcheck playerctl gcc cc clang g++ c++ clang++ rustc javac tsc eslint
+  prettier black ruff jest vitest mocha rspec phpunit pgrep
   seq expr let command hash pytest md5sum sha256sum sha1sum cksum column fold fmt rev tac paste join split yes sleep wait look ping dig nslookup host printenv locale column`,
 );
 /** Their options tell a text whose words say nothing. */
@@ -30,9 +32,15 @@ const MOST_WORDS = 8;
 const FETCHES = words(
   'curl wget http https xh xhs httpie curlie fetch hurl aria2c lwp-request invoke-restmethod invoke-webrequest irm iwr',
 );
-const METHOD_OPTION = /^(?:-[a-zA-Z0-9#]{0,12}X|--?(?:request|method|custommethod|httpmethod))$/i;
-const SAYS_DELETE = /^(?:-[a-zA-Z0-9#]{0,12}X=?|--?(?:request|method|custommethod|httpmethod)[=:])['"]?delete['"]?$/i;
-const OVERRIDES = /(?:\bx-(?:http-)?method(?:-override)?\s{0,4}[:=]\s{0,4}|[?&]_method=|^_method=)['"]?delete\b/i;
+/** Programs take long options cut short. */
+const METHOD_OPTION = /^(?:-[a-zA-Z0-9#]{0,12}X|--?(?:req[uest]{0,4}|met[hod]{0,3}|custommethod|httpmethod))$/i;
+const SAYS_DELETE =
+  /^(?:-[a-zA-Z0-9#]{0,12}X=?|--?(?:req[uest]{0,4}|met[hod]{0,3}|custommethod|httpmethod)[=:])['"]?delete['"]?$/i;
+/** `-H'X-HTTP-Method-Override:DELETE'`, `-d_method=DELETE`, `--post-data=_method=DELETE`. */
+const OVERRIDES = [
+  /(?:^|[^a-z]|^-[a-z]{1,8})x-[a-z-]{0,24}method[a-z-]{0,24}\s{0,4}[:=]\s{0,4}['"]?delete\b/i,
+  /(?:^|[?&]|^-[a-z]{1,8}|^--[a-z-]{1,24}=)_method=['"]?delete\b/i,
+];
 
 /** Whether a word behind a program says that it removes or stops: `delete`, `delete-bucket`, `db:drop`, `topic-delete`. */
 const removes = (word: string): boolean => {
@@ -44,6 +52,57 @@ const removes = (word: string): boolean => {
   return parts.length > 1 && (REMOVES_IN_NAME.has(first) || REMOVES_IN_NAME.has(parts.at(-1) ?? ''));
 };
 
+/** `./delete_all.sh`, `Stop-Service`. */
+function isNamedForRemoval(program: string): boolean {
+  const [, bare = program, ending] =
+    /^(.{1,64}?)(\.(?:sh|bash|zsh|py|js|mjs|ts|rb|pl|php|ps1|bat|cmd|exe))?$/.exec(program) ?? [];
+  if (/^(?:stop|remove|clear|uninstall|disable)-[a-z]/i.test(bare)) return true;
+  return (
+    removes(bare) &&
+    (ending !== undefined || !BEHIND.has(bare.toLowerCase()) || REMOVES_IN_NAME.has(bare.toLowerCase()))
+  );
+}
+
+/** As the first option or the only one; behind others it may be the value of one. */
+const onlyAsksForHelp = (args: readonly string[]): boolean =>
+  !args.includes('--') &&
+  /^--(?:help|version)$/.test(args.at(-1) ?? '') &&
+  args.filter((arg) => arg.startsWith('-')).length === 1;
+
+/** Their last words are what is done to a service, whatever it is called. */
+const SERVICES = words('service rc-service invoke-rc.d supervisorctl sv');
+const FILE_SYSTEMS = words('hdfs hadoop');
+const stopsUnit = (args: readonly string[]): boolean =>
+  args.some((arg) => /^(?:isolate|rescue|emergency|reboot)$/.test(arg)) ||
+  (args.includes('--now') && args.some((arg) => /^(?:disable|mask)$/.test(arg)));
+
+/** Of most programs the value of these is a name, and of some of them they have none. */
+const VALUED = /^-[kuoep]$/;
+const SWITCHED = words(
+  'mysqladmin mysql mariadb-admin apt apt-get yum dnf pacman brew npm pnpm yarn docker-compose kubectl helm',
+);
+const OF_SSH = /^-[BbcDEeFIiJLlmOopQRSWw]$/;
+const isPlain = (arg: string, before: string | undefined, valued: RegExp): boolean =>
+  !arg.startsWith('-') && !valued.test(before ?? '');
+/** What a program is handed to run: its own program, and the words of that one. */
+function runsRemoval(args: readonly string[]): boolean {
+  const [program = '', ...rest] = args[0] === '--' ? args.slice(1) : args;
+  return program !== '' && (removes(program) || isToldToRemove(program, rest));
+}
+/** Behind `exec` stands where, and then what: `kubectl exec pod -- rm x`, `nomad alloc exec id rm x`. */
+function runsIn(args: readonly string[]): boolean {
+  const behind = args.indexOf('--');
+  if (behind !== -1) return runsRemoval(args.slice(behind + 1));
+  const named = args.filter((arg) => !arg.startsWith('-'));
+  for (const [at, arg] of named.entries()) {
+    if (removes(arg)) return true;
+    if (at > 0 && (NAMES_FILES.has(arg) || LOOKS.has(arg))) return false;
+    if (at > 0 && isToldToRemove(arg, args.slice(args.indexOf(arg) + 1))) return true;
+    if (at >= MOST_WORDS) return false;
+  }
+  return false;
+}
+
 /**
  * Whether a program is told by a word or an option that it removes or stops something, whatever program it is: `gh repo delete x`,
  * `kafka-topics --delete`, `ip link set eth0 down`, `curl -X DELETE u`. Programs whose words are files or texts are not read so.
@@ -52,16 +111,21 @@ export function isToldToRemove(program: string, args: readonly string[]): boolea
   if (program === 'git') {
     const [sub = ''] = args.filter((arg, at) => !arg.startsWith('-') && !/^-[Cc]$/.test(args[at - 1] ?? ''));
     const isGroup = /^(?:stash|remote|worktree|submodule|notes|reflog|lfs|tag|branch|bundle)$/.test(sub);
+    const isOfNames = sub === 'branch' || sub === 'tag';
+    if (isOfNames && args.some((arg) => /^(?:-[a-zA-Z]{0,8}[dD][a-zA-Z]{0,8}|--del[ete]{0,3})$/.test(arg))) return true;
     return removes(sub) || (isGroup && args.slice(args.indexOf(sub) + 1, args.indexOf(sub) + 2).some(removes));
   }
-  if (/^--(?:help|version)$/.test(args.at(-1) ?? '') && !args.includes('--')) return false;
+  if (!FETCHES.has(program) && onlyAsksForHelp(args)) return false;
   const methods = args.some(
-    (arg, at) => SAYS_DELETE.test(arg) || (METHOD_OPTION.test(args[at - 1] ?? '') && /^delete$/i.test(arg)),
+    (arg, at) =>
+      SAYS_DELETE.test(arg) ||
+      (/^delete$/i.test(arg) &&
+        (METHOD_OPTION.test(args[at - 1] ?? '') || (program === 'lwp-request' && args[at - 1] === '-m'))),
   );
   if (methods && !NAMES_FILES.has(program)) return true;
   if (FETCHES.has(program))
     return (
-      args.some((arg) => OVERRIDES.test(arg)) ||
+      args.some((arg) => OVERRIDES.some((one) => one.test(arg))) ||
       (/^(?:http|https|xhs?|httpie)$/.test(program) &&
         args
           .filter((arg) => !arg.startsWith('-'))
@@ -69,11 +133,24 @@ export function isToldToRemove(program: string, args: readonly string[]): boolea
           .some((arg) => /^delete$/i.test(arg)))
     );
   if (NAMES_FILES.has(program) || LOOKS.has(program)) return false;
+  if (isNamedForRemoval(program)) return true;
+  if (program === 'ssh')
+    return runsRemoval(args.slice(args.findIndex((arg, at) => isPlain(arg, args[at - 1], OF_SSH)) + 1));
+  if (/^python[\d.]{0,8}$/.test(program) && args[0] === '-m') return runsRemoval(args.slice(1));
+  if (SERVICES.has(program)) return args.some((arg) => !arg.startsWith('-') && removes(arg));
+  if (program === 'systemctl' && stopsUnit(args)) return true;
+  if (FILE_SYSTEMS.has(program) && args.some((arg) => /^-(?:rm|rmr|rmdir|expunge|delete[a-z]{0,16})$/i.test(arg)))
+    return true;
+  if (/^(?:terraform|tofu|terragrunt)$/.test(program) && args.find((arg) => !arg.startsWith('-')) === 'plan')
+    return false;
+  const exec = args.findIndex((arg) => /^exec$/i.test(arg));
+  if (exec !== -1 && !args.slice(0, exec).some(removes)) return runsIn(args.slice(exec + 1));
   if (args.some((arg) => OPTION.test(arg))) return true;
   let words = 0;
   for (const [at, arg] of args.entries()) {
     const before = args[at - 1] ?? '';
     if (arg.startsWith('-') || (SPEAKS.has(program) && TOLD.test(before))) continue;
+    if (VALUED.test(before) && !SWITCHED.has(program)) continue;
     words += 1;
     if (words > MOST_WORDS) return false;
     if (removes(arg)) return true;
