@@ -72,11 +72,14 @@ export function currenciesIn(named: readonly CurrencyNamed[]) {
   };
   return {
     beside: (group: Group | null): boolean => outright.has(group),
-    of(group: Group | null, own: string | null): string | null {
+    of(group: Group | null, own: string | null): { readonly currency: string | null; readonly isSeveral?: true } {
       const all = different([...around(group), ...(own === null ? [] : [own])]);
       return all.length > 1
-        ? `several currencies (${all.slice(0, TOLD).join(', ')}${all.length > TOLD ? ', …' : ''})`
-        : (all[0] ?? null);
+        ? {
+            currency: `several currencies (${all.slice(0, TOLD).join(', ')}${all.length > TOLD ? ', …' : ''})`,
+            isSeveral: true,
+          }
+        : { currency: all[0] ?? null };
     },
   };
 }

@@ -20,6 +20,8 @@ export interface Amount {
   readonly amount: string;
   /** Where several are named, all of them. */
   readonly currency: string | null;
+  /** The currency is Gate's own list of several. */
+  readonly isSeveral?: true;
   /** What it is, where it is not by itself what is paid: an end of a span, or how often. */
   readonly label: 'at least' | 'at most' | 'count' | null;
   /** It is in this smaller unit, by its names. The amount is as written. */
@@ -342,7 +344,7 @@ function weighed(
   return moneyTogether(
     told.map(({ leaf: { value, group }, says: { bound }, amount, code, minor }) => ({
       amount: String(value).trim(),
-      currency: amount === 'times' ? null : currencyOf.of(group, code),
+      ...(amount === 'times' ? { currency: null } : currencyOf.of(group, code)),
       label: amount === 'times' ? ('count' as const) : bound && LABELS[bound],
       minor: amount === 'times' ? null : minor,
       times: 1,

@@ -77,9 +77,11 @@ function pathsOf(call: ReadCall, judged: Judged): readonly string[] {
   for (const [folder, madeOf] of foldersMadeOf(bases, judged))
     for (const name of names) {
       const path = inFolder(folder, name);
-      if (!madeOf.has(name) && isGrave(path)) joined.push(path);
+      // What stands behind the root has its slash already.
+      if (!madeOf.has(name) && isGrave(path)) joined.push(path.replace(/^\/{2,}/, '/'));
     }
-  return [...new Set([...found, ...joined])];
+  // What is written comes first, and not what it is put together from.
+  return [...new Set([...joined, ...found])];
 }
 
 /**

@@ -55,7 +55,7 @@ function paymentOf(found: MoneyFound): Payment {
   if (payees.length > 1) reasons.push(`the arguments name ${payees.length} who get money`);
   if (new Set(amounts.map(unitOf).filter((unit) => unit !== '')).size > 1)
     reasons.push('the arguments name amounts of several currencies, which are not compared');
-  if (amounts.some(({ currency }) => currency?.startsWith('several currencies') === true))
+  if (amounts.some(({ isSeveral }) => isSeveral === true))
     reasons.push('the arguments name several currencies for one amount');
   if (
     amounts.some((one) => isLong(wholeOf(one), AMOUNT)) ||
@@ -116,9 +116,7 @@ function saidOf(one: Amount): string {
   const { amount, currency } = one;
   const number = isPlainAmount(amount) ? withSingleSpaces(amount) : quoted(withSingleSpaces(amount), AMOUNT);
   const unit =
-    currency === null
-      ? ''
-      : ` ${isPlainCurrency(currency) ? currency.trim() : quoted(withSingleSpaces(currency), AMOUNT)}`;
+    currency === null ? '' : ` ${isPlainCurrency(one) ? currency.trim() : quoted(withSingleSpaces(currency), AMOUNT)}`;
   const text = amountOf(one, unit, number);
   return repeated(one, shortenedSaid(text, AMOUNT + text.split('`').length - 1));
 }
@@ -131,8 +129,9 @@ const isPlainUnit = (text: string): boolean => {
   const sign = text.trim();
   return sign === '' || /^[-+]?\p{Sc}$/u.test(sign) || isCurrency(sign);
 };
-const isPlainCurrency = (text: string): boolean => {
-  if (isPlainUnit(text)) return true;
+const isPlainCurrency = ({ currency, isSeveral }: Amount): boolean => {
+  const text = currency ?? '';
+  if (isPlainUnit(text) || isSeveral !== true) return isPlainUnit(text);
   const [, several] = /^several currencies \((.{1,64})\)$/u.exec(text) ?? [];
   return several?.split(', ').every((one) => one === '…' || isPlainUnit(one)) ?? false;
 };
