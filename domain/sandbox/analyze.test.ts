@@ -168,7 +168,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/14',
+      analyzer_version: 'gate-sandbox/15',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -340,6 +340,14 @@ describe('sandbox: a report says', () => {
       },
     ],
     [
+      'several currencies, by the words of the call',
+      { amount: 5, currency: 'several currencies (USD, EUR)', to: 'x' },
+      {
+        summary: 'move 5 `several currencies (USD, EUR)` to `x`',
+        reasons: expect.not.arrayContaining(['the arguments name several currencies for one amount']) as unknown,
+      },
+    ],
+    [
       'several currencies',
       { amount: 5, currency: 'USD', token: 'BTC', to: 'x' },
       {
@@ -504,8 +512,9 @@ describe('sandbox: a report says', () => {
     ['read_files', { files: [{ path: 'id_rsa' }, { path: 'id_rsa' }] }, ['id_rsa']],
     ['git_add', { repo_path: '.ssh' }, ['.ssh']],
     ['edit_file', { cwd: '.', path: 'bin/run.sh' }, ['bin/run.sh']],
-    ['write_file', { cwd: '.git', path: 'hooks/x' }, ['hooks/x', '.git/hooks/x']],
-    ['write_file', { cwd: '/etc', path: 'passwd' }, ['/etc', 'passwd', '/etc/passwd']],
+    ['write_file', { cwd: '.git', path: 'hooks/x' }, ['.git/hooks/x', 'hooks/x']],
+    ['write_file', { cwd: '/etc', path: 'passwd' }, ['/etc/passwd', '/etc', 'passwd']],
+    ['write_file', { cwd: '/', path: 'etc/passwd' }, ['/etc/passwd', '/', 'etc/passwd']],
   ])('a path once, and from no other folder than those beside it: %s %j', (name, args, targets) => {
     expect(of(name, args).targets).toEqual(targets);
   });

@@ -32,6 +32,10 @@ export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkp
       if (one.effect === 'text') findings.push(UNREADABLE_TEXT);
       continue;
     }
+    if (isSought(call, one, readers)) {
+      findings.push(SOUGHT_TEXT);
+      continue;
+    }
     const parsed = call.leaves
       .filter(({ value, path }) => typeof value === 'string' && isSamePath(path, one.path))
       .map(({ value }) => String(value))
@@ -64,21 +68,32 @@ function isStatement(call: ReadCall, one: SqlFinding, readers: Readers): boolean
   const isNamed = one.path.some((name) => sql_arguments.includes(name.toLowerCase()));
   if (one.effect === 'text') return isNamed || speaks;
   const wants = isNamed || speaks || call.words.some((word) => query_words.includes(word));
-  if (!speaks && looksForWords(call, one.path)) return false;
   if (wants) return one.form !== 'prose';
-  return one.form === 'statement' && !isCarried(call, one.path, readers);
+  return (one.form === 'statement' || grantsRights(call, one.path)) && !isCarried(call, one.path, readers);
 }
+
+/** English too may grant something to somebody, but no right of SQL. */
+const GRANTS =
+  /^\s{0,8}grant\s{1,8}(?:all|select|insert|update|delete|usage|execute)(?:\s{1,8}privileges)?\s{1,8}on\s/i;
+const grantsRights = (call: ReadCall, path: readonly string[]): boolean =>
+  call.leaves.some((leaf) => typeof leaf.value === 'string' && isSamePath(leaf.path, path) && GRANTS.test(leaf.value));
 
 const SEEKS = words('search find lookup browse');
 const SOUGHT = words('q query search term terms text keyword keywords phrase');
-/** What a search is to look for, where it is a few words and no sign of a language: "delete from cart". */
-const looksForWords = (call: ReadCall, path: readonly string[]): boolean =>
+/** What a search is to look for, where it is a few words that are no whole statement: "drop off points". */
+const isSought = (call: ReadCall, { path }: SqlFinding, readers: Readers): boolean =>
+  !call.words.some((word) => readers.data.sql.engine_words.includes(word)) &&
   SEEKS.has(toolTokens(call.tool)[0] ?? '') &&
   !toolTokens(call.tool).some((word) => DATA.has(word)) &&
   SOUGHT.has((path.at(-1) ?? '').toLowerCase()) &&
   call.leaves.every(
-    (leaf) => typeof leaf.value !== 'string' || !isSamePath(leaf.path, path) || /^[\p{L}' -]{1,64}$/u.test(leaf.value),
+    (leaf) =>
+      typeof leaf.value !== 'string' ||
+      !isSamePath(leaf.path, path) ||
+      (/^[\p{L} -]{1,64}$/u.test(leaf.value) && !IN_STATEMENTS.test(leaf.value) && parse(leaf.value, readers) === null),
   );
+const IN_STATEMENTS =
+  /--|\b(?:where|cascade|restrict|tables?|databases?|schemas?|users?|roles?|views?|index|keyspace|all|set|into|from|to|on)\b/i;
 const DATA = words('sql database databases db table tables row rows record records data warehouse query');
 
 const isSamePath = (leaf: readonly string[], path: readonly string[]): boolean =>
@@ -98,6 +113,12 @@ const UNREADABLE_TEXT: Finding = {
   targets: [],
   reversible: 'unknown',
   reasons: ['a text where SQL belongs cannot be read as SQL'],
+};
+
+const SOUGHT_TEXT: Finding = {
+  ...UNREADABLE_TEXT,
+  act: 'look for words that begin as SQL does',
+  reasons: ['words to look for that another tool would run as SQL'],
 };
 
 /** What is said of a text that the parser refuses. What cannot be read counts as the worst, or hiding would pay. */
