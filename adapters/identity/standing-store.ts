@@ -124,7 +124,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       const agent = await parts.lockedAsItIs(within, id, tenant);
       const found = await standings.asItIs(within, id);
       const isEdited = found !== undefined && found.fault !== null;
-      const was = isEdited ? restored(found, agent.known, by) : (found?.row ?? untouched(agent.known));
+      const was = isEdited ? restored(found, agent.known, by.nowMs) : (found?.row ?? untouched(agent.known));
       const change = await how(was, within, agent, isEdited);
       if (change === null) return { agent: recordOf(agent.known, was, by.nowMs), left: [] };
       const standing = { ...change.standing, ...editedDetail([agent.fault, found?.fault ?? null], found ?? null) };
@@ -193,7 +193,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       }),
     suspend: (id, tenant, by) =>
       stopping(id, tenant, by, async (was, within, agent, isEdited) => {
-        if (isEdited && was.state === 'decommissioned') return decommissioned(within, agent, by);
+        if (isEdited) return decommissioned(within, agent, by);
         assertLives(was);
         const to = suspended(was, by);
         if (to === null) return null;
@@ -220,7 +220,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       }),
     decommission: (id, tenant, by) =>
       stopping(id, tenant, by, async (was, within, agent, isEdited) =>
-        was.state === 'decommissioned' && !isEdited ? null : decommissioned(within, agent, by),
+        isEdited || was.state !== 'decommissioned' ? decommissioned(within, agent, by) : null,
       ),
     forceHil: (id, tenant, by, untilMs) =>
       changing(id, tenant, by, (was) => {
@@ -267,26 +267,18 @@ const untouched = ({ id, tenant, agent_name }: Row<'identity_agents'>): Row<'ide
 });
 
 /**
- * What a stop goes on from where somebody edited the row. Of that only what allows less counts: that the agent was decommissioned, and the time of its
- * containment. It is not taken for stopped, so that it is stopped anew.
+ * What a stop goes on from where somebody edited the row: an agent that is over. Whether it was decommissioned is what the row said, and nothing
+ * else in the store does, so no stop makes of it an agent that two people can let go.
  */
-function restored(
+const restored = (
   { row }: AsItIs<Row<'identity_standings'>>,
   agent: Row<'identity_agents'>,
-  { by, nowMs }: RevokedBy,
-): Row<'identity_standings'> {
-  const untilMs = row.hil_until_ms === null ? 0 : Number(row.hil_until_ms);
-  const isContained = Number.isSafeInteger(untilMs) && untilMs > nowMs && untilMs <= nowMs + MOST_CONTAINED_MS;
-  return {
-    ...untouched(agent),
-    state: row.state === 'decommissioned' ? 'decommissioned' : 'active',
-    changed_ms: changedMsOf(row, nowMs),
-    ...(isContained && { hil_until_ms: untilMs, hil_applied_ms: nowMs, hil_by: by, hil_reason: KEPT }),
-  };
-}
-const KEPT = 'kept by a stop: somebody edited the row that had its time';
-/** The longest that containment may be asked for. */
-const MOST_CONTAINED_MS = 604_800_000;
+  nowMs: number,
+): Row<'identity_standings'> => ({
+  ...untouched(agent),
+  state: 'decommissioned',
+  changed_ms: changedMsOf(row, nowMs),
+});
 
 const ofState = (within: Database, how: '=' | '<>', state: AgentState) =>
   within.selectFrom('identity_standings').select('id').where('state', how, state);

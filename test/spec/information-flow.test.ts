@@ -109,7 +109,7 @@ describe('what an answer brought in', () => {
     expect(asked.status).toBe(202);
     const from = read.headers.get('x-gate-correlation-id') ?? '';
     const row = await rowOf(asked.headers.get('x-gate-correlation-id') ?? '');
-    expect(row?.reasoning).toContain(`Review: ${PAYEE} ${from} (read_email), not told by the user.`);
+    expect(row?.reasoning).toContain(`Review: ${PAYEE} ${from} (\`read_email\`), not told by the user.`);
     expect(row?.input['taint']).toEqual([
       { from, tool: 'read_email', field: '/result/content/0/text', argument: '/iban', kind: 'account' },
     ]);
