@@ -1,4 +1,5 @@
 import { ENDED, RENEWED } from './heard.js';
+import { SAID_ABOVE } from './signed-out.js';
 
 /** The field of the reason, beside the call that is shown. */
 export const REASON_FIELD = '.detail [data-review] .decide input[name="reason"]';
@@ -63,7 +64,7 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
 function tellAnew(root: HTMLElement, fresh: Document): void {
   const self = new URL(root.dataset['self'] ?? location.href, location.href);
   if (!self.searchParams.has('done')) return;
-  const [was, now] = [document, fresh].map((page) => page.querySelector('main > .notice:not([data-stopped])'));
+  const [was, now] = [document, fresh].map((page) => page.querySelector(SAID_ABOVE));
   if (!was || was.isEqualNode(now ?? null)) return;
   if (now) was.replaceWith(now);
   else was.remove();

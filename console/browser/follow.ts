@@ -232,7 +232,6 @@ export async function pageAgain(address: string, say: (words: string) => void): 
   const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
   const came = await asked(address, null, { signal: limit.signal });
   clearTimeout(late);
-  if (came === 'signed out') tellsSignedOut();
   if (came === 'someone else')
     say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
@@ -262,7 +261,8 @@ function partOf(href: string, part: string): string {
 
 /**
  * Asks as a browser does that comes to the page. What was made for another person or session than the page that is shown is none of it: it would
- * be decided on as somebody whom the page does not name. Whatever came of it, the shown page says whether all of the tenant is stopped.
+ * be decided on as somebody whom the page does not name. Whatever came of it, the shown page says whether all of the tenant is stopped, and whether
+ * anybody is signed in.
  */
 async function asked(address: string, held: Held | null, how: Pick<RequestInit, 'priority' | 'signal'> = {}) {
   try {
@@ -274,7 +274,10 @@ async function asked(address: string, held: Held | null, how: Pick<RequestInit, 
       if (held) saysStopped(held.page);
       return 'same';
     }
-    if (new URL(answer.url).pathname === '/login') return 'signed out';
+    if (new URL(answer.url).pathname === '/login') {
+      tellsSignedOut();
+      return 'signed out';
+    }
     if (!answer.ok && answer.status !== 404) return 'away';
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (madeFor(page) !== madeFor(document)) return 'someone else';

@@ -5,6 +5,7 @@ import { openDialog } from './dialogs.js';
 import { callPart } from './follow.js';
 import { CAME, OPENED, STAYED } from './heard.js';
 import { isOnItsWay, tellOnItsWay } from './sending.js';
+import { isSignedOut, SAID_ABOVE } from './signed-out.js';
 import { isSure, makeSure, putBroken } from './sure.js';
 
 interface Kept {
@@ -73,7 +74,8 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
     held = await held;
     if (mine !== asked) return;
   }
-  if (held) {
+  // Of one that was held before the session ended nobody says whether it still is so: its own page leads to the sign-in.
+  if (held && !isSignedOut()) {
     const known = held;
     if (!shows(root, known.page, href, back, () => makeSure(root, href, known))) return isOnItsWay() ? stay() : go();
     return;
@@ -178,8 +180,7 @@ function put(root: HTMLElement, come: HTMLElement, id: string): void {
   if (!shown || !next) return;
   const wasBusy = shown.ariaBusy;
   const wasInList = document.activeElement?.closest('[data-row]') != null;
-  // That everything is stopped is said of no call.
-  document.querySelector('main > .notice:not([data-stopped])')?.remove();
+  document.querySelector(SAID_ABOVE)?.remove();
   putBroken(root, come);
   next.ariaBusy = wasBusy;
   shown.replaceWith(next);

@@ -43,8 +43,9 @@ export function makeSure(root: HTMLElement, href: string, held: Held): void {
       location.reload();
       return known('over');
     }
-    // Where nobody is signed in any more, whoever sends something is told so.
-    if (typeof came === 'string') return known('open');
+    // The page says so, and nothing of it is sent.
+    if (came === 'signed out') return known('over');
+    if (came === 'same') return known('open');
     putBroken(root, came.page);
     const was = renewed(root, came.page);
     // It is past its retention.

@@ -258,6 +258,32 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     );
   }, 60_000);
 
+  it('keeps saying so where a key would show the next call, which was held: that leads to the sign-in', async () => {
+    const rows = [await parked('ended-keys'), await parked('ended-keys'), await parked('ended-keys')];
+    const { page, cookie } = await opened('ended-keys', `/hil/${rows[0]?.id}`);
+    // The calls beside the shown one are held.
+    await page.waitForLoadState('networkidle');
+    await fixture.sessions.end((await fixture.sessions.of(cookie))?.id ?? '');
+    await page.getByText('You are signed out.').waitFor();
+    await page.keyboard.press('j');
+    await page.waitForURL(/\/login\?return_to=/);
+    expect(new URL(page.url()).searchParams.get('return_to')).toContain(`/hil/${rows[1]?.id}`);
+  }, 60_000);
+
+  it('says so of a call that was held and is shown before anybody told: no button of it sends', async () => {
+    const rows = [await parked('ended-held'), await parked('ended-held'), await parked('ended-held')];
+    const { page } = await opened('ended-held', `/hil/${rows[0]?.id}`);
+    await page.waitForLoadState('networkidle');
+    // Its stream goes on.
+    await page.context().clearCookies();
+    await page.keyboard.press('j');
+    await page.locator(`[data-review="${rows[1]?.id}"]`).waitFor();
+    await page.getByText('You are signed out.').waitFor();
+    for (const name of ['Deny', 'Approve', 'Assign to me'])
+      expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true]);
+    expect(await fixture.hil.reviews.get(rows[1]?.id ?? '', 'acme')).toMatchObject({ status: 'pending' });
+  }, 60_000);
+
   it('promises nothing once its session is ended, where nothing waited', async () => {
     const { rows } = await fixture.hil.reviews.list({ tenant: 'acme', status: 'pending' });
     for (const { id } of rows) {
