@@ -2,7 +2,7 @@ import { chosenRow, placeOf } from './ahead.js';
 import { heldRows, takeAway, withRows } from './far.js';
 import { type Heard, rowsPart } from './follow.js';
 import { CAME } from './heard.js';
-import { loadedMore } from './more.js';
+import { endsWith, loadedMore } from './more.js';
 import { markTicked } from './ticked.js';
 
 const MOST_NOTED = 1_000;
@@ -19,6 +19,8 @@ let isTooMany = false;
 export interface FreshRows {
   /** Its pages from the beginning on; none where nothing came of them. */
   readonly first: readonly Document[];
+  /** The address of the last of them. */
+  readonly firstTo: string;
   /** Where nothing leads on, the page that its last rows came from: newer ones stand behind them. */
   readonly last: { readonly page: Document; readonly end: Element } | null;
 }
@@ -54,15 +56,18 @@ export async function freshRows(fresh: Document, mayHaveMissed: boolean): Promis
   const first = loaded.isCut || !begin?.querySelector('[data-rows]') ? [] : [begin];
   const most = mayHaveMissed || isTooMany ? loaded.rows.children.length : 1;
   isTooMany = false;
+  let firstTo = loaded.first;
   while (first.length > 0 && first.length < most) {
     const link = first.at(-1)?.querySelector('[data-next] a[rel="next"]')?.getAttribute('href');
-    const next = link == null ? 'away' : await rowsPart(new URL(link, location.href).href);
-    if (typeof next === 'string') break;
+    const address = link == null ? null : new URL(link, location.href).href;
+    const next = address === null ? 'away' : await rowsPart(address);
+    if (address === null || typeof next === 'string') break;
+    firstTo = address;
     first.push(next);
   }
   const end = loaded.rows.nextElementSibling;
   const page = end?.querySelector('a') === null ? await rowsPart(loaded.last) : 'away';
-  return { first, last: end && typeof page !== 'string' ? { page, end } : null };
+  return { first, firstTo, last: end && typeof page !== 'string' ? { page, end } : null };
 }
 
 /** The list from its beginning: the page that came, unless its call is of another page of the list. */
@@ -74,7 +79,7 @@ async function beginning(address: string, fresh: Document): Promise<Document | n
 }
 
 /** Takes away the rows that are over and puts in those that came: what somebody looks at stays where it is, and so does the focus. */
-export function renewRows(fresh: Document, { first, last }: FreshRows): void {
+export function renewRows(fresh: Document, { first, firstTo, last }: FreshRows): void {
   const rows = loadedMore()?.rows;
   const scrolls = rows && scrollerOf(rows);
   if (!rows || !scrolls) return;
@@ -84,6 +89,8 @@ export function renewRows(fresh: Document, { first, last }: FreshRows): void {
   const focused = document.activeElement?.closest<HTMLElement>('[data-row]') ?? null;
   const beside = focused && over.has(focused) ? rowBeside(focused, over) : null;
   keepPlace(rows, over);
+  // Before its rows are put in, and it has them no more.
+  const ends = endOf(first, firstTo);
   putIn(rows, first);
   if (last && rows.nextElementSibling === last.end) {
     append(rows, rowsIn(last.page));
@@ -91,6 +98,7 @@ export function renewRows(fresh: Document, { first, last }: FreshRows): void {
     if (end) last.end.replaceWith(end);
   }
   takeAway(over);
+  leadOn(rows, ends);
   sayWaitsNoMore(fresh);
   markTicked(rows.closest('form'));
   if (stays) scrolls.scrollTop += stays.getBoundingClientRect().top - wasAt;
@@ -144,6 +152,21 @@ function putIn(rows: Element, first: readonly Document[]): void {
     }
     before = there ?? row;
   }
+}
+
+/** How the last page that came ends. */
+function endOf(first: readonly Document[], address: string) {
+  const page = first.at(-1);
+  const row = page && rowsIn(page).at(-1);
+  return { id: row && idOf(row), next: page?.querySelector('[data-next]'), address };
+}
+
+/** Where the list ends as that page does, what leads on is what leads on there: behind its old end stand rows that came with another page then. */
+function leadOn(rows: Element, { id, next, address }: ReturnType<typeof endOf>): void {
+  const row = [...heldRows()].at(-1);
+  if (!row || !next || idOf(row) !== id) return;
+  rows.nextElementSibling?.replaceWith(next);
+  endsWith(address);
 }
 
 /** Who approved, and whom it is for. */

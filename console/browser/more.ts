@@ -1,3 +1,4 @@
+import { heldRows } from './far.js';
 import { rowsPart } from './follow.js';
 import { CAME } from './heard.js';
 
@@ -25,6 +26,11 @@ let held: Loaded | null = null;
 /** The list, where more than its first page was loaded of it. */
 export function loadedMore(): Loaded | null {
   return held?.rows.isConnected ? held : null;
+}
+
+/** Its end is that of the page of this address now: rows of that page were put in behind those that it ended with. */
+export function endsWith(last: string): void {
+  if (held) held = { ...held, last };
 }
 
 /** Loads the next page of the list when its end is near. Without this the link at the end does so. */
@@ -68,6 +74,7 @@ async function next(link: HTMLAnchorElement): Promise<void> {
     new URL(rows.querySelector<HTMLAnchorElement>('[data-row] > a')?.search ?? '', `${location.origin}/hil`).href;
   const brought = come.querySelectorAll('[data-row]').length;
   const chosen = rows.querySelector('a[aria-current]') !== null;
+  dropHeld(come);
   for (let list = come.firstElementChild; list; list = come.firstElementChild) {
     // The page that was asked for has chosen its own first row.
     if (chosen) list.querySelector('a[aria-current]')?.removeAttribute('aria-current');
@@ -83,4 +90,12 @@ async function next(link: HTMLAnchorElement): Promise<void> {
       isCut = true;
     }
   held = { rows, first, last: link.href, isCut };
+}
+
+/** Of the rows of a page that came, those that the list has stand there already: which page a row is on changes while calls are decided. */
+function dropHeld(come: Element): void {
+  const ids = new Set([...heldRows()].map((row) => row.dataset['row']));
+  for (const row of come.querySelectorAll<HTMLElement>('[data-row]')) if (ids.has(row.dataset['row'])) row.remove();
+  for (const few of come.querySelectorAll('.few')) if (few.childElementCount === 0) few.remove();
+  for (const list of come.querySelectorAll(':scope > *')) if (list.childElementCount === 0) list.remove();
 }

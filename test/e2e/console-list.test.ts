@@ -435,20 +435,21 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       page.evaluate<number>(
         `document.querySelector('[data-row="${row?.id}"]').getBoundingClientRect().top - ${IN_SIGHT}`,
       );
-    /** A page with 120 rows of this agent in it. */
-    const loaded = async (agent: string) => {
+    /** A page with so many rows of this agent in it, of so many that wait. */
+    const loaded = async (agent: string, count = 120, shown = count) => {
       const rows: PendingRequest[] = [];
       const park = async () => {
         // Rows of one moment stand in the order of their ids.
         fixture.hil.now += 1_000;
         rows.push(await fixture.hil.park(20_000 + parked++, { agent_id: agent }));
       };
-      for (let at = 0; at < 120; at += 1) await park();
+      for (let at = 0; at < count; at += 1) await park();
       const page = await opened(true, `/hil?q=${agent}`);
       const all = page.locator('[data-row]');
       await eventually('all rows are loaded', async () => {
+        if ((await all.count()) >= shown) return true;
         await page.evaluate("document.querySelector('.list').scrollBy(0, 2000)");
-        return (await all.count()) === 120;
+        return false;
       });
       return { page, rows, park, all };
     };
@@ -498,19 +499,58 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.context().close();
     }, 120_000);
 
+    /** A page that nobody sees listens to nothing. */
+    const seen = (page: Page, isSeen: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isSeen}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+
     it('is asked for anew as a whole after a time in which nobody listened', async () => {
       const { page, rows } = await loaded('long-lost');
-      // A page that nobody sees listens to nothing.
-      const seen = (isSeen: boolean) =>
-        page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isSeen}, configurable: true });
-          document.dispatchEvent(new Event('visibilitychange'))`);
-      await seen(false);
+      await seen(page, false);
       await fixture.hil.settle(rows[112] as PendingRequest);
-      await seen(true);
+      await seen(page, true);
       await page.locator(`[data-row="${rows[112]?.id}"]`).waitFor({ state: 'detached' });
       expect(await page.locator('[data-row]').count()).toBe(119);
       await page.context().close();
     }, 120_000);
+
+    it.each([
+      ['before the next page is near', false],
+      ['while the next page is on its way', true],
+    ])(
+      'leads on from the end that it has then, and has each row once: %s',
+      async (_when, isOnItsWay) => {
+        const { page, rows, all } = await loaded(`long-on-${isOnItsWay}`, 215, 200);
+        let letThrough = () => undefined as void;
+        if (isOnItsWay) {
+          const held = new Promise<void>((done) => (letThrough = done));
+          const asked = page.waitForRequest(/part=rows/);
+          await page.route(/part=rows/, (route) => held.then(() => route.continue()), { times: 1 });
+          await page.evaluate(
+            "document.querySelector('.list').scrollTop = document.querySelector('.list').scrollHeight",
+          );
+          await asked;
+        } else await page.evaluate("document.querySelector('.list').scrollTop = 0");
+        expect(await all.count()).toBe(200);
+        const next = page.locator('[data-next] a');
+        const led = await next.getAttribute('href');
+        await seen(page, false);
+        for (const row of rows.slice(5, 10)) await fixture.hil.settle(row);
+        await seen(page, true);
+        // Five of the last fifteen came with the pages that were asked for again.
+        await page.locator(`[data-row="${rows[204]?.id}"]`).waitFor({ state: 'attached' });
+        expect(await next.getAttribute('href')).not.toBe(led);
+        letThrough();
+        const left = [...rows.slice(0, 5), ...rows.slice(10)].map(({ id }) => id);
+        await eventually('all rows are loaded', async () => {
+          await page.evaluate("document.querySelector('.list').scrollBy(0, 2000)");
+          return (await page.evaluate<string[]>(IDS)).includes(left.at(-1) ?? '');
+        });
+        expect(await page.evaluate(IDS)).toEqual(left);
+        await page.context().close();
+      },
+      120_000,
+    );
   });
 
   it('leads on by a link without scripts', async () => {
