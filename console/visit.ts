@@ -96,9 +96,9 @@ export interface Visit {
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
   readonly stands: () => Promise<boolean>;
   readonly about: AboutConsole;
-  /** Whether this Gate has the form at that path of `console/routes.ts`, and takes it from this person. */
   /** The names that stand in the address more than once; `query` has what the first one says. */
   readonly twice: readonly string[];
+  /** Whether this Gate has the form at that path of `console/routes.ts`, and takes it from this person. */
   readonly mayPost: (path: Action['path']) => boolean;
   /** What each role may do beyond looking, of every form. */
   readonly may: readonly Pick<Action, 'role' | 'does'>[];
