@@ -86,22 +86,26 @@ export const AUDIT: Page = {
             >
               Hunt: who is behind it
             </a>
-            ,{' '}
             {one !== null && (
               <>
+                ,{' '}
                 <a href={narrativeAddress(one)}>
                   what <Foreign text={one} /> did, told
                 </a>
-                ,{' '}
               </>
             )}
-            <a href={addressOf('/audit/export', { ...said, before: query.before })} download>
-              these rows as JSON lines
-            </a>
-            ,{' '}
-            <a href={addressOf('/audit/export', { ...said, before: query.before, as: 'csv' })} download>
-              as CSV
-            </a>
+            {refused === null && (
+              <>
+                ,{' '}
+                <a href={addressOf('/audit/export', { ...said, before: query.before })} download>
+                  these rows as JSON lines
+                </a>
+                ,{' '}
+                <a href={addressOf('/audit/export', { ...said, before: query.before, as: 'csv' })} download>
+                  as CSV
+                </a>
+              </>
+            )}
             {said.window !== undefined && query.from !== undefined && (
               <>
                 ,{' '}
