@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { PROJECT_ROOT } from '../../config/project-root.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { definitionDigest } from '../../domain/tool-definitions/definitions.js';
 import { type DemoState, type DemoUpstream, startDemoUpstream } from './server.js';
 
 let dataDir: string;
@@ -75,6 +78,14 @@ describe('the demonstration tools', () => {
     const required = (name: string) => tools.find((tool) => tool.name === name)?.inputSchema.required ?? [];
     expect(required('list_files')).toEqual([]);
     expect(required('wire_transfer')).toEqual(['from', 'to', 'amount']);
+  });
+
+  it('are defined as README shows it of one', async () => {
+    const { tools } = await (await connect()).listTools();
+    const told = tools.find(({ name }) => name === 'wire_transfer');
+    const readme = readFileSync(join(PROJECT_ROOT, 'README.md'), 'utf8');
+    const shown = /definition of the tool ([0-9a-f]+) of demo/.exec(readme)?.[1];
+    expect(shown).toBe(definitionDigest(told as unknown as JsonObject).slice(0, 16));
   });
 
   it('write, read, list and delete files of the workspace', async () => {
