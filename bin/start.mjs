@@ -17,6 +17,8 @@ if (existsSync(fileURLToPath(refusal))) {
     }
   }
 }
+// Of sources that were never built, or of many that changed, it takes minutes.
+process.stderr.write('gate: building what changed …\n');
 const built = spawnSync('npm', ['run', '--silent', 'build'], {
   cwd: fileURLToPath(new URL('..', import.meta.url)),
   stdio: 'inherit',
