@@ -296,11 +296,13 @@ describe('the export of what the audit page shows', () => {
     ]);
   });
 
-  it('is refused for nobody, with an invalid window, and without the ledger', async () => {
+  it('is refused for nobody, with an invalid window or format, and without the ledger', async () => {
     const status = async (path: string, as: 'acme' | null = 'acme') =>
       (await page.get(path, { as, headers: JSON_ASKED })).status;
     expect(await status('/audit/export', null)).toBe(401);
     expect(await status('/audit/export?from=yesterday')).toBe(400);
+    for (const as of ['xml', 'CSV', 'json']) expect([as, await status(`/audit/export?as=${as}`)]).toEqual([as, 400]);
+    expect(await status('/audit/export?as=')).toBe(200);
     page.ledgerIsAway = true;
     expect(await status('/audit/export')).toBe(503);
   });

@@ -25,6 +25,7 @@ type Who = Pick<Entered, 'person' | 'proof'>;
 export interface LedgerAnswersOptions {
   readonly entered: RelayOptions['entered'];
   readonly stands: RelayOptions['stands'];
+  readonly stopped: NonNullable<RelayOptions['stopped']>;
   /** Whose operator's token the request has. */
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
@@ -73,7 +74,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     stands: options.stands,
     limits: options.limits,
     from: ledgerEvents(options.ledger, options.limits),
-    isForPages: true,
+    stopped: options.stopped,
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */
@@ -119,6 +120,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     // The newest rows would be taken for those before a place.
     if (placeAsked(address) === null)
       throw new GateError('invalid_cursor', 'before is no number of a row: leave it out for the newest.');
+    const format = formatAsked(address['as']);
     const query = rowsAsked(address, clock());
     // Nobody reads what the ledger would be asked for.
     if (reply.raw.destroyed) return reply.send('');
@@ -130,12 +132,18 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
       free();
       throw error;
     });
-    const format = (request.query as { as?: unknown }).as === 'csv' ? CSV : JSON_LINES;
     return reply
       .type(format.type)
       .header('content-disposition', `attachment; filename="${format.filename}"`)
       .send(watchedFile(reply, untilRead(lines(first, pages, format), free), watching));
   });
+}
+
+/** The format of the file. Throws for another one: its reader would take JSON lines for that. */
+function formatAsked(as: unknown): ExportFormat {
+  if (as === undefined || as === '') return JSON_LINES;
+  if (as !== 'csv') throw new GateError('invalid_request', 'as: is csv, or left out for JSON lines.');
+  return CSV;
 }
 
 /** One page is in memory at a time. A fault after the first cuts the connection, and the last line is missing. */
