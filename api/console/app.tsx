@@ -223,10 +223,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
   if (has('passkeys'))
     relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil, large, limits });
   if (has('chat-clicks')) relayChatClicks(app, { hil, limits, clock });
-  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil, limits });
+  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, stopped, hil, limits });
   answerLedger(app, {
     entered: enteredOf,
     stands: standsFor,
+    stopped,
     ledger,
     limits,
     services,

@@ -13,6 +13,7 @@ import { assertEntered, type Entered } from './entered.js';
 import { whoIs } from './people.js';
 import type { AskLimits } from './ask-limits.js';
 import { type Neighbour, neighbourOf, type NeighbourOver, unlessQuiet } from './neighbour.js';
+import type { StoppedTenants } from './stopped-tenants.js';
 import { UNREAD, watched } from './watched.js';
 
 /** Who asks, by whatever session names him. */
@@ -31,8 +32,11 @@ export interface RelayOptions {
   };
   /** What a role sees of its stream; without it all. */
   readonly seenBy?: (role: Role, body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
-  /** Whether a page of a browser reads it: that is told of events alone, and has to know that its connection still carries something. */
-  readonly isForPages?: boolean;
+  /**
+   * Where a page of a browser reads it: that is told of events alone, and has to know that its connection still carries something. It is told as
+   * well whether all of its tenant is stopped, of which no service tells it.
+   */
+  readonly stopped?: Pick<StoppedTenants, 'hear' | 'isStopped'>;
 }
 
 /** Why a stream ends whose place a newer one has. */
@@ -51,9 +55,10 @@ export const relayReviewEvents = (
   {
     entered,
     stands,
+    stopped,
     hil,
     limits,
-  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: NeighbourOver },
+  }: Required<Pick<RelayOptions, 'entered' | 'stands' | 'stopped' | 'limits'>> & { readonly hil: NeighbourOver },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
@@ -61,7 +66,7 @@ export const relayReviewEvents = (
     limits,
     from: reviewEvents(hil, limits),
     seenBy: reviewsSeenBy,
-    isForPages: true,
+    stopped,
   });
 
 /** The review service's stream for a person, whom it has to know. */
@@ -109,7 +114,7 @@ export async function* reviewsSeenBy(role: Role, body: AsyncIterable<Uint8Array>
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, from, seenBy = (_role, body) => body, isForPages = false, limits }: RelayOptions,
+  { entered, stands, from, seenBy = (_role, body) => body, stopped, limits }: RelayOptions,
 ): void {
   /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();
@@ -151,6 +156,12 @@ export function relay(
         path: of,
         headers: { ...headers, ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }) },
       } as const;
+      const alive =
+        stopped &&
+        (async () => {
+          await stopped.hear(who);
+          return aliveEvent(stopped.isStopped(who.person.tenant));
+        });
       // A page that waits for ever would not say that it is not live.
       const answer = await service.stream(asked, { signal: ended.signal, answerMs: limits.readMs });
       if (answer.status !== 200) throw await service.refusal(answer);
@@ -158,10 +169,9 @@ export function relay(
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
         .send(
-          Readable.from(
-            untilEnded(seenBy(who.person.role, answer.body), ended, { quietMs: limits.quietMs, isForPages }),
-            { objectMode: false },
-          ),
+          Readable.from(untilEnded(seenBy(who.person.role, answer.body), ended, { quietMs: limits.quietMs, alive }), {
+            objectMode: false,
+          }),
         );
     } catch (error) {
       // Whoever asked has gone, or may ask no more: nobody hears why.
@@ -175,20 +185,22 @@ export function relay(
 const LINE_END = 10;
 /** How a comment begins: what a service sends where nothing came. */
 const COMMENT = 58;
-const ALIVE = Buffer.from('event: alive\ndata: {}\n\n');
+/** What a page is told then (`console/browser/follow.ts`). */
+const aliveEvent = (stopped: boolean): Uint8Array =>
+  Buffer.from(`event: alive\ndata: ${JSON.stringify({ stopped })}\n\n`);
 
 /** An end of the other side, or its silence, is an end of this one; the browser comes back with the number it has. */
 async function* untilEnded(
   body: AsyncIterable<Uint8Array>,
   ended: AbortController,
-  { quietMs, isForPages }: { readonly quietMs: number; readonly isForPages: boolean },
+  { quietMs, alive }: { readonly quietMs: number; readonly alive: (() => Promise<Uint8Array>) | undefined },
 ): AsyncGenerator<Uint8Array> {
   let isBetweenEvents = false;
   try {
     for await (const part of unlessQuiet(body, quietMs)) {
       isBetweenEvents = part.at(-1) === LINE_END && part.at(-2) === LINE_END;
       yield part;
-      if (isForPages && part[0] === COMMENT && isBetweenEvents) yield ALIVE;
+      if (alive && part[0] === COMMENT && isBetweenEvents) yield await alive();
     }
   } catch {
     // The session ended, or the other service, or another page has the place.

@@ -225,7 +225,7 @@ describe('what a list says of a call under review', () => {
     ended.abort();
   });
 
-  it('says that its connection carries something to a page, which hears no comments, and to nobody else', async () => {
+  it('says that its connection carries something, and whether all is stopped, to a page, which hears no comments, and to nobody else', async () => {
     const at = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
     fixture.streamed = () => {
       const body = async function* () {
@@ -238,7 +238,10 @@ describe('what a list says of a call under review', () => {
     const { cookie } = await fixture.browser();
     const page = { cookie: `gate_console_session=${cookie}` };
     for (const path of ['/stream/hil', '/stream/audit'])
-      expect([path, await read(path, page)]).toEqual([path, ': keep-alive\n\nevent: alive\ndata: {}\n\n']);
+      expect([path, await read(path, page)]).toEqual([
+        path,
+        ': keep-alive\n\nevent: alive\ndata: {"stopped":false}\n\n',
+      ]);
     const line = { authorization: `Bearer ${await fixture.token()}` };
     expect(await read('/command-line/hil/pending/stream', line)).toBe(': keep-alive\n\n');
   });

@@ -1,5 +1,5 @@
 import { tellsSignedOut } from './signed-out.js';
-import { stoppedAsked } from './stopped.js';
+import { isToldOtherwise, stoppedAsked } from './stopped.js';
 
 const LONGEST_WAIT_MS = 15_000;
 /** Longer than a page waits for a service that says nothing (docs/architecture/console.md#pages-and-forms). */
@@ -9,7 +9,7 @@ const ASKED_WITHIN_MS = 20_000;
  * machine that slept, ends no connection by itself.
  */
 const SILENT_MS = 45_000;
-/** What a stream says where nothing else came (docs/architecture/console.md#pages-and-forms). */
+/** What a stream says where nothing else came, with whether all of the tenant is stopped (docs/architecture/console.md#pages-and-forms). */
 const ALIVE = 'alive';
 const NOT_LIVE = 'Not live: the connection was lost. Trying again; what is shown may be old.';
 
@@ -119,7 +119,8 @@ export function follow({
       failures = 0;
       reopened += 1;
       mayHaveMissed = true;
-    } else note(told);
+    } else if (told.event !== ALIVE) note(told);
+    else if (!isToldOtherwise(told.data)) return;
     later();
   };
   others?.addEventListener('message', ({ data }) => hear(data as Told));
@@ -156,8 +157,7 @@ export function follow({
         const opened = new EventSource(address);
         stream = opened;
         heard();
-        opened.addEventListener(ALIVE, heard);
-        for (const event of events)
+        for (const event of [ALIVE, ...events])
           opened.addEventListener(event, ({ data }: MessageEvent<string>) => {
             heard();
             tell({ event, data });
@@ -267,11 +267,11 @@ function partOf(href: string, part: string): string {
 async function asked(address: string, held: Held | null, how: Pick<RequestInit, 'priority' | 'signal'> = {}) {
   try {
     const headers = { accept: 'text/html', ...(held && { 'if-none-match': held.tag }) };
-    const saysStopped = stoppedAsked();
+    const tellStopped = stoppedAsked();
     const answer = await fetch(address, { headers, ...how });
     if (answer.status === 304) {
       // It is as that page says, which may not be the one that is shown.
-      if (held) saysStopped(held.page);
+      if (held) tellStopped(held.page);
       return 'same';
     }
     if (new URL(answer.url).pathname === '/login') {
@@ -281,7 +281,7 @@ async function asked(address: string, held: Held | null, how: Pick<RequestInit, 
     if (!answer.ok && answer.status !== 404) return 'away';
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (madeFor(page) !== madeFor(document)) return 'someone else';
-    saysStopped(page);
+    tellStopped(page);
     return { page, tag: answer.headers.get('etag') ?? '' };
   } catch {
     return 'away';

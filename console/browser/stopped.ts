@@ -1,4 +1,10 @@
 const STOPPED = 'main > [data-stopped]';
+/** Whether what a stream says of the tenant is not what the page says. */
+export function isToldOtherwise(data: string): boolean {
+  const { stopped } = JSON.parse(data) as { readonly stopped?: unknown };
+  return typeof stopped === 'boolean' && stopped !== (document.querySelector(STOPPED) !== null);
+}
+
 /** How many questions there were, and which of them was told of last: an answer to one before it is older. */
 const questions = { asked: 0, told: 0 };
 

@@ -5,6 +5,7 @@ import { readAssets } from '../../api/console/assets.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { type Door, openDoor } from '../support/door.js';
+import { tenantThatIs } from '../support/identity-answers.js';
 import { needs } from '../support/needs.js';
 import { eventually } from '../support/waiting.js';
 import { watchedPage } from '../support/watched-page.js';
@@ -76,8 +77,8 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: at }]);
     await page.clock.install({ time: fixture.hil.now });
     await page.addInitScript(COUNT_SIGNS_OF_LIFE);
-    const follows = page.waitForResponse((answer) => answer.url().endsWith('/stream/hil'));
-    await page.goto(`${at}${path}?q=${agent}`);
+    const follows = page.waitForResponse((answer) => /\/stream\/\w+$/.test(answer.url()));
+    await page.goto(path === '/audit' ? `${at}${path}` : `${at}${path}?q=${agent}`);
     await follows;
     return { page, door, cookie };
   };
@@ -151,6 +152,42 @@ inBrowser(`the queue in a browser that lost its connection${needs('chromium', ex
     const noted = await page.evaluate<Noted[]>('noted');
     expect(noted.filter(({ says }) => NOT_LIVE.test(says))).toEqual([]);
   }, 60_000);
+
+  it.each(['hil', 'audit'])(
+    'says when all of the tenant is stopped and let go, on %s where nothing else happens',
+    async (name) => {
+      let say: () => void = () => undefined;
+      fixture.streamed = () => {
+        const body = async function* () {
+          yield Buffer.from('retry: 3000\n\n');
+          for (;;) {
+            await new Promise<void>((resolve) => (say = resolve));
+            yield Buffer.from(': keep-alive\n\n');
+          }
+        };
+        return Promise.resolve({ status: 200, body: body() });
+      };
+      const standings = fixture.standings;
+      const { page } = await opened('stopped', `/${name}`);
+      fixture.streamed = () => null;
+      const banner = page.locator('main > [data-stopped]');
+      try {
+        for (const state of ['suspended', 'active'] as const) {
+          fixture.standings = tenantThatIs(state);
+          await eventually(`it is told: ${state}`, async () => {
+            // What was heard of a tenant is known for some seconds.
+            fixture.hil.now += 6_000;
+            say();
+            await page.clock.runFor(2_000);
+            return (await banner.count()) === (state === 'suspended' ? 1 : 0);
+          });
+        }
+      } finally {
+        fixture.standings = standings;
+      }
+    },
+    60_000,
+  );
 
   it('says so until the list came, where the stream is back and the list is not', async () => {
     const goes = await parked('list-lost');
