@@ -634,6 +634,7 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       provenance: 'console-bearer',
       at: row.created_at,
     }));
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
     await hil.reviews.voted(row.id, given.slice(0, 1));
     const names = ['trigger', 'update:approval-1'];
     await settledAs(

@@ -14,7 +14,7 @@ import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/decision/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
-import { createDecisions, type Decision } from '../../domain/review/decisions.js';
+import { createDecisions } from '../../domain/review/decisions.js';
 import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, relyingPartyOf } from '../../domain/review/passkeys.js';
@@ -194,7 +194,7 @@ export function createHilService(options: HilOptions): Service {
   const everybodyOf = async (tenant: string, asked_ms?: number) => (await everybody(tenant))(asked_ms);
   const shown = standing.over(reviews);
   const codes = createLinkCodes({ sessionKey: options.sessionKey, clock });
-  const decided = createDecisions({
+  const decide = createDecisions({
     reviews,
     sender,
     settleRow: options.settleRow,
@@ -208,7 +208,6 @@ export function createHilService(options: HilOptions): Service {
     passkeys,
     turns,
   });
-  const decide = async (decision: Decision) => standing.marked(await decided(decision));
   pendingRoutes(service.app, {
     reviews: shown,
     scopeOf,

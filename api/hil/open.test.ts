@@ -144,7 +144,7 @@ describe('HIL', () => {
       quorum: { strict: 3, risky: 1, destructive: 1 },
     });
     steps.unshift(() => reviews.close());
-    await hil.begin?.();
+    hil.begin?.();
     const { row } = await reviews.parking.createOnce({
       agent_id: 'payments-agent',
       correlation_id: '00000000-0000-4000-8000-00000000abcd',

@@ -68,7 +68,7 @@ function lapsedIn({ approvals = [] }: PendingRequest): Pick<Notice, 'lapsed'> {
   return lapsed > 0 ? { lapsed } : {};
 }
 
-/** Of how many people a message says that they have approved. By its `approvals` it is told from others, and they never become fewer. */
+/** Of how many people a message says that they have approved. By its `approvals`, with those that lapsed, it is told from others of its row. */
 export const approvedBy = ({ approvals, lapsed = 0 }: Notice): number => approvals - lapsed;
 
 const of = (row: PendingRequest, kind: NoticeKind, escalations = escalationTimes(row).length): Notice => ({

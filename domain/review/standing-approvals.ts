@@ -40,7 +40,7 @@ export function createStandingApprovals({ approversOf, failed }: StandingApprova
     const marked = rows.map((row): Row => {
       if (!waitsWithApprovals(row)) return row;
       const now = known.get(row.tenant)?.(row);
-      const approvals = row.approvals?.map(({ lapsed: _, unchecked: __, ...given }): ShownApproval => {
+      const approvals = row.approvals?.map((given): ShownApproval => {
         if (!now) return { ...given, unchecked: true };
         return now.includes(given.by) ? given : { ...given, lapsed: true };
       });

@@ -325,22 +325,6 @@ describe('a click', () => {
     });
   });
 
-  it('is told with the approvals that count: one of somebody who may not approve any more does not', async () => {
-    sender.needs = 3;
-    await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
-    await link({ oidc_sub: 'ada', slack_user_id: 'U2' }, { token: ADA });
-    const row = await hil.park(1, { approval_tier: 'strict' });
-    expect((await click(row.id)).text).toContain('1 of 2 people have approved');
-    await hil.serve({ operators: [{ name: 'ada', tenant: 'acme', token: ADA }] });
-    const { text } = await click(row.id, { user: 'U2' });
-    expect(text).toContain('A call still waits: 1 of 2 people have approved');
-    expect(text).not.toContain('2 of 2');
-    const again = await hil.ask(`/decide/${row.id}`, { method: 'POST', token: ADA, body: { decision: 'approve' } });
-    expect(again.body).toMatchObject({
-      approvals: [{ by: 'operator:dev', lapsed: true }, { by: 'operator:ada' }],
-    });
-  });
-
   it('after another decision is told, to whoever clicked alone, with who decided', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     await link({ oidc_sub: 'ada', slack_user_id: 'U2' }, { token: ADA });
