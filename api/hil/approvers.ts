@@ -1,20 +1,28 @@
+import type { Logger } from 'pino';
+import type { AgentOwner, Operator } from '../../config/hil.js';
 import { createApprovers } from '../../domain/review/approvers.js';
+import type { OpenedReviews } from '../../domain/review/ports.js';
 import { createStandingApprovals } from '../../domain/review/standing-approvals.js';
 import { vouchedApprovers } from '../../domain/review/vouched-people.js';
 import { errorText } from '../../domain/errors.js';
-import type { HilOptions } from './app.js';
 import { operatorsOf, ownersOf } from './scope.js';
 
-/** How long the console's word about somebody holds. */
-export const vouchedLifeMs = ({ vouchedSeconds = 3_600 }: Pick<HilOptions, 'vouchedSeconds'>): number =>
+interface ApproversInOptions {
+  readonly reviews: Pick<OpenedReviews, 'vouchings' | 'passkeys'>;
+  readonly operators: readonly Operator[];
+  /** Whose agents they are; nobody's when absent. */
+  readonly agentOwners?: readonly AgentOwner[] | undefined;
+  /** How long the console's word about somebody holds. */
+  readonly vouchedSeconds?: number;
+  readonly clock?: () => number;
+  readonly logger: Logger;
+}
+
+export const vouchedLifeMs = ({ vouchedSeconds = 3_600 }: Pick<ApproversInOptions, 'vouchedSeconds'>): number =>
   vouchedSeconds * 1000;
 
 /** Who may approve now, by the settings and the store, and what approvals are shown as by that. */
-export function approversIn(
-  options: Pick<HilOptions, 'operators' | 'agentOwners' | 'vouchedSeconds' | 'clock' | 'logger'> & {
-    readonly reviews: Pick<HilOptions['reviews'], 'vouchings' | 'passkeys'>;
-  },
-) {
+export function approversIn(options: ApproversInOptions) {
   const { reviews, operators, clock = Date.now } = options;
   const owners = ownersOf(options.agentOwners ?? []);
   const approvers = createApprovers({
