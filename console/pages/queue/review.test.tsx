@@ -28,6 +28,10 @@ const guard = createReviewGuard(
     listedToGate: () => Promise.resolve(new Map()),
     gateSaw: () => Promise.resolve(),
     read: () => Promise.resolve({ digests: new Map(), narrow: new Map(), tampered: false } as never),
+    listedToGate: () => Promise.resolve(new Map()),
+    gateSaw: () => Promise.resolve(),
+    keep: () => Promise.resolve(),
+    texts: () => Promise.resolve(new Map()),
   },
   'own',
 );
