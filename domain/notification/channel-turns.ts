@@ -1,15 +1,4 @@
-import type { DueNotice, Turn } from './ports.js';
-
-/** Whose message is sent next on one channel. */
-export interface ChannelTurns {
-  /**
-   * At most `limit` of them, in the order of their turns. Escalations and everything else take turns, and in each of the two the agents do: behind
-   * an agent's message stands at most one of every other agent, however many it has. Messages of one agent keep the order in which they are due.
-   */
-  next(due: readonly DueNotice[], limit: number): DueNotice[];
-  /** It had its turn. One that a limit refused did not. */
-  had(turn: Turn): void;
-}
+import type { ChannelTurns, DueNotice, Turn } from './ports.js';
 
 const lineOf = ({ urgent }: Turn): string => (urgent ? 'escalations' : 'others');
 const ownerOf = (turn: Turn): string => JSON.stringify([lineOf(turn), ...turn.who]);

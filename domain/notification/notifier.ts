@@ -11,10 +11,11 @@ import { CLOCKS_APART_MS } from '../clocks.js';
 import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../commits.js';
 import type { OpenedReviews } from '../review/ports.js';
-import { type ChannelTurns, createChannelTurns } from './channel-turns.js';
+import { createChannelTurns } from './channel-turns.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import {
   type Channel,
+  type ChannelTurns,
   type ChannelRest,
   DeliveryFailed,
   type GivenUp,

@@ -6,7 +6,6 @@ import type {
   NotificationTarget,
 } from '../../contracts/notification.js';
 import type { OpenedReviews } from '../review/ports.js';
-import type { ChannelTurns } from './channel-turns.js';
 
 /** How people are told in one place. */
 export interface Sender {
@@ -167,4 +166,15 @@ export interface NoticeStore {
 /** The review rows and the messages about them, which are kept in the same store. */
 export interface ReviewsWithNotices extends OpenedReviews {
   readonly notices: NoticeStore;
+}
+
+/** Whose message is sent next on one channel. */
+export interface ChannelTurns {
+  /**
+   * At most `limit` of them, in the order of their turns. Escalations and everything else take turns, and in each of the two the agents do: behind
+   * an agent's message stands at most one of every other agent, however many it has. Messages of one agent keep the order in which they are due.
+   */
+  next(due: readonly DueNotice[], limit: number): DueNotice[];
+  /** It had its turn. One that a limit refused did not. */
+  had(turn: Turn): void;
 }

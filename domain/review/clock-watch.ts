@@ -26,9 +26,9 @@ export function createClockWatch({ decisionKey, clock, storeMs, logger }: ClockW
     return Math.min(0, workerMs - sentMs);
   };
 
-  function apart(outcome: Refused, aheadMs: number): DecisionOutcome {
+  function apart(outcome: Refused, aheadMs: number, whose = 'the worker'): DecisionOutcome {
     const by = `${seconds(Math.abs(aheadMs))} s ${aheadMs > 0 ? 'behind' : 'ahead of'}`;
-    const said = `the clock of HIL is ${by} that of the worker`;
+    const said = `the clock of HIL is ${by} that of ${whose}`;
     if (doubt === null)
       logger.error({ clocks_apart_ms: aheadMs }, `${said}: decisions are refused until that is put right`);
     doubt = said;
@@ -50,7 +50,11 @@ export function createClockWatch({ decisionKey, clock, storeMs, logger }: ClockW
         const aheadMs = aheadBy(outcome.clock_ms, sentMs, clock());
         if (Math.abs(aheadMs) > CLOCKS_APART_MS) return apart(outcome, aheadMs);
         const isLate = outcome.clock_ms > Date.parse(decision.not_after);
-        if (aheadMs <= 0 || !isLate) return outcome;
+        if (aheadMs <= 0 || !isLate) {
+          // Both are late by one clock that is wrong: that of a host which the database is not on.
+          const storeAheadMs = ((await storeMs().catch(() => null)) ?? clock()) - clock();
+          return Math.abs(storeAheadMs) > CLOCKS_APART_MS ? apart(outcome, storeAheadMs, 'its database') : outcome;
+        }
         const again = await sender.decide(
           await signedAgain(decision, { key: decisionKey, laterMs: outcome.clock_ms - sentMs }),
         );

@@ -23,10 +23,6 @@ const guard = createReviewGuard(
   },
   {
     seen: () => Promise.resolve(new Map()),
-    keep: () => Promise.resolve(),
-    texts: () => Promise.resolve(new Map()),
-    listedToGate: () => Promise.resolve(new Map()),
-    gateSaw: () => Promise.resolve(),
     read: () => Promise.resolve({ digests: new Map(), narrow: new Map(), tampered: false } as never),
     listedToGate: () => Promise.resolve(new Map()),
     gateSaw: () => Promise.resolve(),
