@@ -24,4 +24,5 @@ export function holdsMutation(text: string): boolean {
  * A comment, a block string (which `\"""` does not close), a string, a word or a sign. White space and commas mean nothing between them. A
  * quote that nothing closes ends with its line.
  */
-export const GRAPHQL_TOKEN = /#[^\n\r]*|"""(?:[^"\\]|\\"""|\\(?!""")|"(?!""))*(?:"""|$)|"(?:[^"\\\n\r]|\\.)*"?|\w+|[^\s\w,\ufeff]/g;
+export const GRAPHQL_TOKEN =
+  /#[^\n\r]*|"""(?:[^"\\]|\\"""|\\(?!""")|"(?!""))*(?:"""|$)|"(?:[^"\\\n\r]|\\.)*"?|\w+|[^\s\w,\ufeff]/g;
