@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
@@ -136,6 +137,36 @@ describe('a call that waits for its turn when the rules change', () => {
     } finally {
       await evaluator.close();
     }
+  });
+});
+
+describe('a process that stops while the store is looked at', () => {
+  it('waits for the look, and tells of no fault that it meets', async () => {
+    const store = storeOf([]);
+    const [ended, told]: [string[], (string | null)[]] = [[], []];
+    let fail = (_with: Error): void => undefined;
+    const answer = new Promise<string>((_resolve, reject) => (fail = reject));
+    answer.catch(() => ended.push('looked'));
+    let mark = store.mark;
+    const live = createLivePolicies({
+      floor,
+      store: { ...store, mark: () => mark() },
+      watchMs: 1,
+      onFault: (reason) => void told.push(reason),
+    });
+    await live.start();
+    await new Promise<void>((looking) => {
+      mark = () => {
+        looking();
+        return answer;
+      };
+      live.begin();
+    });
+    const closing = live.close().then(() => ended.push('closed'));
+    await nextTurn();
+    fail(new Error('driver has already been destroyed'));
+    await closing;
+    expect([ended, told]).toEqual([['looked', 'closed'], []]);
   });
 });
 

@@ -221,7 +221,7 @@ export function createLivePolicies({
     return told.length === 0 ? null : told.join('. ');
   }
   const told = (reason: string | null): void => {
-    if (reason !== fault) onFault(reason);
+    if (reason !== fault && !closed) onFault(reason);
     fault = reason;
   };
   /** One at a time; each sees what was stored before it was asked. */
@@ -350,9 +350,11 @@ export function createLivePolicies({
         throw new Error(`policies: generation ${generation} is in force, and not what is stored: ${fault}`);
       return damage ?? generation;
     },
-    close(): void {
+    /** Behind it nothing asks the store any more, and nothing is told: what a look meets in a process that stops is no fault of the policies. */
+    async close(): Promise<void> {
       closed = true;
       if (timer) clearTimeout(timer);
+      await loading.catch(() => undefined);
     },
   };
 }

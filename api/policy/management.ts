@@ -216,7 +216,7 @@ export async function openManagement({
       outbox.begin();
     },
     async close() {
-      live.close();
+      await live.close();
       await outbox.close();
       await closeTrials();
       await studies.close();
