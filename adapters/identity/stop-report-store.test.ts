@@ -243,6 +243,42 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
     });
   });
 
+  it.each(['null', `'[]'`])(
+    'are taken back where somebody made what was left %s meanwhile, and no report is made before it is put back',
+    async (text) => {
+      await edited('identity_svids', (await agentOf('a')).id, "serial = '00'");
+      expect(await store.takeBackOne(NOW)).toBe(true);
+      const [{ report: was } = {}] = await place.sql('select report from identity_stop_reports');
+      expect(was).toContain(SVID('a'));
+      await place.sql(`update identity_stop_reports set report = ${text}`);
+      while (await store.takeBackOne(NOW));
+      expect(await revoked()).toBe(3);
+      const [due] = await store.reportsDue(NOW + 2_000);
+      const made = () => store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
+      await expect(made()).rejects.toMatchObject({ code: 'identity_tampered' });
+      await place.sql(`update identity_stop_reports set report = '${String(was)}'`);
+      await made();
+      expect((await store.stopReport(due?.id ?? '', 'acme')).report).toMatchObject({
+        certificates_revoked: 3,
+        not_taken_back: [{ agent: 'a', rows: [SVID('a')] }],
+      });
+    },
+  );
+
+  it('are named where more is left behind such an edit, beside the report whose text it was', async () => {
+    const agents = await store.agents({ tenant: 'acme' }, NOW);
+    for (const { agent, id } of agents.slice(0, 2)) await edited('identity_svids', id, `serial = '0${agent}'`);
+    expect(await store.takeBackOne(NOW)).toBe(true);
+    await place.sql(`update identity_stop_reports set report = '[]'`);
+    while (await store.takeBackOne(NOW));
+    const [due] = await store.reportsDue(NOW + 2_000);
+    await store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
+    expect((await store.stopReport(due?.id ?? '', 'acme')).report?.not_taken_back).toEqual([
+      { agent: '', rows: [`identity_stop_reports ${due?.id}: its report`] },
+      { agent: 'b', rows: [SVID('b')] },
+    ]);
+  });
+
   it('are named once they are left, and no more where the next process takes them back', async () => {
     const { id } = await agentOf('a');
     const [{ serial } = {}] = await place.sql(`select serial from identity_svids where agent_id = '${id}'`);

@@ -237,13 +237,18 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
             : await parts.takeBack(within, agentId, { by: row.stopped_by, reason: row.reason, nowMs });
         // The row is read again behind the locks of the agent: another process may have counted meanwhile.
         const now = (await find(within, row.id)) ?? row;
-        const others = (leftIn(now) ?? []).filter(({ id }) => id !== agentId);
+        const known = leftIn(now);
+        const newly = left.map(({ agent, rows }) => ({ id: agentId ?? '', agent: agent ?? '', rows }));
+        // A text that somebody edited keeps the digest of what stood there, so that no report is made before it is put back; where more is left, the
+        // text begins anew with what cannot be known any more.
+        const others = known ?? (newly.length > 0 ? [{ id: now.id, agent: '', rows: [editedText(now.id)] }] : null);
         const counted = {
           revoked_count: Number(now.revoked_count) + revoked,
           ...(agentId === null && { state: 'due' }),
           // Another process may have left what this one took back.
           ...(agentId !== null &&
-            leftText([...others, ...left.map(({ agent, rows }) => ({ id: agentId, agent: agent ?? '', rows }))])),
+            others !== null &&
+            leftText([...others.filter(({ id }) => id !== agentId), ...newly])),
         };
         if (now.state === 'taking-back' && !(await change(within, 'identity_stop_reports', now, counted)))
           throw new GateError('store_unavailable', 'another process takes certificates back too; ask again');
@@ -278,8 +283,9 @@ function leftIn(row: Row): readonly KeptLeft[] | null {
   if (!isWhole(row)) return null;
   return row.report === null ? [] : leftShape.parse(JSON.parse(row.report));
 }
+const editedText = (id: string): string => `identity_stop_reports ${id}: its report`;
 const editedReport = (id: string): GateError =>
-  new GateError('identity_tampered', `edited in the store: identity_stop_reports ${id}: its report`);
+  new GateError('identity_tampered', `edited in the store: ${editedText(id)}`);
 
 const NOTHING_LEFT: TakenBack = { revoked: 0, left: [] };
 /** Reports that a proxy is told of at once. */
