@@ -80,8 +80,14 @@ export function registerContain(program: Command): void {
 const stop = ({ target }: Registry, agent: Pick<AgentRecord, 'id' | 'tenant'>, reason: string): Promise<AgentRecord> =>
   target.ask<AgentRecord>('identity', 'POST', agentPath(agent, '/suspend'), { reason });
 
+const toldEnd = (agent: AgentRecord): string =>
+  `stopped for good: ${fullName(agent)}. Somebody edited the row of what it may do in identity's store, so it cannot be let go: register it anew under another name\n` +
+  "there is no report of what was running; what could not be taken back is in identity's log\n";
+
 function told(asJson: boolean | undefined, before: AgentRecord | undefined, stopped: AgentRecord): void {
   if (asJson) return print(stopped);
+  // A decommissioned agent is refused before; that this one came out so is what an edited row made of the stop.
+  if (stopped.state === 'decommissioned') return void process.stdout.write(toldEnd(stopped));
   process.stdout.write(toldStop(before, suspendableAgent(stopped)));
 }
 

@@ -985,7 +985,7 @@ export const ERROR_CODES = {
     status: 409,
     retry: 'yes',
     meaning:
-      'The clocks of HIL and of the worker are more than a minute apart, so that no decision is in time; `reason` says by how much. Nothing was decided: put the clocks right, then decide again.',
+      'The clocks of HIL and of the worker, or of HIL and its database, are more than a minute apart, so that no decision is in time; `reason` says by how much. Nothing was decided: put the clocks right, then decide again.',
   },
   tenant_scope_required: {
     status: 400,

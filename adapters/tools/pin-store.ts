@@ -163,6 +163,21 @@ export function toolPinStoreOver(
     }
     return held;
   };
+  /** Which of them are held: their texts may be megabytes. */
+  const heldAmong = async (tenant: string, digests: readonly string[]): Promise<Set<string>> => {
+    const held = new Set<string>();
+    for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
+      const some = digests.slice(at, at + ASKED_AT_ONCE);
+      const rows = await db
+        .selectFrom('tool_definitions')
+        .select('sha256')
+        .where('tenant', '=', tenant)
+        .where('sha256', 'in', some)
+        .execute();
+      for (const { sha256 } of rows) held.add(sha256);
+    }
+    return held;
+  };
   type SeenKey = ReturnType<typeof shownTo>;
   const seenIn = async (key: SeenKey): Promise<ReadonlyMap<string, string>> => {
     const { content } = await shown.read(key);
@@ -227,7 +242,7 @@ export function toolPinStoreOver(
     },
     async keep(tenant, given) {
       const short = [...given].filter(([, content]) => content.length <= LONGEST_TEXT).slice(0, TEXTS_KEPT);
-      const known = await heldOf(
+      const known = await heldAmong(
         tenant,
         short.map(([sha256]) => sha256),
       );

@@ -52,8 +52,10 @@ export function createClockWatch({ decisionKey, clock, storeMs, logger }: ClockW
         const isLate = outcome.clock_ms > Date.parse(decision.not_after);
         if (aheadMs <= 0 || !isLate) {
           // Both are late by one clock that is wrong: that of a host which the database is not on.
-          const storeAheadMs = ((await storeMs().catch(() => null)) ?? clock()) - clock();
-          return Math.abs(storeAheadMs) > CLOCKS_APART_MS ? apart(outcome, storeAheadMs, 'its database') : outcome;
+          const asked = await clocksNow('HIL', clock, storeMs).catch(() => null);
+          return asked !== null && asked.fault !== null && asked.storeMs !== null
+            ? apart(outcome, asked.storeMs - asked.nowMs, 'its database')
+            : outcome;
         }
         const again = await sender.decide(
           await signedAgain(decision, { key: decisionKey, laterMs: outcome.clock_ms - sentMs }),

@@ -46,5 +46,8 @@ export const createSystemDenials = ({ reviews, sender, decisionKey, clock, decis
     if (outcome.outcome === 'applied' && !outcome.row_settled) await settled(outcome.settled);
     // Somebody decided first, or the deadline came: what stands is written, as after any decision.
     if (outcome.outcome === 'refused' && outcome.settled) await settled(outcome.settled);
+    // A clock that is wrong decided nothing: whoever asked for it asks again.
+    else if (outcome.outcome === 'refused' && (outcome.code === 'clocks_apart' || outcome.code === 'decision_refused'))
+      throw new GateError('orchestrator_unavailable', outcome.reason);
   };
 };

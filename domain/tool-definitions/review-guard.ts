@@ -51,6 +51,8 @@ const LATE_LIST_LIMIT_MS = 10_000;
 /** How long a list serves the agent's other calls that are parked. */
 const LISTED_FOR_MS = 1_000;
 const AGENTS_KEPT = 1_000;
+/** How long an approved call waits for the store to keep its list. */
+const KEPT_WITHIN_MS = 500;
 const DESCRIPTIONS_KEPT = 5_000;
 const DESCRIPTION_UNITS = 300;
 /** How soon a list is asked for again to describe a definition that the last one did not hold. */
@@ -113,13 +115,17 @@ export function createReviewGuard(
       await pins.keep(tenant, seen.texts);
     } catch {
       // What the review or the attempt was asked for stands without it.
+    } finally {
+      // The list itself is remembered for a while, and is read by its digests alone.
+      seen.texts.clear();
     }
   }
 
   /** The tools as they are now, before an approved call runs; its next ones are bound to them where no list comes in time. */
   async function listedNow(call: ReviewedCall, leftMs: number): Promise<Seen> {
     const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
-    await kept(call, seen);
+    // The call goes on; what is kept is of its next ones.
+    await within(KEPT_WITHIN_MS, kept(call, seen), () => new Error('the store is slow')).catch(() => undefined);
     return seen;
   }
 
