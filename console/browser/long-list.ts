@@ -91,6 +91,7 @@ export function renewRows(fresh: Document, { first, firstTo, last }: FreshRows):
   keepPlace(rows, over);
   // Before its rows are put in, and it has them no more.
   const ends = endOf(first, firstTo);
+  const had = new Set(heldRows());
   putIn(rows, first);
   if (last && rows.nextElementSibling === last.end) {
     append(rows, rowsIn(last.page));
@@ -98,7 +99,7 @@ export function renewRows(fresh: Document, { first, firstTo, last }: FreshRows):
     if (end) last.end.replaceWith(end);
   }
   takeAway(over);
-  leadOn(rows, ends);
+  leadOn(rows, ends, had);
   sayWaitsNoMore(fresh);
   markTicked(rows.closest('form'));
   if (stays) scrolls.scrollTop += stays.getBoundingClientRect().top - wasAt;
@@ -148,7 +149,9 @@ function putIn(rows: Element, first: readonly Document[]): void {
     else {
       unchosen(row);
       if (before) before.after(row);
-      else withRows(rows.firstElementChild)?.firstElementChild?.prepend(row);
+      else if (rows.firstElementChild?.firstElementChild)
+        withRows(rows.firstElementChild)?.firstElementChild?.prepend(row);
+      else append(rows, [row]);
     }
     before = there ?? row;
   }
@@ -161,10 +164,13 @@ function endOf(first: readonly Document[], address: string) {
   return { id: row && idOf(row), next: page?.querySelector('[data-next]'), address };
 }
 
-/** Where the list ends as that page does, what leads on is what leads on there: behind its old end stand rows that came with another page then. */
-function leadOn(rows: Element, { id, next, address }: ReturnType<typeof endOf>): void {
+/**
+ * Where the list ends as that page does, what leads on is what leads on there: behind its old end stand rows that came with another page then. Behind
+ * a row that was there already its own link leads on, which may be of a search that came further.
+ */
+function leadOn(rows: Element, { id, next, address }: ReturnType<typeof endOf>, had: ReadonlySet<HTMLElement>): void {
   const row = [...heldRows()].at(-1);
-  if (!row || !next || idOf(row) !== id) return;
+  if (!row || !next || had.has(row) || idOf(row) !== id) return;
   rows.nextElementSibling?.replaceWith(next);
   endsWith(address);
 }

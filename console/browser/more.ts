@@ -69,9 +69,10 @@ async function next(link: HTMLAnchorElement): Promise<void> {
   const after = fresh.querySelector('[data-next]');
   if (!come || !after) return link.removeAttribute('rel');
   const was = loadedMore();
-  const first =
-    was?.first ??
-    new URL(rows.querySelector<HTMLAnchorElement>('[data-row] > a')?.search ?? '', `${location.origin}/hil`).href;
+  // A search that found nothing so far has no row that says what is searched for.
+  const self = document.querySelector<HTMLElement>('[data-self]')?.dataset['self'] ?? '';
+  const { search } = rows.querySelector<HTMLAnchorElement>('[data-row] > a') ?? new URL(self, location.href);
+  const first = was?.first ?? new URL(search, `${location.origin}/hil`).href;
   const brought = come.querySelectorAll('[data-row]').length;
   const chosen = rows.querySelector('a[aria-current]') !== null;
   dropHeld(come);

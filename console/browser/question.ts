@@ -60,7 +60,7 @@ export function askToApprove(): void {
   yes.addEventListener('click', () => {
     dialog.close();
     pressedTooSoon = null;
-    button.form?.requestSubmit(button);
+    if (!button.disabled) button.form?.requestSubmit(button);
   });
   const no = buttonThatCloses(dialog, 'Not now');
   const keys = document.createElement('p');

@@ -164,11 +164,19 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     await plain.context().close();
     const live = await opened(true, '/hil?q=vendor', undefined, glx);
     await live.locator(`[data-row="${row.id}"]`).waitFor();
+    // What comes meanwhile is searched too, and nothing else comes into the list.
+    await fixture.hil.park(4_001, { ...searched, sandbox_report: reportOf('move 6 EUR to `other`') });
+    const next = await fixture.hil.park(4_002, { ...searched, sandbox_report: reportOf('move 7 EUR to `vendor`') });
+    await live.locator(`[data-row="${next.id}"]`).waitFor();
+    expect(await live.locator('[data-row]').evaluateAll((rows) => rows.map((one) => one.dataset['row']))).toEqual([
+      row.id,
+      next.id,
+    ]);
     await live.goto(`${address}/hil?q=nothing+has+this`);
     await live.getByText('No more of them: the search is at its end.').waitFor();
     await live.context().close();
-    const times = 'update reviews set created_ms = -9223372036854775807 where tenant = ? and id <> ?';
-    await fixture.hil.place.sql(times, ['globex', row.id]);
+    const times = 'update reviews set created_ms = -9223372036854775807 where tenant = ? and id not in (?, ?)';
+    await fixture.hil.place.sql(times, ['globex', row.id, next.id]);
     const edited = await opened(false, '/hil?q=vendor', undefined, glx);
     expect(await edited.locator('[data-next]').innerText()).toBe(
       'None so far. The list is not searched to its end. Search on',

@@ -42,13 +42,15 @@ const notHere = ({ value, replaceable }: Leaf): string | null =>
       ? 'stands in a list, which is not changed'
       : typeof value !== 'string' || printable(lines(value)) === lines(value)
         ? null
-        : `has ${passesForOther(value) ? 'letters that pass for others' : 'characters that nobody sees'}; gate decide modify replaces it`;
+        : `has ${passesForOther(value) ? 'letters that pass for others' : 'characters that are shown as escapes'}; gate decide modify replaces it`;
 const passesForOther = (text: string): boolean => (mixedWord(text) ?? wholeLookalike(text)) !== undefined;
 
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
   const replacements = leavesIn(row).flatMap((leaf, at) => {
-    const typed = form.names().includes(`value.${at}`) ? form.once(`value.${at}`) : undefined;
+    // A form may have as many fields as a call has values: each is looked up, and none is looked for among the others.
+    const field = `value.${at}`;
+    const typed = form.all(field).length === 0 ? undefined : form.once(field);
     const { path, name, value: was } = leaf;
     if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
     const value = valueOf(name, was, lines(typed));
