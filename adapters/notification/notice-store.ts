@@ -75,6 +75,8 @@ const SUPERSEDE = statement(
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** Now, and what nothing is due later than. */
 const DUE_NOW = '(due_ms <= ? or due_ms > ?)';
+/** Among so many agents take turns: a look reads no more, however many wait. */
+const LOOKED_AT = 1_000;
 interface StoredTurn extends Pick<StoredNotice, 'notification_id' | 'due_ms' | 'attempts'> {
   readonly pending_id: string | null;
   readonly tenant: string;
@@ -84,7 +86,7 @@ interface StoredTurn extends Pick<StoredNotice, 'notification_id' | 'due_ms' | '
 }
 /**
  * The first of its row that is queued: a later one waits for it, and an escalation makes those that it waits for urgent. Of each agent as many as
- * could be sent at once: what it has beyond those is not read.
+ * could be sent at once, of those that have been due for longest.
  */
 const DUE = statement<StoredTurn>(
   `select notification_id, pending_id, due_ms, attempts, tenant, agent_id, urgent from (
@@ -97,6 +99,7 @@ const DUE = statement<StoredTurn>(
        where one.channel = ? and one.state = 'queued' and ${DUE_NOW}
          and not exists (select 1 from review_notices as other where other.pending_id = one.pending_id
            and other.channel = one.channel and other.state = 'queued' and other.ordinal < one.ordinal)
+       order by one.due_ms, one.notification_id limit ${LOOKED_AT}
      ) as waiting
    ) as placed where place <= ?`,
 );

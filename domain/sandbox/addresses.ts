@@ -13,7 +13,7 @@ const ADDRESSES = words(
 );
 /** What an address is put together from. */
 const PARTS = words('url uri endpoint host hostname site domain path pathname route resource');
-const HOSTS = words('host hostname endpoint');
+const HOSTS = words('host hostname endpoint site domain route');
 const METHODS = words(
   'method httpmethod requestmethod httpverb verb methodoverride xmethodoverride xhttpmethod xhttpmethodoverride',
 );
@@ -176,6 +176,10 @@ function methodsIn({ name, path }: Leaf, text: string, hasAddress: boolean): rea
   return [...forms.flatMap((form) => [...read.matchAll(form)]), ...inParts].flatMap(([, method]) => asMethod(method));
 }
 
+/** What is looked for on a page, or told of it. */
+const SHOWN = words(
+  'tag tags label labels element selector keyword keywords section heading kind category word words filter term terms',
+);
 /**
  * A value that is nothing but a method which changes something, whatever it is called, where it goes with an address: `{"m": "DELETE"}`. Not of a
  * header of another name, nor of a body.
@@ -183,7 +187,8 @@ function methodsIn({ name, path }: Leaf, text: string, hasAddress: boolean): rea
 const wholeMethods = ({ leaves }: ReadCall): readonly string[] =>
   leaves.flatMap(({ name, path, value, group }, at) => {
     const [method] = asMethod(value);
-    if (method === undefined || LOOKS.has(method) || isSpeech(name) || path.some(isBodyName)) return [];
+    if (method === undefined || LOOKS.has(method) || isSpeech(name) || SHOWN.has(name) || path.some(isBodyName))
+      return [];
     const before = leaves[at - 1];
     if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
     const isHeader = path.some((one) => /header|cookie/i.test(one));

@@ -13,6 +13,7 @@ const DOES =
 type Kind = 'does' | 'space' | 'answers';
 interface Level {
   readonly kind: Kind;
+  readonly inMutation: boolean;
   /** The name of the fragment it stands in, or of none. */
   readonly of: string;
   /** The field in front of the braces. */
@@ -38,9 +39,14 @@ export function removingField(document: string): string | null {
   let isInline = false;
   const end = (): void => {
     const level = open.at(-1);
-    if (field !== null && level !== undefined && level.kind !== 'answers') {
+    // Of an answer a name may say anything; but what is given an argument of its own there is called, and so is `user(id: 1) { delete { ok } }`.
+    const isCalled =
+      field !== null &&
+      level !== undefined &&
+      (level.kind !== 'answers' || (level.inMutation && (field.isGiven || removes(field.name.toLowerCase()))));
+    if (isCalled && field !== null && level !== undefined) {
       const says =
-        level.kind === 'does' || field.isGiven
+        level.kind !== 'space' || field.isGiven
           ? saysRemoval(field.name)
           : !DOES.test(level.parent) && removes(wordsOfName(field.name)[0]);
       if (says && !found.has(level.of)) found.set(level.of, field.name);
@@ -63,7 +69,8 @@ export function removingField(document: string): string | null {
       } else {
         const { name, isGiven } = field ?? { name: '', isGiven: true };
         end();
-        open.push({ of: level.of, parent: name, kind: isGiven || level.kind === 'answers' ? 'answers' : 'space' });
+        const kind = isGiven || level.kind === 'answers' ? 'answers' : 'space';
+        open.push({ of: level.of, inMutation: level.inMutation, parent: name, kind });
       }
       head = [];
       isInline = false;
@@ -78,7 +85,7 @@ export function removingField(document: string): string | null {
       } else if (before === '.') {
         end();
         if (token === 'on') isInline = true;
-        else if (level.kind !== 'answers') {
+        else if (level.kind !== 'answers' || level.inMutation) {
           const others = spread.get(level.of);
           if (others) others.push(token);
           else spread.set(level.of, [token]);
@@ -102,10 +109,12 @@ export function removingField(document: string): string | null {
 
 /** By what stands before the braces: `mutation Name`, `fragment Name on Type`. */
 function levelOf(head: readonly string[]): Level {
+  const inMutation = head.includes('mutation');
   const fragment = head.lastIndexOf('fragment');
-  if (fragment !== -1) {
+  // A mutation may be named `fragment`.
+  if (fragment !== -1 && !inMutation) {
     const [, name = '', , type = ''] = head.slice(fragment);
-    return { kind: 'does', of: /mutation/i.test(type) ? '' : `...${name}`, parent: '' };
+    return { kind: 'does', inMutation: true, of: /mutation/i.test(type) ? '' : `...${name}`, parent: '' };
   }
-  return { kind: head.includes('mutation') ? 'does' : 'answers', of: '', parent: '' };
+  return { kind: inMutation ? 'does' : 'answers', inMutation, of: '', parent: '' };
 }

@@ -75,25 +75,34 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   const looks = tool.some((word) => LOOKS.has(word)) || (verb === 'read' && isSearch);
   const isCommand = (name: string): boolean => {
     const short = plain(name);
-    return COMMANDS.has(short) && (OUTRIGHT.has(short) || !(looks || (isSearch && WORDS_OF_SEARCH.has(short))));
+    return COMMANDS.has(short) && (OUTRIGHT.has(short) || !(isSearch && WORDS_OF_SEARCH.has(short)));
   };
-  const says = (text: string): boolean => {
+  /** Of a tool that only looks, words of any language say nothing; commands of a store do. */
+  const isMeant = (name: string, word: string): boolean =>
+    looks && !OUTRIGHT.has(plain(name)) ? STORE_WORDS.has(word.toLowerCase()) : isStoreRemoval(word);
+  const says = (name: string, text: string): boolean => {
     const read = clipped(text, READ);
-    if (STORE_CALL.test(read)) return true;
+    if (STORE_CALL.test(read) || /^\s*DELETE\s{1,8}\//i.test(read)) return true;
     return read.split(/[\n;]/).some((line) => {
       const [first = '', second = ''] = line.trim().split(/\s+/, 2);
-      return isStoreRemoval(first) || (GROUPS.has(first.toLowerCase()) && isStoreRemoval(second));
+      return isMeant(name, first) || (GROUPS.has(first.toLowerCase()) && isMeant(name, second));
     });
   };
   const found = call.groups.some(({ path, members }) => {
-    const isInside = isCommand(path.at(-1) ?? '') && path.slice(0, -1).every((name) => HOLDS_CALLS.has(plain(name)));
+    const last = path.at(-1) ?? '';
+    const isOutright = OUTRIGHT.has(plain(last));
+    const isInside = isCommand(last) && (isOutright || path.slice(0, -1).every((name) => HOLDS_CALLS.has(plain(name))));
     return members.some(([name, value], at) => {
       // {"dropDatabase": 1}, where the name is the command. The first one is, and of the others those that mean nothing else.
-      if (isInside && (at === 0 ? isStoreRemoval(name) : STORE_WORDS.has(name.toLowerCase()))) return true;
+      if (isInside && (at === 0 ? isMeant(last, name) : STORE_WORDS.has(name.toLowerCase()))) return true;
+      if (isInside && isOutright && /^(?:delete|drop|remove)$/i.test(name)) return true;
       if (!isCommand(name)) return false;
-      if (typeof value === 'string') return says(value);
+      if (typeof value === 'string') return says(name, value);
       const list = wordsOf(value);
-      return list !== undefined && (says(list.join(' ')) || list.some((item) => item.includes(' ') && says(item)));
+      return (
+        list !== undefined &&
+        (says(name, list.join(' ')) || list.some((item) => item.includes(' ') && says(name, item)))
+      );
     });
   });
   // [["SET", "a", 1], ["FLUSHALL"]] is a pipeline.

@@ -11,7 +11,12 @@ const BEHIND = words(
 );
 /** What stands before the word: what follows is looked for, or shown. */
 const LOOKS = words(
-  'get list describe view show info help explain inspect status ls ps cat diff version man search find grep log logs test t plan checkout jest vitest mocha rspec pytest install i add build create new init docs doc which whatis',
+  'get list describe view show info help explain inspect status ls ps cat diff version man search find grep jest vitest mocha rspec pytest install i add build create new init docs doc which whatis',
+);
+/** The same of these programs alone: others have a group of commands that is called so. */
+const LOOKS_OF_SOME = words('log logs test t plan checkout');
+const SOME = words(
+  'kubectl oc docker podman nerdctl docker-compose npm pnpm yarn npx bun cargo go gh terraform tofu terragrunt mvn gradle dotnet',
 );
 /** Their words are files, patterns and texts. */
 const NAMES_FILES = words(
@@ -76,10 +81,11 @@ const stopsUnit = (args: readonly string[]): boolean =>
   args.some((arg) => /^(?:isolate|rescue|emergency|reboot)$/.test(arg)) ||
   (args.includes('--now') && args.some((arg) => /^(?:disable|mask)$/.test(arg)));
 
-/** Of most programs the value of these is a name, and of some of them they have none. */
-const VALUED = /^-[kuoep]$/;
-const SWITCHED = words(
-  'mysqladmin mysql mariadb-admin apt apt-get yum dnf pacman brew npm pnpm yarn docker-compose kubectl helm',
+/** Of these programs alone, the value of these options is a name: of others a switch without a value may stand there. */
+const VALUED: Readonly<Record<string, RegExp>> = { journalctl: /^-[ut]$/ };
+/** Programs that have another one run. */
+const SPEAKS_EXEC = words(
+  'kubectl oc docker podman nerdctl docker-compose nomad fly flyctl heroku lxc incus npm npx pnpm yarn bundle',
 );
 const OF_SSH = /^-[BbcDEeFIiJLlmOopQRSWw]$/;
 const isPlain = (arg: string, before: string | undefined, valued: RegExp): boolean =>
@@ -144,18 +150,24 @@ export function isToldToRemove(program: string, args: readonly string[]): boolea
   if (/^(?:terraform|tofu|terragrunt)$/.test(program) && args.find((arg) => !arg.startsWith('-')) === 'plan')
     return false;
   const exec = args.findIndex((arg) => /^exec$/i.test(arg));
+  // What follows is another program's, whose options are read with it.
+  if ((exec === -1 || !SPEAKS_EXEC.has(program)) && args.some((arg) => OPTION.test(arg))) return true;
   if (exec !== -1 && !args.slice(0, exec).some(removes)) return runsIn(args.slice(exec + 1));
-  if (args.some((arg) => OPTION.test(arg))) return true;
   let words = 0;
   for (const [at, arg] of args.entries()) {
     const before = args[at - 1] ?? '';
     if (arg.startsWith('-') || (SPEAKS.has(program) && TOLD.test(before))) continue;
-    if (VALUED.test(before) && !SWITCHED.has(program)) continue;
+    if (VALUED[program]?.test(before)) continue;
     words += 1;
     if (words > MOST_WORDS) return false;
     if (removes(arg)) return true;
     // The value of an option looks like such a word too.
-    if (LOOKS.has(arg.toLowerCase()) && !(before.startsWith('-') && !before.includes('='))) return false;
+    const low = arg.toLowerCase();
+    if (
+      (LOOKS.has(low) || (SOME.has(program) && LOOKS_OF_SOME.has(low))) &&
+      !(before.startsWith('-') && !before.includes('='))
+    )
+      return false;
   }
   return false;
 }
