@@ -64,7 +64,10 @@ const SQUEEZED = `[...document.querySelectorAll('button')].filter((button) => {
  * narrowest one and the widest are tried without loading it again.
  */
 export async function seriousOrTooWide(page: Page): Promise<string[]> {
-  await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
+  // As somebody would open them, and folded again for whoever goes on with the page.
+  await page.evaluate(
+    "for (const one of document.querySelectorAll('details:not([open])')) one.dataset.folded = '', one.open = true",
+  );
   const found = await seriousInBothThemes(page);
   for (const size of NARROWEST_AND_WIDEST) {
     await page.setViewportSize(size);
@@ -73,5 +76,8 @@ export async function seriousOrTooWide(page: Page): Promise<string[]> {
     for (const words of await page.evaluate<string[]>(SQUEEZED)) found.push(`no room for "${words}" in ${size.width}`);
   }
   await page.setViewportSize(AT_A_DESK);
+  await page.evaluate(
+    "for (const one of document.querySelectorAll('[data-folded]')) one.open = false, delete one.dataset.folded",
+  );
   return found;
 }
