@@ -98,7 +98,8 @@ export async function playRound({ deployment, reviews, random }: RoundOptions): 
   const up = async (people: number) => {
     gate = await deployment.up({
       GATE_VELOCITY_LIMIT: '0',
-      GATE_REVIEW_MAX_PARKED_CALLS: String(reviews),
+      // Of a call that was answered 503 and abandoned a row may wait too.
+      GATE_REVIEW_MAX_PARKED_CALLS: String(2 * reviews),
       GATE_HIL_QUORUM_RISKY: String(people),
       GATE_REVIEW_TTL_AUTO_SECS: String(TTL_SECS),
       GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
