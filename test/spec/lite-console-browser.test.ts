@@ -98,8 +98,11 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
       await signIn();
       await page.goto(`${gate.lite.url}/hil/${id}`);
       await page.context().clearCookies();
-      await page.getByRole('button', { name: 'Approve', exact: true }).click();
-      await page.locator('main a[href^="/login?return_to="]').click();
+      const toSignIn = page.locator('main a[href^="/login?return_to="]');
+      const approve = page.getByRole('button', { name: 'Approve', exact: true });
+      // A page that has heard of it says so, and its buttons are off; any other one hears of it by the press.
+      await Promise.any([toSignIn.waitFor(), approve.click().then(() => toSignIn.waitFor())]);
+      await toSignIn.click();
       await page.getByLabel('Operator token').waitFor();
       expect(tools.executed).toHaveLength(0);
     }, 90_000);
