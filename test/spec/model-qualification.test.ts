@@ -367,10 +367,13 @@ describe('gate brain qualify', () => {
   });
 
   it('prints the report where the disk does not take it', async () => {
-    stub.behave(status(503));
+    const refuses = status(503);
+    // Before the first answer: the report is written behind the last one.
+    stub.behave((asked, response) => {
+      mkdirSync(join(folder, 'r.json'), { recursive: true });
+      return refuses(asked, response);
+    });
     const run = gate.run(['brain', 'qualify', '--models', 'models.yaml', '--runs', '1', '--report', 'r.json'], ENV);
-    await eventually('a question', () => run.out().includes('judged'));
-    mkdirSync(join(folder, 'r.json'));
     expect(await run.ended).toBe(1);
     expect(run.out()).toContain('"contract": "gate.brain-model-qualification/v1"');
     expect(run.out()).toContain('r.json cannot be written (EISDIR)');
