@@ -53,7 +53,7 @@ beforeEach(async () => {
   live = createLivePolicies({ floor, store, watchMs: WATCH_MS });
 });
 afterEach(async () => {
-  live.close();
+  await live.close();
   await live.refresh([]);
   await store.close();
   await rm(folder, { recursive: true, force: true });
