@@ -65,9 +65,9 @@ describe.each([
   });
 
   it.each([
-    ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
-    ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
-    ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+    ['a foreign Origin', { origin: 'https://evil.example' }, 'csrf_failed'],
+    ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'csrf_failed'],
+    ['an Origin of nobody', { origin: 'null' }, 'csrf_failed'],
     ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
     ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
     ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],

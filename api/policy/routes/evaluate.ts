@@ -13,7 +13,8 @@ export function evaluateRoutes(app: ServiceApp, evaluator: PolicyEvaluator): voi
       // The policy set itself checks the input, once and without a copy. The schema only documents the route.
       validatorCompiler: () => (value: unknown) => ({ value }),
       errorHandler: (error: FastifyError) => {
-        if (!(error instanceof GateError) && error.statusCode === 400)
+        // A body that is no JSON is refused before the route sees it.
+        if (error instanceof GateError ? error.code === 'invalid_request' : error.statusCode === 400)
           throw new GateError('policy_input_invalid', error.message, { cause: error });
         throw error;
       },
