@@ -44,16 +44,16 @@ describe('gate narrative, on a ledger file', () => {
   it('tells the story, with the rows it rests on', async () => {
     const { code, out } = await gate('agent-a', '--window', '1d');
     expect(code).toBe(0);
-    expect(out).toContain('In the last 24 hours agent-a made 2 requests: 1 allowed and 1 denied.\n');
+    expect(out).toContain('In the last 24 hours `agent-a` made 2 requests: 1 allowed and 1 denied.\n');
     expect(out).toMatch(/█·{1,2} {2}requests by hour, at most 2\n/);
     expect(out).toContain(
       '- 1 request was denied, for “Violation: destructive” (once, first in row 5). [#5]\n- Of its executions 1 completed. [#4]\n',
     );
-    expect(out).toMatch(/│ 5 +│ \S+Z │ delete_file was denied: Violation: destructive │/);
+    expect(out).toMatch(/│ 5 +│ \S+Z │ `delete_file` was denied: Violation: destructive │/);
   }, 60_000);
 
   it('tells of an agent without rows that there are none, and prints JSON where it is asked to', async () => {
-    expect(await gate('nobody')).toEqual({ code: 0, out: 'No request of nobody is recorded in the last 7 days.\n' });
+    expect(await gate('nobody')).toEqual({ code: 0, out: 'No request of `nobody` is recorded in the last 7 days.\n' });
     const { out } = await gate('agent-a', '--json');
     expect(JSON.parse(out)).toMatchObject({ agent_id: 'agent-a', window: '7d', total: 2 });
   }, 60_000);
