@@ -287,10 +287,10 @@ describe('an agent’s activity as a story', () => {
       { agoMs: 3, row: testRow({ signal: 'grant_expired', policy_decision: { outcome: 'allow' } }) },
     ]);
     expect(told.notable.map((row) => [row.event_kind, row.summary])).toEqual([
-      ['proxy.verdict', 'files.read was allowed: read of a file the agent owns'],
+      ['proxy.verdict', '`files.read` was allowed: read of a file the agent owns'],
       ['agent.envelope_narrowed', 'the agent: envelope narrowed'],
       ['alarm.reconciled', 'alarm.reconciled: closed by hand'],
-      ['proxy.verdict', 'drop\ufffd \\u{202e}table was denied: Violation: destructive'],
+      ['proxy.verdict', '`drop\ufffd\\n\\u{202e}table` was denied: Violation: destructive'],
     ]);
     expect(told.story.at(-1)).toEqual({ text: 'Alarms were raised; look at their rows first.', seqs: [8] });
     const many = await tell(Array.from({ length: 30 }, (_, index) => call(index + 1, { tier: 'red' })).flat());
