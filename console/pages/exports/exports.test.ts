@@ -64,7 +64,10 @@ describe('the exports', () => {
       await append({});
       await page.post('/exports/run');
       const found = await page.get(`/exports?${new URLSearchParams({ came }).toString()}`);
-      expect([found.status, found.text]).toEqual([200, expect.not.stringMatching(/Copied\.|555|99999999/)]);
+      expect([found.status, found.text.replaceAll(/[0-9a-f]{64}/g, '')]).toEqual([
+        200,
+        expect.not.stringMatching(/Copied\.|555|99999999/),
+      ]);
     },
   );
 
