@@ -134,9 +134,10 @@ export function createReconcileActivities(options: ReconcileOptions) {
   const closeIfLost = async (open: OpenCall): Promise<boolean> => {
     const { correlation_id, state } = open;
     const status = await runs.status(correlation_id);
-    if (status === 'running' && now() <= (await dueMs(open)) + graceMs) return false;
+    const untilMs = status === 'running' ? (await dueMs(open)) + graceMs : Number.NEGATIVE_INFINITY;
+    if (now() <= untilMs) return false;
     const nowMs = await trustedMs();
-    if (nowMs === null || (status === 'running' && nowMs <= (await dueMs(open)) + graceMs)) return false;
+    if (nowMs === null || nowMs <= untilMs) return false;
     const reason =
       status === 'running'
         ? `the workflow is overdue in state ${state}`
