@@ -41,8 +41,6 @@ export interface VouchedPeople {
    * the person's role became another one, for one that is over, and for one that was opened later than now.
    */
   heard(person: Vouched): Promise<void>;
-  /** Who may approve for the tenant now, by what the console said last of each. */
-  approversOf(tenant: string): Promise<readonly string[]>;
 }
 
 /**
@@ -142,7 +140,6 @@ export function createVouchedPeople({ store, lifeMs, clock }: VouchedPeopleOptio
       }
       written.set(key, { role: kept.role, sinceMs: kept.since_ms, atMs: now });
     },
-    approversOf: vouchedApprovers({ store, lifeMs, clock }),
   };
 }
 
