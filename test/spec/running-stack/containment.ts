@@ -105,6 +105,8 @@ describe('containment of an agent, in the full edition', () => {
     expect(told).toContain('stopped: acme/contained-bot, by operator:dev');
     const refused = await answered(403, 'agent_suspended');
     const refusedAt = Date.now();
+    // It goes on asking: none of that is let in, nor stands in the report.
+    for (let at = 0; at < 5; at += 1) await answered(403, 'agent_suspended');
     expect(refused.body).toMatchObject({ layer: 'identity' });
     const [row] = await gate.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
     expect(row).toMatchObject({ signal: 'agent_suspended', tool_name: 'list_files', authorized: false });
