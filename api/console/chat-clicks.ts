@@ -4,6 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../plugins/app.js';
+import { utf8Of } from '../plugins/utf8.js';
 import type { AskLimits } from './ask-limits.js';
 import { neighbourOf, type NeighbourOver } from './neighbour.js';
 
@@ -75,12 +76,10 @@ export function relayChatClicks(app: ServiceApp, { hil, limits, clock }: ChatCli
   });
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** The same bytes as a text; what no chat writes would be other bytes at the review service, and its signature could not hold there. */
 function textOf(body: unknown): string {
   try {
-    return UTF8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    return utf8Of(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
   } catch (cause) {
     throw new GateError('chat_signature_invalid', undefined, { cause });
   }

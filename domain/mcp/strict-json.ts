@@ -81,9 +81,14 @@ function scan(text: string, maxDepth: number, { data, exact }: Rules): void {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const end = endOfString(text, at);
+      const object = open.at(-1);
+      if (!exact && !(expectsKey && object)) {
+        // Of a value nothing has to be known.
+        at = end;
+        continue;
+      }
       const content = decodeString(text, at, end);
       if (exact) assertText(content);
-      const object = open.at(-1);
       if (expectsKey && object) {
         if (object.keys.has(content))
           throw new StrictJsonError(`duplicate key ${JSON.stringify(foreignText(content, 64))}`);
