@@ -21,13 +21,5 @@ export const foreignText = (text: string, units: number): string => storableText
 
 export const capitalized = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
-/** The words of a name in lower case: `dropDatabase`, `delete_users`. */
-export const wordsOfName = (name: string): readonly string[] =>
-  clipped(name, 128)
-    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter((word) => word !== '');
-
 /** The words of a list that is written as one text. */
 export const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/));

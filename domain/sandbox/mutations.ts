@@ -1,10 +1,10 @@
 import { GRAPHQL_TOKEN } from '../policy/graphql.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
-import { wordsOfName } from '../text.js';
+import { toolTokens } from '../tool-shape.js';
 
 const removes = (word: string | undefined): boolean => word !== undefined && REMOVES_IN_NAME.has(word);
 /** Any word of it: `bulkDeleteUsers`. */
-const saysRemoval = (name: string): boolean => wordsOfName(name).some(removes);
+const saysRemoval = (name: string): boolean => toolTokens(name).some(removes);
 /** What they have in braces is their answer, also where nothing is given to them. */
 const DOES =
   /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|open|get|list|send|submit|mark|move)/i;
@@ -48,7 +48,7 @@ export function removingField(document: string): string | null {
       const says =
         level.kind !== 'space' || field.isGiven
           ? saysRemoval(field.name)
-          : !DOES.test(level.parent) && removes(wordsOfName(field.name)[0]);
+          : !DOES.test(level.parent) && removes(toolTokens(field.name)[0]);
       if (says && !found.has(level.of)) found.set(level.of, field.name);
     }
     field = null;

@@ -4,7 +4,7 @@ import { holdsMutation } from '../policy/graphql.js';
 import { quoted } from '../printable.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
 import { toolTokens } from '../tool-shape.js';
-import { clipped, words, wordsOfName } from '../text.js';
+import { clipped, words } from '../text.js';
 import { isPartOfAddress } from './addresses.js';
 import type { Finding, ReadCall } from './finding.js';
 import { removingField } from './mutations.js';
@@ -62,7 +62,7 @@ const STORE_WORDS = words(
   deletebyquery truncate evict detach rmr deleteall`,
 );
 const isStoreRemoval = (word: string): boolean =>
-  STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(wordsOfName(word)[0] ?? '');
+  STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(toolTokens(word)[0] ?? '');
 /** Commands of Redis whose second word says what they do. */
 const GROUPS = words('script function acl client cluster xgroup config memory module');
 const STORE_CALL =
