@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
@@ -163,7 +162,7 @@ describe('a process that stops while the store is looked at', () => {
       live.begin();
     });
     const closing = live.close().then(() => ended.push('closed'));
-    await nextTurn();
+    await new Promise<void>((resolve) => setImmediate(resolve));
     fail(new Error('driver has already been destroyed'));
     await closing;
     expect([ended, told]).toEqual([['looked', 'closed'], []]);
