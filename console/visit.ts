@@ -154,11 +154,9 @@ export interface Page {
   show(visit: Visit): Promise<Shown>;
 }
 
-/** A form's fields; of a name that stands there several times the values in `all`. */
+/** A form's fields; of a name that stands there several times the first value, and all of them in `all`. */
 export interface Form {
   readonly get: (name: string) => string;
-  /** `get` for what decides something: a name that stands there several times says several things, and is refused. */
-  readonly once: (name: string) => string;
   readonly all: (name: string) => readonly string[];
   readonly names: () => readonly string[];
   /** What somebody wrote into it himself, as the action says: each text that is not empty, with what its field is called. */
@@ -190,6 +188,8 @@ export interface Action {
    * No secret is among it.
    */
   readonly written: WrittenFields;
+  /** The fields that may stand in it several times, as what is ticked. Of any other one that does, nobody knows which was meant: it is refused. */
+  readonly several?: readonly string[];
   /** Whether the text of a policy is typed into it, which may be larger than what any other form holds. */
   readonly holdsPolicy?: true;
   /**

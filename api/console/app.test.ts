@@ -413,6 +413,18 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
         linkCode: linkCodes.codeOf('slack', `U${parked}`),
       });
 
+    it('is refused with a field that stands twice, whichever it is: nobody knows which one was meant', async () => {
+      for (const field of ['reason', 'seen', 'no field of it']) {
+        const refused = await browser.post(address, { ...fields(), [field]: ['one', 'another'] });
+        expect(refused.status).toBe(400);
+        expect(refused.text).toContain(`${field}: stands twice in the form`);
+      }
+      // The page of the refusal asks what it shows.
+      const changing = fixture.reached.filter((one) => !/^GET |^POST \/policies\/validate$/.test(one));
+      expect(changing).toEqual([]);
+      expect(await ownStands()).toBe(true);
+    });
+
     it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
       const { status } = await browser.post(address, fields());
       expect([200, 303]).toContain(status);

@@ -1,4 +1,5 @@
 import { GateError } from '../../domain/errors.js';
+import { oneLine } from '../../domain/printable.js';
 import type { Form, WrittenFields } from '../../console/visit.js';
 
 /** The fields of a form that was sent, and which of them people write into it. */
@@ -11,11 +12,6 @@ export function formOf(body: unknown, fieldsWritten: WrittenFields = {}): Form {
   return {
     all,
     get,
-    once(field) {
-      if (all(field).length > 1)
-        throw new GateError('invalid_request', `${field}: stands twice in the form. Nothing was done`);
-      return get(field);
-    },
     names,
     written: () =>
       names().flatMap((name) => {
@@ -24,6 +20,13 @@ export function formOf(body: unknown, fieldsWritten: WrittenFields = {}): Form {
         return label === undefined || text.trim() === '' ? [] : [{ name, label, text }];
       }),
   };
+}
+
+/** Throws `invalid_request` with a field that stands twice in a form and says one thing only. */
+export function assertOnce(form: Form, several: readonly string[] = []): void {
+  const twice = form.names().find((name) => !several.includes(name) && form.all(name).length > 1);
+  if (twice !== undefined)
+    throw new GateError('invalid_request', `${oneLine(twice)}: stands twice in the form. Nothing was done`);
 }
 
 /** What a field is called into which people write; `undefined` for any other one. */

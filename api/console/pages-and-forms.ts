@@ -11,7 +11,7 @@ import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
 import { type LargeRoute, POLICY_BODY } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
-import { formOf } from './form.js';
+import { assertOnce, formOf } from './form.js';
 import { signInFor } from './sign-in-again.js';
 import { watchedFile, type Watching } from './watched.js';
 
@@ -76,6 +76,7 @@ export function servePages(
       const visit = visitOf(request, entered);
       const form = formOf(request.body, action.written);
       try {
+        assertOnce(form, action.several);
         const came = await action.act(visit, form);
         if (typeof came === 'string') return await reply.redirect(came, 303);
         return 'filename' in came ? download(reply, came, watching) : await send(reply, came, entered);

@@ -228,10 +228,7 @@ type Instead = Exclude<Came, 'here'>;
 
 /** The page as the server makes it now, or why there is none. */
 export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Instead> {
-  const limit = new AbortController();
-  const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
-  const came = await asked(address, null, { signal: limit.signal });
-  clearTimeout(late);
+  const came = await asked(address, null);
   if (came === 'someone else')
     say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
@@ -265,10 +262,13 @@ function partOf(href: string, part: string): string {
  * anybody is signed in.
  */
 async function asked(address: string, held: Held | null, how: Pick<RequestInit, 'priority' | 'signal'> = {}) {
+  const limit = new AbortController();
+  const late = setTimeout(() => limit.abort(), ASKED_WITHIN_MS);
   try {
+    const signal = how.signal ? AbortSignal.any([how.signal, limit.signal]) : limit.signal;
     const headers = { accept: 'text/html', ...(held && { 'if-none-match': held.tag }) };
     const tellStopped = stoppedAsked();
-    const answer = await fetch(address, { headers, ...how });
+    const answer = await fetch(address, { headers, ...how, signal });
     if (answer.status === 304) {
       // It is as that page says, which may not be the one that is shown.
       if (held) tellStopped(held.page);
@@ -285,6 +285,8 @@ async function asked(address: string, held: Held | null, how: Pick<RequestInit, 
     return { page, tag: answer.headers.get('etag') ?? '' };
   } catch {
     return 'away';
+  } finally {
+    clearTimeout(late);
   }
 }
 

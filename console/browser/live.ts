@@ -58,7 +58,7 @@ async function refresh(root: HTMLElement, mayHaveMissed: boolean): Promise<Came>
   const was = renewed(root, fresh);
   // What is awaited is said there.
   if (whatIsAwaited() === null) say(was === 'typed' ? TYPED_STAYS : '');
-  return 'here';
+  return more?.came ?? 'here';
 }
 
 /** Puts the fresh part in the place of the shown one, and the focus back on the row that had it. */

@@ -1,8 +1,8 @@
 import { chosenRow, placeOf } from './ahead.js';
 import { heldRows, takeAway, withRows } from './far.js';
-import { type Heard, rowsPart } from './follow.js';
+import { type Came, type Heard, rowsPart } from './follow.js';
 import { CAME } from './heard.js';
-import { endsWith, loadedMore } from './more.js';
+import { endsWith, loadedMore, MOST_LISTS } from './more.js';
 import { markTicked } from './ticked.js';
 
 const MOST_NOTED = 1_000;
@@ -12,8 +12,8 @@ const STEP = 20;
 
 /** How the calls stand that events named, until their rows say so. */
 const noted = new Map<string, string>();
-/** Whether there were more events than are noted. */
-let isTooMany = false;
+/** How often there were more events than are noted, and up to which of these times the whole list was asked for since. */
+let [floods, looked] = [0, 0];
 
 /** What the server says of a list that more than its first page was loaded of. */
 export interface FreshRows {
@@ -23,6 +23,10 @@ export interface FreshRows {
   readonly firstTo: string;
   /** Where nothing leads on, the page that its last rows came from: newer ones stand behind them. */
   readonly last: { readonly page: Document; readonly end: Element } | null;
+  /** `here` where all of it came. Otherwise what is shown may be old. */
+  readonly came: Came;
+  /** Up to which flood of events it is whole. */
+  readonly floods: number;
 }
 
 /** Notes how the call of an event stands now: its row may be far behind the page that is asked for. */
@@ -37,7 +41,7 @@ export function noteOver({ data }: Heard): void {
   noted.set(pending.id, pending.status);
   if (noted.size <= MOST_NOTED) return;
   noted.clear();
-  isTooMany = true;
+  floods += 1;
 }
 
 /**
@@ -54,20 +58,39 @@ export async function freshRows(fresh: Document, mayHaveMissed: boolean): Promis
   }
   // Where its first rows went, nobody knows which of the others a page from the beginning would have.
   const first = loaded.isCut || !begin?.querySelector('[data-rows]') ? [] : [begin];
-  const most = mayHaveMissed || isTooMany ? loaded.rows.children.length : 1;
-  isTooMany = false;
+  const asked = floods;
+  const most = mayHaveMissed || looked < asked ? MOST_LISTS : 1;
+  let came: Came = begin ? 'here' : 'away';
   let firstTo = loaded.first;
-  while (first.length > 0 && first.length < most) {
+  const held = [...heldRows()].map(idOf);
+  while (first.length > 0 && first.length < most && !isPast(first, held)) {
     const link = first.at(-1)?.querySelector('[data-next] a[rel="next"]')?.getAttribute('href');
-    const address = link == null ? null : new URL(link, location.href).href;
-    const next = address === null ? 'away' : await rowsPart(address);
-    if (address === null || typeof next === 'string') break;
+    if (link == null) break;
+    const address = new URL(link, location.href).href;
+    const next = await rowsPart(address);
+    if (typeof next === 'string') {
+      came = next;
+      break;
+    }
     firstTo = address;
     first.push(next);
   }
   const end = loaded.rows.nextElementSibling;
-  const page = end?.querySelector('a') === null ? await rowsPart(loaded.last) : 'away';
-  return { first, firstTo, last: end && typeof page !== 'string' ? { page, end } : null };
+  if (!end || end.querySelector('a')) return { first, firstTo, last: null, came, floods: asked };
+  const page = await rowsPart(loaded.last);
+  return typeof page === 'string'
+    ? { first, firstTo, last: null, came: page, floods: asked }
+    : { first, firstTo, last: { page, end }, came, floods: asked };
+}
+
+/** Whether what came reaches the end of the rows that the list has: they are in order, and newer ones stand at one end. */
+function isPast(pages: readonly Document[], held: readonly string[]): boolean {
+  const rows = pages.flatMap(rowsIn).map(idOf);
+  const last = rows.at(-1);
+  if (last === undefined) return false;
+  if (last === held.at(-1)) return true;
+  const known = new Set(held);
+  return !known.has(last) && rows.some((id) => known.has(id));
 }
 
 /** The list from its beginning: the page that came, unless its call is of another page of the list. */
@@ -79,7 +102,8 @@ async function beginning(address: string, fresh: Document): Promise<Document | n
 }
 
 /** Takes away the rows that are over and puts in those that came: what somebody looks at stays where it is, and so does the focus. */
-export function renewRows(fresh: Document, { first, firstTo, last }: FreshRows): void {
+export function renewRows(fresh: Document, { first, firstTo, last, came, floods: seen }: FreshRows): void {
+  if (came === 'here') looked = Math.max(looked, seen);
   const rows = loadedMore()?.rows;
   const scrolls = rows && scrollerOf(rows);
   if (!rows || !scrolls) return;

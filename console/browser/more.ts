@@ -6,7 +6,7 @@ import { CAME } from './heard.js';
  * Lists of 100 rows that a page holds at most, so that somebody scrolls back as well; beyond, the first ones go. Each is skipped as a
  * whole where nobody looks: a browser that asks of ten thousand rows one by one whether they are seen draws two frames a second.
  */
-const MOST_LISTS = 100;
+export const MOST_LISTS = 100;
 const BEFORE_THE_END = '800px';
 /** Pages of a search that brought nothing, one after the other, after which only a click searches on: each is work for the review service. */
 const MOST_IN_VAIN = 10;

@@ -522,6 +522,20 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.context().close();
     }, 120_000);
 
+    it('says that it may be old while a page of it does not come, and asks again for all of it', async () => {
+      const { page, rows } = await loaded('long-away');
+      await seen(page, false);
+      await fixture.hil.settle(rows[112] as PendingRequest);
+      await page.route(/part=rows/, (route) => route.abort());
+      await seen(page, true);
+      await page.getByText('what is shown may be old').waitFor();
+      expect(await page.locator(`[data-row="${rows[112]?.id}"]`).count()).toBe(1);
+      await page.unroute(/part=rows/);
+      await page.locator(`[data-row="${rows[112]?.id}"]`).waitFor({ state: 'detached' });
+      await eventually('it is live again', async () => (await page.locator('[data-live-status]').textContent()) === '');
+      await page.context().close();
+    }, 120_000);
+
     it.each([
       ['before the next page is near', false],
       ['while the next page is on its way', true],

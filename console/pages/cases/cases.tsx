@@ -21,6 +21,8 @@ export const CASES: Page = {
 export const CASE: Page = { of: 'cases', path: '/cases/:id', role: 'viewer', show: (visit) => caseShown(visit) };
 
 const SUBJECTS: WrittenFields = { agent: 'Agents', call: 'Calls' };
+/** Agents are ticked on their page. */
+const SEVERAL = ['agent', 'call', 'ticked'];
 
 export const OPEN_CASE: Action = {
   of: 'cases',
@@ -28,6 +30,7 @@ export const OPEN_CASE: Action = {
   role: 'approver',
   does: 'open a case',
   written: { title: 'Title', ...SUBJECTS },
+  several: SEVERAL,
   async act({ services }, form) {
     const title = form.get('title').trim();
     if (title === '') throw new GateError('invalid_request', 'a case needs a title');
@@ -48,6 +51,7 @@ const changing = (
   role: 'approver',
   does,
   written,
+  several: SEVERAL,
   async act(visit, form) {
     const id = idOf(visit);
     if (id === null) throw new GateError('case_not_found');

@@ -41,8 +41,9 @@ export const BULK: Action = {
   role: 'approver',
   does: 'look at several calls at once before they are decided',
   written: {},
+  several: ['id'],
   async act(visit, form) {
-    const { data: decision } = linkedAction.safeParse(form.once('decision'));
+    const { data: decision } = linkedAction.safeParse(form.get('decision'));
     if (decision === undefined) throw new GateError('invalid_request', 'decision: is approve or deny');
     const ids = [...new Set(form.all('id'))].filter(isUuid);
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
@@ -137,6 +138,7 @@ const deciding = (decision: Decision): Action => ({
   role: 'approver',
   does: decision === 'approve' ? 'approve several calls at once' : 'deny several calls at once',
   written: REASON,
+  several: ['row'],
   async act(visit, form) {
     const rows = rowsOf(form);
     const reason = reasonGiven(form);

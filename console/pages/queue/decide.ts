@@ -17,7 +17,7 @@ import { queueShown } from './queue.js';
 
 /** By a link, where the form has one that leads to this call and still holds: anybody can write a form of his own. */
 async function through(visit: Visit, form: Form): Promise<Pick<Deciding, 'via'>> {
-  const link = form.once('link').slice(0, 512);
+  const link = form.get('link').slice(0, 512);
   if (link === '') return {};
   const { valid, pending_id: id } = await visit.services.hil.verifyLink(link);
   return valid && id === callIdOf(visit) ? { via: 'signed-link' } : {};
@@ -31,7 +31,7 @@ const backTo = (visit: Visit, form: Form): string =>
 const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), callIdOf(visit), null, form);
 
 /** The reason that was typed; `null` for none. */
-export const reasonGiven = (form: Form): string | null => form.once('reason').trim() || null;
+export const reasonGiven = (form: Form): string | null => form.get('reason').trim() || null;
 
 /** Approves a call that could be read here as a whole. */
 export async function approve(
@@ -131,7 +131,7 @@ export const ASSIGN: Action = {
 function assigneeIn({ person }: Visit, form: Form): string | null {
   if (form.names().includes('nobody')) return null;
   if (!form.names().includes('assignee')) return person.subject;
-  const to = form.once('assignee').trim();
+  const to = form.get('assignee').trim();
   if (!isPersonsName(to) || to.length > LONGEST_ASSIGNEE)
     throw new GateError(
       'invalid_request',

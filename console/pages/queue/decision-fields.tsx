@@ -30,8 +30,8 @@ export const DecisionFields = ({
 
 /** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
 export function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
-  const requestId = form.once('request');
-  const actionDigest = form.once('digest');
+  const requestId = form.get('request');
+  const actionDigest = form.get('digest');
   if (!isUuid(requestId) || actionDigest === '')
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
   return { actionDigest, requestId };
@@ -57,7 +57,7 @@ export const Signature = ({ needed }: { readonly needed: boolean }) =>
 
 /** What a passkey signed, where the script put it into the form. It is of an approval: a denial beside it in the form needs none. */
 export function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
-  const text = form.once('passkey');
+  const text = form.get('passkey');
   if (text === '') return {};
   try {
     const passkey = assertionJson.safeParse(JSON.parse(text));

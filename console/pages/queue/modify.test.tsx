@@ -34,7 +34,6 @@ const DECIDED = {
 const formWith = (fields: Readonly<Record<string, string>>): Form => ({
   all: (name) => (fields[name] === undefined ? [] : [fields[name]]),
   get: (name) => fields[name] ?? '',
-  once: (name) => fields[name] ?? '',
   // Each value is looked up: looked for among the names, a form of ten thousand takes seconds.
   names: () => {
     throw new Error('asked for all names');

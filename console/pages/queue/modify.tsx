@@ -50,7 +50,7 @@ export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDif
   const replacements = leavesIn(row).flatMap((leaf, at) => {
     // A form may have as many fields as a call has values: each is looked up, and none is looked for among the others.
     const field = `value.${at}`;
-    const typed = form.all(field).length === 0 ? undefined : form.once(field);
+    const typed = form.all(field).length === 0 ? undefined : form.get(field);
     const { path, name, value: was } = leaf;
     if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
     const value = valueOf(name, was, lines(typed));

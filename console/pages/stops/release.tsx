@@ -15,11 +15,11 @@ export interface Stopped {
 
 /** Why somebody stops something. Throws where it is not said. */
 export function reasonIn(form: Form): string {
-  const reason = form.once('reason').trim();
+  const reason = form.get('reason').trim();
   if (reason === '') throw new GateError('invalid_request', 'say why: the reason is recorded in the ledger');
   return reason;
 }
-export const reasonOr = (form: Form): string | null => form.once('reason').trim() || null;
+export const reasonOr = (form: Form): string | null => form.get('reason').trim() || null;
 
 /** Why, to be typed: `reasonIn` and `reasonOr` read it. */
 export const Why = ({ typed, optional = false }: { readonly typed: string; readonly optional?: boolean }) => (
