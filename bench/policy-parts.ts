@@ -6,7 +6,7 @@ import { opaCompiler } from '../adapters/policy/opa-compiler.js';
 import { openPolicyStore } from '../adapters/policy/policy-store.js';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { openTemplates } from '../adapters/policy/template-files.js';
-import { callOf } from '../cli/policy-folder.js';
+import { callOf } from '../domain/policy/policy-cases.js';
 import type { Ledger } from '../contracts/ledger.js';
 import { toolClass } from '../contracts/policy.js';
 import type { PolicyCompiler } from '../domain/policy/compiler.js';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { type PolicyInput, policyInput, toolClass } from '../contracts/policy.js';
+import { policyInput } from '../contracts/policy.js';
 import type { JsonObject } from '../contracts/json.js';
 import { createLivePolicies } from '../adapters/policy/live-policies.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -10,11 +10,11 @@ import { openTemplates } from '../adapters/policy/template-files.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { PolicyCompiler, PolicyFault, PolicyTester } from '../domain/policy/compiler.js';
+import { callOf, differencesFrom, policyCases } from '../domain/policy/policy-cases.js';
 import { faultIn, givenBy, readingNothing, warningsOf } from '../domain/policy/validation.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { AddedRules } from '../domain/policy/added-rules.js';
 import { CliError } from './errors.js';
-import { ORDINARY_CALL } from '../domain/policy/ordinary-call.js';
 
 /** A policy in a folder, by the name that it has in Gate. */
 export interface FolderPolicy {
@@ -135,27 +135,6 @@ export async function checkedFolder(
   return { faults, warnings, unchecked: [] };
 }
 
-/** Calls, and the verdicts that they must get; what a call does not say is as in `ORDINARY_CALL`. */
-export const caseFile = z.array(
-  z.strictObject({
-    description: z.string(),
-    input: z.record(z.string(), z.unknown()),
-    classed: z.union([toolClass, z.literal('none')]).default('change'),
-    expected: z.strictObject({
-      tier: z.enum(['green', 'yellow', 'red']),
-      reasons_mention: z.array(z.coerce.string()).optional(),
-    }),
-  }),
-);
-
-export type PolicyCase = z.infer<typeof caseFile>[number];
-
-/** The whole call of a case. */
-export function callOf({ input, classed }: Pick<PolicyCase, 'input' | 'classed'>): object {
-  const whole = { ...ORDINARY_CALL, ...input };
-  return { ...whole, ...(classed !== 'none' && { tool_classes: { [whole.tool_type]: { class: classed } } }) };
-}
-
 export interface CaseResult {
   /** With the line of a test in Rego. */
   readonly file: string;
@@ -199,27 +178,18 @@ export async function casesOf(
 ): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
   for (const file of cases) {
-    const read = caseFile.safeParse(parse(await readFile(file, 'utf8')));
+    const read = policyCases.safeParse(parse(await readFile(file, 'utf8')));
     if (!read.success) throw new CliError(`${file} is no file of cases: ${z.prettifyError(read.error)}`, 2);
     for (const one of read.data) {
       const { description, expected } = one;
       const call = policyInput.safeParse(callOf(one));
-      results.push({
-        file,
-        description,
-        fault: call.success ? faultIf(call.data, expected) : z.prettifyError(call.error),
-      });
+      const differences = call.success
+        ? differencesFrom(expected, floor.judge(call.data, undefined, added))
+        : [z.prettifyError(call.error)];
+      results.push({ file, description, fault: differences.length > 0 ? differences.join('; ') : null });
     }
   }
   return results;
-
-  function faultIf(call: PolicyInput, { tier, reasons_mention: mentions = [] }: PolicyCase['expected']) {
-    const judged = floor.judge(call, undefined, added);
-    const texts = [...judged.decision.reasons, ...judged.decision.review_reasons];
-    if (judged.tier !== tier) return `is ${judged.tier}, not ${tier}${texts.length > 0 ? `: ${texts.join(' ')}` : ''}`;
-    const missing = mentions.filter((mention) => !texts.some((text) => text.includes(mention)));
-    return missing.length > 0 ? `no reason mentions ${missing.join(', ')}` : null;
-  }
 }
 
 /** Each test in Rego of the folder's rules, beside its documents and the data of the floor. */

@@ -160,7 +160,7 @@ describe('a folder of policies, without a server', () => {
     );
     const read = await readPolicyFolder(folder);
     const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
-    expect(results.map(({ fault }) => fault)).toEqual([null, null, null, 'is green, not red']);
+    expect(results.map(({ fault }) => fault)).toEqual([null, null, null, 'tier is green, not red']);
   });
 
   it('is tested by its tests in Rego, with its documents and the shared rules, and with no network', async () => {

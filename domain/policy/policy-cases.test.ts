@@ -4,14 +4,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import type { PolicyInput } from '../../contracts/policy.js';
-import {
-  callOf,
-  callOfName,
-  NAMES_OF_SERVERS,
-  namesOfServers,
-  policyCases as caseFile,
-} from '../../scripts/policy-cases.js';
+import { callOfName, NAMES_OF_SERVERS, namesOfServers } from '../../scripts/policy-cases.js';
 import { createNameReadings, type NameReader } from './name-readings.js';
+import { callOf, policyCases } from './policy-cases.js';
 import { policyData } from './policy-data.js';
 import type { ArgumentReaders, PolicySet } from './policy-set.js';
 import { actTold, readActs } from './read-acts.js';
@@ -62,7 +57,7 @@ const ruled = (input: PolicyInput) => {
 };
 
 describe.each(files)('policies/cases/%s', (file) => {
-  const cases = caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
+  const cases = policyCases.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8')));
 
   it.each(cases.map((one) => [one.description, one] as const))('%s', (_description, one) => {
     const { expected } = one;
@@ -179,12 +174,12 @@ describe('the cases', () => {
   });
 
   it('expect a verdict of each tier from every family of rules that can give one', () => {
-    const all = files.flatMap((file) => caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))));
+    const all = files.flatMap((file) => policyCases.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))));
     expect(all.length).toBeGreaterThanOrEqual(80);
     expect(new Set(all.map((one) => one.expected.tier))).toEqual(new Set(['green', 'yellow', 'red']));
     for (const file of files) {
       const tiers = new Set(
-        caseFile.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))).map((one) => one.expected.tier),
+        policyCases.parse(parse(readFileSync(join(directory, 'cases', file), 'utf8'))).map((one) => one.expected.tier),
       );
       if (file !== 'ordinary-work.yaml') expect([file, tiers.size]).not.toEqual([file, 1]);
     }

@@ -16,7 +16,7 @@ import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
 import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { fileInTar } from '../../adapters/policy/tar-file.js';
 import { schemaPath, templateIndex } from '../../adapters/policy/template-files.js';
-import { callOf, caseFile, type PolicyCase } from '../../cli/policy-folder.js';
+import { callOf, type PolicyCase, policyCases } from '../../domain/policy/policy-cases.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import type { AddedRules, Watched } from '../../domain/policy/added-rules.js';
 import { type CompiledPolicy, instanceOf } from '../../domain/policy/compiled.js';
@@ -38,7 +38,7 @@ const all = templates.map((template) => {
   const path = join(directory, POLICY_LAYOUT.templates, template.domain, template.name);
   return { ...template, mount: mountOf(template.name), path, body: readFileSync(path, 'utf8') };
 });
-const casesOf = (path: string): readonly PolicyCase[] => caseFile.parse(parse(readFileSync(path, 'utf8')));
+const casesOf = (path: string): readonly PolicyCase[] => policyCases.parse(parse(readFileSync(path, 'utf8')));
 const withCases = all.map((template) => ({ ...template, cases: casesOf(template.path.replace(/\.rego$/, '.yaml')) }));
 /** Calls that every rule has to let through. */
 const ordinary = z

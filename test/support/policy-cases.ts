@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { z } from 'zod';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import { type PolicyInput, toolClass } from '../../contracts/policy.js';
-import { ORDINARY_CALL } from '../../domain/policy/ordinary-call.js';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { callOf, type PolicyCase, policyCases } from '../../domain/policy/policy-cases.js';
 
 /** A call of the manual (`policies/cases`). */
 export interface Case {
@@ -12,15 +11,8 @@ export interface Case {
   readonly description: string;
   readonly input: PolicyInput;
   /** How the operator classed its very tool. */
-  readonly classed: z.infer<typeof toolClass> | 'none';
+  readonly classed: PolicyCase['classed'];
 }
-
-const oneCase = z.object({
-  description: z.string(),
-  input: z.record(z.string(), z.unknown()),
-  without: z.array(z.string()).default([]),
-  classed: z.union([toolClass, z.literal('none')]).default('change'),
-});
 
 /** Every case of the shipped rules as an input, but for the lists of mere names. */
 export function shippedCases(): readonly Case[] {
@@ -28,17 +20,13 @@ export function shippedCases(): readonly Case[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.yaml') && name !== 'tools-of-public-servers.yaml')
     .flatMap((file) =>
-      z
-        .array(oneCase)
-        .parse(parse(readFileSync(join(folder, file), 'utf8')))
-        .map(({ description, input, without, classed }) => ({
-          file,
-          description,
-          classed,
-          input: Object.fromEntries(
-            Object.entries({ ...ORDINARY_CALL, ...input }).filter(([field]) => !without.includes(field)),
-          ) as PolicyInput,
-        })),
+      policyCases.parse(parse(readFileSync(join(folder, file), 'utf8'))).map((one) => ({
+        file,
+        description: one.description,
+        classed: one.classed,
+        // A test classes the tool itself, under whatever name it has there.
+        input: callOf({ ...one, classed: 'none' }),
+      })),
     );
 }
 
