@@ -1,5 +1,5 @@
 import type { StopCall } from '../../contracts/identity.js';
-import type { CallRecord } from './record.js';
+import { type CallRecord, takenMs } from './record.js';
 import { OPEN_STATES } from './transitions.js';
 
 /** What was asked of the store: the calls of a tenant, an agent, or a tool. */
@@ -27,7 +27,7 @@ export function atStop(record: CallRecord, stoppedMs: number): StopCall['was'] |
   }
   if (state === 'decided' || state === 'parked') return 'parked';
   if (pendingId === null) return 'running';
-  const decidedMs = decision === null ? record.updated_ms : (decision.applied_ms ?? msOf(decision.decided_at));
+  const decidedMs = decision === null ? record.updated_ms : takenMs(decision);
   return decidedMs > stoppedMs ? 'parked' : 'running';
 }
 

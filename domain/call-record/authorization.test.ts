@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
 import { createSigner } from '../identity/signer.js';
-import { authorizationFault } from './authorization.js';
+import { authorizationFault, authorizedFor } from './authorization.js';
+import type { CallRecord, RecordedDecision } from './record.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: {} } };
@@ -43,5 +44,19 @@ describe('what a host checks of an authorization before it executes', () => {
     expect(authorizationFault(longer, request, publicKey, at(1))).toBe('signature_invalid');
     const stranger = generateKeyPairSync('ed25519').publicKey;
     expect(authorizationFault(one, request, stranger, at(1))).toBe('signature_invalid');
+  });
+});
+
+describe('the time in which a host may execute', () => {
+  const decided_at = new Date(at(0)).toISOString();
+  const decidedOf = (decision: Partial<RecordedDecision> | null) =>
+    authorizedFor({ decision, created_ms: at(-60) } as unknown as CallRecord);
+
+  it.each([
+    ['of a call that nobody decided on begins with its verdict', null, -60],
+    ['begins when a worker took the decision, by its clock', { decided_at, applied_ms: at(30) }, 30],
+    ['begins with the time of the decision itself in a record of an earlier Gate', { decided_at }, 0],
+  ])('%s', (_, decision, secs) => {
+    expect(decidedOf(decision)).toEqual({ iatMs: at(secs), expMs: at(secs + 60) });
   });
 });

@@ -2,7 +2,7 @@ import { type KeyObject, verify } from 'node:crypto';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, canonicalJson, uuidFromDigest } from '../crypto/digest.js';
 import type { Signature } from '../identity/signer.js';
-import type { CallRecord, StagedRequest } from './record.js';
+import { type CallRecord, type StagedRequest, takenMs } from './record.js';
 import { APPROVED_CLAIM_LIMIT_MS } from './transitions.js';
 
 /**
@@ -13,8 +13,7 @@ export function authorizedFor({ decision, created_ms }: CallRecord): {
   readonly iatMs: number;
   readonly expMs: number;
 } {
-  // By the clock of the worker that took it: HIL's, which dates it, may be a minute off.
-  const iatMs = decision ? (decision.applied_ms ?? Date.parse(decision.decided_at)) : created_ms;
+  const iatMs = decision ? takenMs(decision) : created_ms;
   return { iatMs, expMs: iatMs + APPROVED_CLAIM_LIMIT_MS };
 }
 

@@ -274,6 +274,12 @@ export const escalatedAt = (evidence: VerdictEvidence, atMs: number) =>
     ? { escalated_ms: atMs }
     : { escalated_again_ms: [...(evidence.escalated_again_ms ?? []), atMs] };
 
+/**
+ * When a decision was taken, epoch milliseconds, by the clock of the worker that took it. A record of an earlier Gate has only the time of HIL, which may be a
+ * minute off.
+ */
+export const takenMs = ({ applied_ms, decided_at }: RecordedDecision): number => applied_ms ?? Date.parse(decided_at);
+
 export const summarize = (record: CallRecord): CallSummary => ({
   correlation_id: record.correlation_id,
   state: record.state,

@@ -1,5 +1,5 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import { type CallRecord, NotAsStaged } from '../call-record/record.js';
+import { type CallRecord, NotAsStaged, takenMs } from '../call-record/record.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../call-record/transitions.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
@@ -154,12 +154,10 @@ export const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
 
 /**
  * Until when the attempt of a call may begin, by its record: an allowed one as long as its caller waits, an approved one for a fixed time
- * after the decision was taken. A record of an earlier Gate has only HIL's time of it.
+ * after the decision was taken.
  */
 export const claimLimitOf = ({ decision, evidence }: CallRecord): number =>
-  decision?.status === 'approved'
-    ? (decision.applied_ms ?? Date.parse(decision.decided_at)) + APPROVED_CLAIM_LIMIT_MS
-    : evidence.call.not_after_ms;
+  decision?.status === 'approved' ? takenMs(decision) + APPROVED_CLAIM_LIMIT_MS : evidence.call.not_after_ms;
 
 /**
  * Whether nobody waits for the call any more. A clock that is earlier than the call's arrival, by more than the call may take, was set back
