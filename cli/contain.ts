@@ -30,6 +30,7 @@ const HELP = `
 Stopped, no new call of the agent is let in, at every proxy within two seconds; its open connections by certificate, and
 its event streams by token, end; and a call of it that waits does not run, whoever approves it. Its certificates of
 identity are taken back: two people let it go again (gate release agent <name>), and then it needs a first one again.
+Where somebody edited the row of what it may do in identity's store, it is stopped for good, and without a report.
 With --force-hil it goes on: a person decides about every call that would have run by itself, until that time is over.`;
 
 /** `gate contain`: stops an agent at once. */

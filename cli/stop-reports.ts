@@ -54,7 +54,9 @@ export function registerStopReports(stops: Command): void {
       }
       process.stdout.write(`${oneLine(out)}: ${countsTold(report.counts)}\n`);
       for (const { agent, rows } of report.not_taken_back ?? [])
-        process.stdout.write(`not taken back of ${oneLine(agent)}: ${oneLine(rows.join('; '))}\n`);
+        process.stdout.write(
+          `not taken back${agent === '' ? '' : ` of ${oneLine(agent)}`}: ${oneLine(rows.join('; '))}\n`,
+        );
     });
 }
 

@@ -201,9 +201,9 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
   });
 
   describe('and the report of an agent that is stopped by itself', () => {
-    const reportOf = async (nowMs = NOW) => {
-      const due = (await store.reportsDue(nowMs + 60_000)).find(({ kind: of }) => of === 'agent');
-      await store.makeReport(due?.id ?? '', SAID, { nowMs, trustDomain: 'gate.local', sign });
+    const reportOf = async () => {
+      const due = (await store.stopReports('acme', undefined)).find(({ kind: of }) => of === 'agent');
+      await store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
       return (await store.stopReport(due?.id ?? '', 'acme')).report;
     };
     const stopped = async (edit?: string) => {
@@ -240,6 +240,8 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
       await stopped("revoked_ms = null, refused_from_ms = null, serial = '00'");
       await place.sql(`update identity_stop_reports set report = ${text} where kind = 'agent'`);
       await expect(reportOf()).rejects.toMatchObject({ code: 'identity_tampered' });
+      // Nor are proxies asked for it.
+      expect((await store.reportsDue(NOW + 60_000)).map(({ kind: of }) => of)).not.toContain('agent');
     });
   });
 
@@ -253,7 +255,7 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
       await place.sql(`update identity_stop_reports set report = ${text}`);
       while (await store.takeBackOne(NOW));
       expect(await revoked()).toBe(3);
-      const [due] = await store.reportsDue(NOW + 2_000);
+      const [due] = await store.stopReports('acme', undefined);
       const made = () => store.makeReport(due?.id ?? '', SAID, { nowMs: NOW, trustDomain: 'gate.local', sign });
       await expect(made()).rejects.toMatchObject({ code: 'identity_tampered' });
       await place.sql(`update identity_stop_reports set report = '${String(was)}'`);
@@ -264,6 +266,20 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
       });
     },
   );
+
+  it('keep no other report waiting, however many of them somebody edited', async () => {
+    await edited('identity_svids', (await agentOf('a')).id, "serial = '00'");
+    while (await store.takeBackOne(NOW));
+    const [{ report: was } = {}] = await place.sql('select report from identity_stop_reports');
+    await place.sql(`update identity_stop_reports set report = '[]'`);
+    expect(await store.reportsDue(NOW + 2_000)).toEqual([]);
+    expect(left.at(-1)).toMatchObject({ rows: [expect.stringMatching(/^identity_stop_reports .*: its report$/)] });
+    const said = left.length;
+    expect(await store.reportsDue(NOW + 2_000)).toEqual([]);
+    expect(left).toHaveLength(said);
+    await place.sql(`update identity_stop_reports set report = '${String(was)}'`);
+    expect(await store.reportsDue(NOW + 2_000)).toHaveLength(1);
+  });
 
   it('are named where more is left behind such an edit, beside the report whose text it was', async () => {
     const agents = await store.agents({ tenant: 'acme' }, NOW);

@@ -109,10 +109,13 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
       const row = { ...listed, report: null };
       const fault = parts.fault(row);
       if (fault === null) return [row];
-      if (!said.has(row.id)) parts.onLeft({ tenant: row.tenant, agent: null, rows: [fault] });
-      said.add(row.id);
+      tell(row, fault);
       return [];
     });
+  const tell = ({ id, tenant }: Marked, fault: string): void => {
+    if (!said.has(id)) parts.onLeft({ tenant, agent: null, rows: [fault] });
+    said.add(id);
+  };
   /** Of stops of tenants: the last agent of which not everything could be taken back. Those behind it are still to come. */
   const passed = new Map<string, string>();
 
@@ -164,7 +167,16 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
             .execute(),
         );
         for await (const rows of pages) {
-          found.push(...unedited(rows).map(dueOf));
+          for (const row of unedited(rows)) {
+            const left = await db
+              .selectFrom('identity_stop_reports')
+              .select('report')
+              .where('id', '=', row.id)
+              .executeTakeFirst();
+            // Where somebody edited what was left no report can be made.
+            if (isWhole({ ...row, report: left?.report ?? null })) found.push(dueOf(row));
+            else tell(row, editedText(row.id));
+          }
           if (found.length >= DUE_AT_ONCE) break;
         }
         return found.slice(0, DUE_AT_ONCE);

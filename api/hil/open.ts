@@ -13,6 +13,7 @@ import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.j
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createWithdrawals } from '../../domain/review/withdrawal.js';
+import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createDecisionSender, createRowSettler } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { engineAnswers } from '../../workers/readiness.js';
@@ -96,7 +97,19 @@ export async function open({
   parts.onStop('sweeps', 'the notifications', () => notifier.close());
   const engine = await shared.engine();
   const sender = createDecisionSender(engine, reviews.changeSeal);
-  const withdrawCall = createWithdrawals({ reviews, sender, decisionKey, decisionLifeMs, clock: Date.now });
+  const clocks = createClockWatch({
+    decisionKey,
+    clock: Date.now,
+    storeMs: () => reviews.clockMs(),
+    logger: parts.logger,
+  });
+  const withdrawCall = createWithdrawals({
+    reviews,
+    sender: clocks.over(sender),
+    decisionKey,
+    decisionLifeMs,
+    clock: Date.now,
+  });
   return {
     port: { ...reviewsOf(reviews, decideByRule), withdrawCall },
     ready: () => reviews.ready(),

@@ -56,6 +56,21 @@ describe('an agent that withdraws its call', () => {
     expect(await recordOf(call)).toMatchObject({ state: 'parked' });
   });
 
+  it.each(['clocks_apart', 'decision_refused'] as const)(
+    'is told to ask again where the decision was refused: %s',
+    async (code) => {
+      const call = await park();
+      const refused: DecisionSender = {
+        decide: () => Promise.resolve({ outcome: 'refused', code, reason: 'the clocks are apart' }),
+      };
+      await expect(withdrawals(refused)(its(call))).rejects.toMatchObject({
+        code: 'orchestrator_unavailable',
+        message: 'the clocks are apart',
+      });
+      expect(await rowOf(call)).toMatchObject({ status: 'pending' });
+    },
+  );
+
   it('is told of a workflow that does not answer, and the call waits on', async () => {
     const call = await park();
     const away = { decide: () => Promise.reject(new GateError('orchestrator_unavailable')) };

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
 import { keyRing } from '../crypto/key-ring.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
@@ -155,6 +156,28 @@ describe('the review of a call of a tool', () => {
       tools = [Y];
       expect(await own.fault(CALL, next.reviewed, 30_000)).toMatch(/reviewed under/);
     }, 20_000);
+
+    it('that is kept one at a time, the newest last, where the store is slow to keep them', async () => {
+      let letGo = (): void => undefined;
+      const held = new Promise<void>((done) => (letGo = done));
+      const kept: (string | undefined)[] = [];
+      const slow: ToolPinStore = {
+        ...pins,
+        gateSaw: async (_caller, digests) => {
+          kept.push(digests.get('pay'));
+          if (kept.length === 1) await held;
+        },
+      };
+      const over = createReviewGuard({ control }, slow, 'own');
+      for (const listed of [X, Y, X, Y]) {
+        tools = [listed];
+        await over.fault(CALL, { sha256: definitionDigest(X), upstream: 'own' }, 30_000);
+      }
+      expect(kept).toEqual([definitionDigest(X)]);
+      letGo();
+      await eventually('the newest is kept', () => kept.length === 2);
+      expect(kept).toEqual([definitionDigest(X), definitionDigest(Y)]);
+    });
 
     it('that binds a call in whichever process, after a restart and however late, also where only the check of the one before got a list', async () => {
       tools = null;

@@ -92,10 +92,28 @@ export function createReviewGuard(
     asked.set(agent, asking);
     lately.set(agent, asking);
     asking.then(
-      (seen) => kept(call, seen),
+      (seen) => keep(call, seen),
       () => lately.get(agent) === asking && lately.delete(agent),
     );
     return asking;
+  }
+
+  /** The newest list of each agent that is to be kept. */
+  const unkept = new Map<string, Seen>();
+  const keeping = new Set<string>();
+  /** One list of an agent at a time, and the newest last: one that the store is slow to keep takes the place of no newer one. */
+  function keep(call: ReviewedCall, seen: Seen): void {
+    const agent = agentOf(call);
+    unkept.set(agent, seen);
+    if (keeping.has(agent)) return;
+    keeping.add(agent);
+    void (async () => {
+      for (let next = unkept.get(agent); next; next = unkept.get(agent)) {
+        unkept.delete(agent);
+        await kept(call, next);
+      }
+      keeping.delete(agent);
+    })();
   }
 
   /**
@@ -123,7 +141,7 @@ export function createReviewGuard(
   async function listedNow(call: ReviewedCall, leftMs: number): Promise<Seen> {
     const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
     // The call goes on; what is kept is of its next ones.
-    void kept(call, seen);
+    keep(call, seen);
     return seen;
   }
 

@@ -144,10 +144,10 @@ const slack = async (payload: unknown, sent: Sent = {}) => {
 const click = (id: string, over: { action?: string; user?: string } = {}, sent: Sent = {}) =>
   slack(block(id, over), sent);
 const teams = (
-  body: Record<string, unknown>,
+  body: Record<string, unknown> | Buffer,
   { secret = TEAMS as Uint8Array, headers = {} as Record<string, string> } = {},
 ) => {
-  const text = JSON.stringify({ timestamp: new Date(hil.now).toISOString(), ...body });
+  const text = Buffer.isBuffer(body) ? body : JSON.stringify({ timestamp: new Date(hil.now).toISOString(), ...body });
   return hil.ask('/webhook/teams', {
     method: 'POST',
     tenant: null,
@@ -474,6 +474,15 @@ describe('a click', () => {
     // In one line.
     expect(answer.text).toMatch(/the click cannot be read: [a-z]/);
     expect(answer.text).not.toContain('\\n');
+  });
+
+  it('in Teams that is signed and no UTF-8 is 400: nobody knows whose id it says', async () => {
+    await link({ oidc_sub: 'dev', teams_user_id: 'T\u{fffd}' });
+    const row = await hil.park(1);
+    const timestamp = new Date(hil.now).toISOString();
+    const text = JSON.stringify({ timestamp, action: 'approve', pending_id: row.id, user: 'T\u00e9' });
+    expect(await teams(Buffer.from(text, 'latin1'))).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect((await rowOf(row)).status).toBe('pending');
   });
 
   it.each([

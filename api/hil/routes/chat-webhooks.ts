@@ -25,6 +25,7 @@ import { isRecentClick, type SignedClick, slackClick, teamsClick } from '../../.
 import type { createDecisions } from '../../../domain/review/decisions.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { utf8Of } from '../../plugins/utf8.js';
 import { subjectOfLink } from '../scope.js';
 
 export interface ChatWebhookRoutes {
@@ -161,9 +162,8 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
       const signed =
         slackSecret === undefined ? null : slackClick(slackSecret, { timestamp, signature, body }, clock());
       if (signed === null) throw refused(request, 'slack');
-      const { user, actions, type, response_url } = read(
-        slackInteraction,
-        new URLSearchParams(body.toString('utf8')).get('payload'),
+      const { user, actions, type, response_url } = read(slackInteraction, () =>
+        new URLSearchParams(utf8Of(body)).get('payload'),
       );
       const [, word, pendingId, actionDigest] =
         actions.map(({ action_id }) => SLACK_ACTION.exec(action_id)).find(Boolean) ?? [];
@@ -197,7 +197,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
         action_digest: actionDigest,
         user,
         timestamp,
-      } = read(teamsBody, body.toString('utf8'));
+      } = read(teamsBody, () => utf8Of(body));
       if (!isRecentClick(timestamp, clock())) throw refused(request, 'teams');
       await accept(request, 'teams', signed);
       return unlessFailed(links, signed.digest, async () => {
@@ -227,9 +227,9 @@ function faultOf(cause: unknown): string {
 }
 
 /** What a chat sent, once its signature holds. */
-function read<Shape>(shape: { parse(value: unknown): Shape }, text: string | null): Shape {
+function read<Shape>(shape: { parse(value: unknown): Shape }, text: () => string | null): Shape {
   try {
-    return shape.parse(parseStrictJson(text ?? ''));
+    return shape.parse(parseStrictJson(text() ?? ''));
   } catch (cause) {
     throw new GateError('invalid_request', `the click cannot be read: ${faultOf(cause)}`, { cause });
   }
