@@ -22,7 +22,7 @@ describe('the places of one token', () => {
       const other = `Bearer ${await fixture.token()}`;
       expect((await fixture.stranger().get('/command-line/me', { authorization: other })).status).toBe(200);
       expect(fixture.reached).toHaveLength(8);
-      fixture.hanging.clear();
+      fixture.hangUp();
       await Promise.all(sent);
     },
     30_000,

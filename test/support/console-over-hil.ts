@@ -84,6 +84,8 @@ export interface ConsoleFixture {
   readonly away: Set<Neighbour>;
   /** The names of those that take what is asked and say nothing. */
   readonly hanging: Set<Neighbour>;
+  /** None of them does any more, and what was asked of them meanwhile is lost with its connection. */
+  hangUp(): void;
   /** The one place that decides which decision is first; by default the first one stands. */
   sender: (decision: SignedDecision) => Promise<DecisionOutcome>;
   browser(as?: Partial<SignedIn>): Promise<TestBrowser>;
@@ -135,6 +137,12 @@ export async function openConsole(
   let key: Uint8Array = Buffer.alloc(32, 9);
   let operators = CONSOLE_OPERATORS;
   let url: string | undefined;
+  const hung: ((why: Error) => void)[] = [];
+  const silence = (signal: AbortSignal | undefined): Promise<never> =>
+    new Promise((_, reject) => {
+      hung.push(reject);
+      signal?.addEventListener('abort', () => reject(signal.reason as Error));
+    });
   const answering = (
     name: Neighbour,
     answer: (url: URL, init: Asked) => Promise<{ status: number; body: string; setCookies?: readonly string[] }>,
@@ -288,6 +296,10 @@ export async function openConsole(
     streamed: () => null,
     away: new Set(),
     hanging: new Set(),
+    hangUp() {
+      fixture.hanging.clear();
+      for (const end of hung.splice(0)) end(new Error('read ECONNRESET'));
+    },
     sender: ({ pending_id, decision, reason, decided_via, principal, decided_at, request_id, modification }) => {
       const first = decided.get(pending_id);
       if (first) return Promise.resolve({ outcome: 'refused', code: 'already_decided', settled: first });
@@ -356,9 +368,6 @@ interface Asked {
 }
 
 /** No answer, until whoever asked gives up. */
-const silence = (signal: AbortSignal | undefined): Promise<never> =>
-  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
-
 const answerOf = ({
   statusCode,
   body,
