@@ -171,7 +171,7 @@ export function createUpstreamActivities({
     const budgets = call.spend && standing?.budgetsOf(call);
     const over = budgets ? await insist(() => calls.spend.over(call, budgets)) : null;
     if (over === null) return null;
-    return `the budget of its ${over.of} does not bear this call any more, which was approved; nothing was executed`;
+    return `the budget of its ${over.of} does not bear this call any more, which was approved`;
   };
 
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {

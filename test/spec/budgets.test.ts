@@ -138,7 +138,8 @@ describe('a budget, in the full edition', () => {
     expect(parked.status).toBe(202);
     await cli('budget', 'set', '0.001');
     await answered(payer, 429, 'quota_exceeded');
-    await cli('decide', parked.correlationId, 'approve', '--reason', 'fine');
+    const decided = await command.done(['decide', parked.correlationId, 'approve'], { GATE_STATE_DIR: gate.stateDir });
+    expect(decided).toMatchObject({ code: 1, out: expect.stringContaining('the budget of its tenant does not bear') });
     const ended = await eventually('it has ended', async () => {
       const reply = await ask();
       return reply.status === 202 ? null : reply;
@@ -153,7 +154,7 @@ describe('a budget, in the full edition', () => {
     await answered(spender, 429, 'quota_exceeded');
     await cli('budget', 'set', 'none');
     await answered(spender, 200);
-    const rows = JSON.parse(await cli('audit', '--json', '--agent', 'gate-identity')) as {
+    const rows = JSON.parse(await cli('audit', '--json', '--limit', '50')) as {
       event_kind: string;
       policy_decision: JsonObject;
     }[];
