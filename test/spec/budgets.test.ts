@@ -154,7 +154,7 @@ describe('a budget, in the full edition', () => {
     await answered(spender, 429, 'quota_exceeded');
     await cli('budget', 'set', 'none');
     await answered(spender, 200);
-    const rows = JSON.parse(await cli('audit', '--json', '--limit', '50')) as {
+    const rows = JSON.parse(await cli('audit', 'gate-identity', '--json', '--limit', '50')) as {
       event_kind: string;
       policy_decision: JsonObject;
     }[];
