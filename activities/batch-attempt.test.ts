@@ -4,6 +4,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
 import { answerOf } from '../api/proxy/answers.js';
 import { GateError } from '../domain/errors.js';
+import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/decision/modification.js';
 import { batchRequest } from '../test/support/batch-request.js';
@@ -69,7 +70,12 @@ describe('a batch that Gate executes', () => {
       await gate.close();
       // When all is looked at, right before the first, before the first and before the second.
       const stands = [null, null, null, fault];
-      const standing = { agentFault: () => null, toolFault: () => null, forcesReview: () => false };
+      const standing = {
+        agentFault: () => null,
+        toolFault: () => null,
+        forcesReview: () => false,
+        budgetsOf: () => NO_BUDGETS,
+      };
       gate = await openPipeline({
         compose: (ports) =>
           createActivities({ ...ports, standing: { ...standing, [which]: () => stands.shift() ?? null } }),

@@ -16,6 +16,8 @@ import { evaluateChanged } from './policy.js';
 export interface ChangedVerdict {
   readonly verdict: Verdict;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
+  /** What its inspection cost. */
+  readonly costMicros: number;
   /** What the rules want to be recorded of the evaluation, limited in size. */
   readonly forensic_event?: JsonObject;
 }
@@ -42,6 +44,7 @@ export const judgeChangedBy =
     return {
       verdict: foldVerdict(inspection, decision, 'enforce'),
       policy_bundle,
+      costMicros: inspection.cost_micros,
       ...(event && { forensic_event: boundedEvent(event) }),
     };
   };

@@ -9,6 +9,7 @@ import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js
 import { compareWithHistory, worstBehaviour } from '../domain/inspection/behaviour/compare.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { Inspected } from '../domain/pipeline/pipeline.js';
+import { isSpent } from '../domain/spend/spend.js';
 import { foreignText } from '../domain/text.js';
 import type { ObservedCalls } from './observed-call.js';
 import type { OpenedCalls } from './opened-call.js';
@@ -31,6 +32,7 @@ export const createInspectionActivities = ({
 }: InspectionPorts & { readonly opened: OpenedCalls }) => ({
   /** Asks Brain once (`inspectOnce`). An outage is an answer, not an error: policy is still asked. */
   async inspect(call: CallInput): Promise<Inspected> {
+    if (isSpent(call)) return NOT_PAID_FOR;
     const { request, history } = await opened.first(call);
     try {
       return { available: true, inspection: await inspectOnce(ports, call, request.body, history) };
@@ -45,6 +47,7 @@ export const createInspectionActivities = ({
    * answer otherwise the second time.
    */
   async inspectedBefore(call: CallInput): Promise<Inspected> {
+    if (isSpent(call)) return NOT_PAID_FOR;
     const { request, history } = await opened.first(call);
     const kept = await keptOf(ports, call);
     if (kept?.received_ms !== call.received_ms)
@@ -53,6 +56,9 @@ export const createInspectionActivities = ({
     return { available: true, inspection: behaviour ? { ...kept.inspection, behaviour } : kept.inspection };
   },
 });
+
+/** The rules say no to it, whatever models would say. */
+const NOT_PAID_FOR: Inspected = { available: false, reason: 'not inspected: the budget of its agent is spent' };
 
 async function keptOf({ calls }: InspectionPorts, call: CallInput): Promise<KeptInspection | null> {
   const kept = await calls.inspection(call.correlation_id, call.digest);

@@ -5,6 +5,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import { GateError } from '../domain/errors.js';
 import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import { stopFault } from '../domain/identity/stops.js';
+import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 
@@ -27,6 +28,7 @@ describe('an approved call, when its agent may not call any more', () => {
             agentFault: () => stands.shift() ?? null,
             toolFault: (tenant, tools) => toolsStopped(tenant, tools),
             forcesReview: () => false,
+            budgetsOf: () => NO_BUDGETS,
           },
           mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),
           reviews: {

@@ -76,6 +76,7 @@ async function factsOf(
     recent_request_count: call.recent_request_count,
     velocity_limit: call.velocity_limit,
     force_hil: call.force_hil ?? false,
+    ...spendFacts(call),
     brain_degraded: inspection === null,
     upstream: tools.upstream,
     tool_classes: listable(call.method, classes),
@@ -83,6 +84,16 @@ async function factsOf(
   };
   return { facts, siblings };
 }
+
+/** What stood against the budget when the call came, as the store had it then: the same call is always judged by the same sums. */
+const spendFacts = ({ spend }: CallInput) =>
+  spend && {
+    request_cost_micros: spend.reserved_micros,
+    ...(spend.budget && {
+      budget_micros: spend.budget.budget_micros,
+      cumulative_spend_micros: spend.budget.spent_micros,
+    }),
+  };
 
 /** No list of tools shows the methods that read resources and prompts, so that says nothing against them. */
 const listable = <Fact extends { readonly suspended?: string | undefined }>(

@@ -536,6 +536,7 @@ async function changeOf(
     review_reasons,
     approval_tier,
     policy_bundle: judged.policy_bundle,
+    ...(judged.costMicros > 0 && { cost_micros: judged.costMicros }),
     ...(effect && { effect }),
     ...(judged.forensic_event && { forensic_event: judged.forensic_event }),
   };

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../contracts/json.js';
 import { stopFault } from '../domain/identity/stops.js';
 import { createCallTalks, type Listener } from '../domain/pipeline/call-talks.js';
+import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 import { createMcpUpstream } from './clients/mcp-upstream.js';
@@ -77,6 +78,7 @@ async function run(answersFirst: object, stopsAt: 'first request' | 'answer' | '
           agentFault: () => null,
           toolFault: (tenant, tools) => (stopped ? stopFault({ tenant, tool: tools[0] ?? '' }) : null),
           forcesReview: () => false,
+          budgetsOf: () => NO_BUDGETS,
         },
       }),
   });

@@ -53,7 +53,7 @@ export function createUpstreamActivities({
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
   /** Says whether the agent of a call was stopped; absent where nobody keeps that. */
-  standing?: Pick<AgentStanding, 'agentFault' | 'toolFault'> | undefined;
+  standing?: Pick<AgentStanding, 'agentFault' | 'toolFault' | 'budgetsOf'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -166,6 +166,14 @@ export function createUpstreamActivities({
       ? notRun(correlationId, message, null, code)
       : notRun(correlationId, `nothing was sent: ${message}`, null, 'attempt_not_begun');
 
+  /** While a call waited its budget may have been lowered: what it reserved still counts. */
+  const overNow = async (call: CallInput): Promise<string | null> => {
+    const budgets = call.spend && standing?.budgetsOf(call);
+    const over = budgets ? await insist(() => calls.spend.over(call, budgets)) : null;
+    if (over === null) return null;
+    return `the budget of its ${over.of} does not bear this call any more, which was approved`;
+  };
+
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
     const record = await calls.condemn(correlationId, why);
     if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
@@ -247,6 +255,8 @@ export function createUpstreamActivities({
           const words = `policy did not answer right before the attempt, and nothing was sent: ${errorText(error)}`;
           return notRun(correlationId, words, null, 'attempt_not_begun');
         }
+        const over = await overNow(claimed.record.evidence.call);
+        if (over !== null) return notRun(correlationId, over, null, 'budget_changed');
       }
       // What was looked at meanwhile took its time: from here to the first byte nothing is waited for.
       const stoppedSince = stoppedNow(call, called);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readUpstreams, upstreamsFault, upstreamsShown } from './upstreams.js';
+import { pricesOf, readUpstreams, upstreamsFault, upstreamsShown } from './upstreams.js';
 import { readLiteConfig } from './lite.js';
 
 let folder: string;
@@ -38,10 +38,42 @@ describe('the file of several upstreams', () => {
         prefix: 'bank',
         url: BANK.url,
         timeoutMs: 5_000,
+        priceMicros: 0,
+        toolPrices: {},
         credentials: { kind: 'header', header: 'authorization', value: { env: 'BANK_TOKEN' } },
       },
-      { name: 'files', prefix: 'fs', command: ['node', 'server.mjs'], env: { ROOT: { value: '/srv' } } },
+      {
+        name: 'files',
+        prefix: 'fs',
+        timeoutMs: undefined,
+        priceMicros: 0,
+        toolPrices: {},
+        command: ['node', 'server.mjs'],
+        env: { ROOT: { value: '/srv' } },
+      },
     ]);
+  });
+
+  it('says what a call of a tool costs, by the upstream’s own names, and all others of it', () => {
+    const priceOf = pricesOf(
+      read(
+        { ...BANK, price_micros: 200, tool_prices_micros: { wire_transfer: 5_000, get_balance: 0 } },
+        { name: 'files', prefix: 'fs', command: ['node', 'server.mjs'] },
+      ),
+    );
+    expect(
+      ['bank__wire_transfer', 'bank__get_balance', 'bank__anything', 'fs__read', 'wire_transfer', 'other__x'].map(
+        priceOf,
+      ),
+    ).toEqual([5_000, 0, 200, 0, 0, 0]);
+  });
+
+  it.each([
+    ['a price below nothing', { ...BANK, price_micros: -1 }, /^upstreams\[0\]\.price_micros: /],
+    ['a part of a micro-unit', { ...BANK, price_micros: 0.5 }, /^upstreams\[0\]\.price_micros: /],
+    ['a price as a text', { ...BANK, tool_prices_micros: { pay: '5' } }, /^upstreams\[0\]\.tool_prices_micros/],
+  ])('is refused with the place of the fault: %s', (_what, entry, message) => {
+    expect(() => read(entry)).toThrow(message);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { LONGEST_PREFIX, lookOf, PREFIX } from '../domain/mcp/prefixed-names.js';
+import { toolName } from '../contracts/storable.js';
+import { LONGEST_PREFIX, lookOf, ownNameOf, PREFIX, prefixedName } from '../domain/mcp/prefixed-names.js';
 import { parseStrictJson } from '../domain/mcp/strict-json.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText } from '../domain/errors.js';
@@ -99,6 +100,8 @@ const label = z
   .string()
   .max(LONGEST_PREFIX)
   .regex(PREFIX, 'must be lower-case letters and digits, with single hyphens between them');
+/** A call of a tool costs less than a million of the currency. */
+const price = z.number().int().min(0).max(1_000_000_000_000);
 const entry = z
   .strictObject({
     name: label,
@@ -108,9 +111,15 @@ const entry = z
     env: z.record(variableName, variableValue).optional(),
     credentials: credentials.optional(),
     timeout_seconds: z.number().int().min(1).max(600).optional(),
+    /** What a call of each of its tools costs, in micro-units. */
+    price_micros: price.optional(),
+    /** The same of single tools, by the upstream's own names for them. */
+    tool_prices_micros: z.record(toolName, price).optional(),
   })
-  .transform(({ name, prefix = name, url, command, env, credentials: own, timeout_seconds: seconds }, context) => {
-    const common = { name, prefix, timeoutMs: seconds === undefined ? undefined : seconds * 1000 };
+  .transform(({ name, prefix = name, url, command, env, credentials: own, ...said }, context) => {
+    const { timeout_seconds: seconds, price_micros: priceMicros = 0, tool_prices_micros: toolPrices = {} } = said;
+    const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
+    const common = { name, prefix, timeoutMs, priceMicros, toolPrices };
     if (url !== undefined && command === undefined) {
       if (env !== undefined) context.addIssue({ code: 'custom', path: ['env'], message: 'is only for a `command`' });
       return { ...common, url, credentials: own };
@@ -190,6 +199,17 @@ export const upstreamsSetting = setting(
   parsedBy(readUpstreams).optional(),
   'A file of several upstreams, each with a prefix, an address or a command, and credentials of its own (docs/how-to/several-upstreams.md). Instead of the address of one.',
 );
+
+/** What a call of a tool costs, by the name that agents know; of a tool that no upstream of the file has, nothing. */
+export const pricesOf = (upstreams: readonly UpstreamEntry[]): ((tool: string) => number) => {
+  const of = new Map(upstreams.map((one) => [one.prefix, one]));
+  const prices = new Map(
+    upstreams.flatMap(({ prefix, toolPrices }) =>
+      Object.entries(toolPrices).map(([own, micros]) => [prefixedName(prefix, own), micros] as const),
+    ),
+  );
+  return (tool) => prices.get(tool) ?? of.get(ownNameOf(tool)?.prefix ?? '')?.priceMicros ?? 0;
+};
 
 /** The upstreams for an operator's eyes: names and addresses without queries, and of a command its program alone. */
 export const upstreamsShown = (upstreams: readonly UpstreamEntry[]): string =>

@@ -22,7 +22,9 @@ import type {
   StopRecord,
   StopReleased,
   StopReport,
+  TenantBudget,
 } from '../contracts/identity.js';
+import type { TenantSpend } from '../contracts/spend.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
@@ -332,6 +334,8 @@ export interface IdentityService {
   stop(tool: string | null, reason: string): Promise<StopRecord>;
   /** Like `unsuspend`. */
   releaseStop(id: string, reason: string | null): Promise<StopReleased>;
+  /** What the tenant, and each agent of it, may spend in a month. */
+  budget(): Promise<TenantBudget>;
   /** The newest reports of what was running at a stop. */
   reports(): Promise<readonly KeptStopReport[]>;
   /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */
@@ -356,6 +360,8 @@ export interface Services {
     forget(name: string): Promise<void>;
   };
   readonly identity: IdentityService;
+  /** What the tenant and its agents spent this month, as the proxies count it. */
+  spend(): Promise<TenantSpend>;
   /** Asks the rules of now about a call as it was judged; inspection counts as it was recorded. `null` where policy judged no such call. */
   judgedAgain(correlationId: string): Promise<JudgedAgain | null>;
   readonly policy: PolicyService;

@@ -61,8 +61,25 @@ export interface CallInput {
   readonly force_hil?: true;
   /** What its client can be asked while the tool runs (`domain/pipeline/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
+  /** What is kept of what it costs; absent where it costs nothing and nobody set a budget. */
+  readonly spend?: CallSpend;
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */
   readonly parked_task_queue?: string;
+}
+
+/** What a call may cost, in micro-units of the currency (docs/architecture/budgets.md). */
+export interface CallSpend {
+  /** The month in which it counts, in UTC: `2026-11`. */
+  readonly month: string;
+  /** The most that it may cost: reserved until it has ended. */
+  readonly reserved_micros: number;
+  /** What a call of its tools costs, by name; absent for those that cost nothing. */
+  readonly prices: Readonly<Record<string, number>>;
+  /**
+   * The budget of which the least is left, its tenant's or its agent's, and what stood against it when the call came: what was spent, and what others
+   * had reserved. Absent where nobody set one.
+   */
+  readonly budget?: { readonly of: 'tenant' | 'agent'; readonly budget_micros: number; readonly spent_micros: number };
 }
 
 /** States of a call record. The transitions between them are in `domain/call-record/transitions.ts`. */

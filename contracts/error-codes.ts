@@ -246,6 +246,12 @@ export const ERROR_CODES = {
     meaning:
       'This agent has as many calls, or bytes, waiting for a decision as it may, or its tenant as many reviews without a call (`scope` says which); nothing was executed. Ask again when some are decided, or tell the operator.',
   },
+  quota_exceeded: {
+    status: 429,
+    retry: 'after_wait',
+    meaning:
+      'The budget of the tenant or of the agent (`scope` says which) is spent for this month, or does not bear what the call may cost beside the calls that are under way; nothing was paid for or kept. Wait `retry_after_secs` seconds, or tell the operator.',
+  },
   // Verdicts.
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
   review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },
@@ -395,6 +401,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning:
       'An operator approved the call under earlier rules, and those of now deny it or ask for more people; nothing was executed.',
+  },
+  budget_changed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'An operator approved the call, and the budget of its tenant or agent was lowered since and does not bear it; nothing was executed.',
   },
   agent_standing_changed: {
     status: 403,
@@ -679,6 +691,16 @@ export const ERROR_CODES = {
   },
   // Certificates (docs/architecture/identity.md).
   invalid_token: { status: 401, retry: 'no', meaning: 'The token is missing, unknown, or counts no more.' },
+  budget_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: '`budget_micros` is no integer from 0 to 9,007,199,254,740,991; null takes the limit away.',
+  },
+  budgets_exhausted: {
+    status: 409,
+    retry: 'no',
+    meaning: '1,000 agents of the tenant have budgets of their own: take one away first.',
+  },
   tenant_mismatch: { status: 403, retry: 'no', meaning: 'The token is of another tenant than the one that is named.' },
   invalid_csr: { status: 400, retry: 'no', meaning: '`csr_pem` is not one PKCS#10 request in PEM.' },
   invalid_csr_signature: {

@@ -58,6 +58,7 @@ export const EVENT_KINDS = [
   'stop.release_requested',
   'stop.released',
   'stop.reported',
+  'tenant.budget_changed',
   'identity.grant_issued',
   'tenant.provisioned',
   'tenant.final_export',

@@ -237,6 +237,34 @@ export const stopsQuery = z.strictObject({
 /** Most stops of one answer. */
 export const STOPS_LISTED = 1_000;
 
+const micros = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const setBudget = {
+  /** In micro-units of the currency, for a month in UTC; 0 lets nothing through. Absent: no limit. */
+  budget_micros: micros.optional(),
+  updated_at: instant.optional(),
+  updated_by: z.string().optional(),
+  reason: z.string().optional(),
+};
+/** Answer of `GET` and `POST /tenants/{tenant}/budget`: what the tenant may spend, and each agent of it for which somebody said so. */
+export const tenantBudget = z.strictObject({
+  tenant: z.string(),
+  ...setBudget,
+  agents: z.array(z.strictObject({ agent_name: z.string(), ...setBudget })),
+});
+export type TenantBudget = z.infer<typeof tenantBudget>;
+/** Body of `POST /tenants/{tenant}/budget`. */
+export const budgetChange = z.strictObject({
+  /** An integer, or null to take the limit away. Anything else is `budget_invalid`. */
+  budget_micros: z.unknown().optional(),
+  /** Of one agent; without it, of the tenant whole. */
+  agent_name: label.optional(),
+  reason: reason.optional(),
+});
+export const budgetMicros = micros.nullable();
+export const ofTenantPath = z.strictObject({ tenant: label });
+/** Most agents of a tenant that have a budget of their own. */
+export const AGENT_BUDGETS_MOST = 1_000;
+
 /** Query of `GET /revocation/list`: the number up to which the caller knows all. */
 export const revocationQuery = z.strictObject({ after: z.coerce.number().int().min(0).default(0) });
 
@@ -277,6 +305,20 @@ export const revocationContent = z.strictObject({
         /** Null for the tenant whole. */
         tool: z.string().nullable(),
         state: stopRecord.shape.state,
+        /** Grows with every change of this one. */
+        changed_at: instant,
+      }),
+    )
+    .optional(),
+  /** Budgets that were set, or taken away, as they are now; absent where there are none, as for who does not know of them yet. */
+  budgets: z
+    .array(
+      z.strictObject({
+        tenant: z.string(),
+        /** Null for the tenant whole. */
+        agent_name: z.string().nullable(),
+        /** Null: no limit any more. */
+        budget_micros: z.number().int().min(0).nullable(),
         /** Grows with every change of this one. */
         changed_at: instant,
       }),

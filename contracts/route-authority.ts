@@ -109,7 +109,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
   later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
   row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
-  later('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
+  row('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
   later('identity', 'GET', '/tenants/{tenant}/lifecycle/{operation_id}', 'identity.tenant.lifecycle', console),
   later('identity', 'GET', '/upstreams', 'identity.upstream.read', console, proxy),
   later('identity', 'GET', '/upstreams/{id}', 'identity.upstream.read', console, proxy),
@@ -151,7 +151,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
   row('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
   row('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
-  later('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),
+  row('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),
   later('identity', 'POST', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
   later(
     'identity',
@@ -399,6 +399,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('proxy', 'GET', '/pins/{agent}/tools', 'proxy.tool-pin.read', console),
   row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),
   row('proxy', 'POST', '/pins/forget', 'proxy.tool-pin.manage', console),
+  // What a tenant and its agents spent, beside what identity says that they may.
+  row('proxy', 'GET', '/spend', 'proxy.spend.read', console),
   // The calls of unknown outcome, which operators settle by what they find out.
   row('proxy', 'GET', '/uncertain', 'proxy.uncertain.read', console),
   row('proxy', 'GET', '/uncertain/{correlation_id}', 'proxy.uncertain.read', console),

@@ -272,6 +272,28 @@ const endedByTime: Migration = {
   },
 };
 
+/**
+ * 0015: what tenants and agents spent by the month, and what each call reserved and cost (docs/architecture/budgets.md). Earlier calls cost nothing
+ * here. New tables; locks nothing.
+ */
+const spend: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists spend_totals (
+      tenant ${text} not null, agent ${text} not null, month ${text} not null, spent ${integer} not null,
+      reserved ${integer} not null, primary key (tenant, agent, month)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists spend_calls (
+      correlation_id ${text} not null primary key, tenant ${text} not null, agent ${text} not null, month ${text} not null,
+      reserved ${integer} not null, spent ${integer} not null, not_after_ms ${integer} not null, updated_ms ${integer} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists spend_calls_open on spend_calls (not_after_ms, correlation_id) where reserved > 0`.execute(
+      db,
+    );
+    await sql`create index if not exists spend_calls_ended on spend_calls (updated_ms) where reserved = 0`.execute(db);
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -286,4 +308,5 @@ export const callMigrations: Record<string, Migration> = {
   '0011-agent-flows': createAgentFlows,
   '0012-profiles': createProfiles,
   '0013-ended': endedByTime,
+  '0015-spend': spend,
 };

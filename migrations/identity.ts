@@ -237,6 +237,21 @@ const stopReports: Migration = {
   },
 };
 
+/**
+ * 0014: what tenants, and agents of them, may spend in a month (docs/architecture/budgets.md). Who has no row here has no limit. A new table.
+ */
+const budgets: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_budgets (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text}, budget_micros ${integer},
+      changed_ms ${integer} not null, set_ms ${integer} not null, set_by ${text} not null, reason ${text},
+      listed_generation ${integer} not null unique, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_budgets_tenant on identity_budgets (tenant, agent_name)`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -250,4 +265,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0010-used-bootstraps': usedBootstraps,
   '0011-stops': stops,
   '0012-stop-reports': stopReports,
+  '0014-budgets': budgets,
 };

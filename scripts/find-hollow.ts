@@ -40,13 +40,12 @@ const each = (why: string, names: readonly string[]): Readonly<Record<string, st
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   agent_revoked: 'an agent is stopped as suspended or decommissioned; nothing revokes it as a whole yet',
-  ...each('what identity does not do yet: grants, scopes, envelopes, quotas and attestation', [
+  ...each('what identity does not do yet: grants, scopes, envelopes and attestation', [
     'agent.envelope_narrowed',
     'scope_',
     'yellow_scope_',
     'attestation_',
     'grant_',
-    'quota_',
   ]),
   ...each('decoys and the proxy for outgoing traffic are not built yet', [
     'decoy_tripped',
@@ -70,8 +69,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   'hil.assigned':
     'an assignment is a note on the review; the workflow of its call, which writes such rows, is not told of it yet',
   'identity.grant_issued': 'grants are not issued yet',
-  budget_micros: 'a budget belongs to a grant, which identity does not issue yet',
-  cumulative_spend_micros: 'a budget belongs to a grant, which identity does not issue yet',
   velocity_degraded: 'the counter and the record are one store today, so the rate is known whenever a call is judged',
 };
 

@@ -208,6 +208,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A tool was stopped for everybody of a tenant, or (`tool` is null) the tenant whole: no new call, and none that waited, runs from now on; by whom. Its sidecar has the reason.',
   'stop.release_requested':
     'Somebody asked for the end of such a stop, which somebody else confirms. Its sidecar has the reason.',
+  'tenant.budget_changed':
+    'What a tenant, or an agent of it (`agent`), may spend in a month was set (`budget_micros`; null: the limit was taken off), and what it was before; by whom. Its sidecar has the reason.',
   'stop.reported':
     'Identity signed the report of what a stop met (`policy_decision` has its digest and counts, the payload the report itself).',
   'stop.released':

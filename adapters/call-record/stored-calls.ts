@@ -33,7 +33,19 @@ import {
   type RecordRow,
   stepsOf,
 } from '../../domain/call-record/sealed-record.js';
+import {
+  dropSpendCalls,
+  dropSpendTotals,
+  openSpend,
+  overBudget,
+  reserveSpend,
+  settleSpend,
+  type SpendRow,
+  spentBy,
+  spentByAgents,
+} from './spend.js';
 import * as statements from './statements.js';
+import { costOf, monthOf } from '../../domain/spend/spend.js';
 import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
 import { reconciledOutcome } from '../../domain/call-record/reconciliation.js';
 import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
@@ -179,7 +191,16 @@ export function storedCalls({
     yield* run(statements.condemnRecord, ...statements.CONDEMNED.map((column) => closed[column]), row.correlation_id);
     const again = sealing.read(closed);
     if (again.fault !== undefined) throw new Error(again.fault);
+    yield* settled(again.record);
     return { opened: again, closed: true };
+  }
+
+  /** What a call cost that has ended with this record: counted with it, and what it reserved given back. */
+  function* settled(record: CallRecord): Job<void> {
+    const cost = costOf(record);
+    const { call } = record.evidence;
+    if (cost !== null && call.spend)
+      yield* settleSpend({ ...call, month: call.spend.month }, cost, call.not_after_ms, now());
   }
 
   /** Reads the row again with no move at the same time: a read that overlaps a move may have seen an older row. */
@@ -282,8 +303,10 @@ export function storedCalls({
     const isOwn = !(patch.decision ?? record.decision)?.changed;
     if (counted !== undefined) yield* keepSensitive(evidence, counted);
     const learned = counted !== undefined && isOwn ? yield* learn(evidence, counted, tools) : nothing;
+    const opened = recordAfter(known, updated, patch);
+    yield* settled(opened.record);
     return {
-      opened: recordAfter(known, updated, patch),
+      opened,
       applied: true,
       closed: false,
       answered,
@@ -347,6 +370,31 @@ export function storedCalls({
     return open;
   }
 
+  /** What a call reserved that came to no end that says what it cost: its process died, or it was refused for now. */
+  async function settleLost(row: SpendRow): Promise<boolean> {
+    const record = await find(row.correlation_id);
+    if (record && (OPEN_STATES as readonly CallState[]).includes(record.state) && costOf(record) === null) return false;
+    const reserved = Number(row.reserved);
+    return jobs.write(
+      function* (): Job<boolean> {
+        if (record) {
+          // Of one whose run was told nothing of its costs, all is counted that was reserved.
+          yield* settleSpend(row, costOf(record) ?? reserved, record.not_after_ms, now());
+          return true;
+        }
+        // Its verdict may have come meanwhile.
+        if (yield* get(statements.selectRecord, row.correlation_id)) return false;
+        const request = yield* get(statements.selectUnjudged, row.correlation_id);
+        const kept = request && sealing.openInspection(request.inspection_sealed, row.correlation_id, request.digest);
+        // Models may have been paid for what nobody can read any more.
+        const paid = kept instanceof NotAsStaged ? reserved : (kept?.inspection.cost_micros ?? 0);
+        yield* settleSpend(row, paid, now(), now());
+        return true;
+      },
+      (isSettled) => isSettled,
+    );
+  }
+
   async function openSince({ tenant, agent, tool }: StoppedCalls, sinceMs: number, most: number) {
     const named = [agent ?? '', agent ?? '', tool ?? '', tool ?? ''];
     const open = [tenant, sinceMs - HANDED_MS, ...named];
@@ -398,7 +446,7 @@ export function storedCalls({
   return {
     setbacks: setbacksOver(setbacks),
 
-    admit: (call, request, window) =>
+    admit: (call, request, window, asked) =>
       jobs.write(
         function* (): Job<{ admission: Admission; bytes: number; inspection: Uint8Array | null }> {
           const { correlation_id: id, tenant, agent, digest, received_ms } = call;
@@ -411,10 +459,18 @@ export function storedCalls({
             if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
             recent = hits;
           }
+          const reserved = asked ? yield* reserveSpend(call, asked, now()) : null;
+          if (reserved?.over)
+            return { admission: { admitted: false, over: reserved.over }, bytes: 0, inspection: null };
           const sealed = sealing.sealRequest(request, id, digest);
           const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
           return {
-            admission: { admitted: true, recent, digest: staged?.digest ?? '' },
+            admission: {
+              admitted: true,
+              recent,
+              digest: staged?.digest ?? '',
+              ...(reserved && { spend: reserved.spend }),
+            },
             bytes: sealed.byteLength,
             inspection: staged?.inspection_sealed ?? null,
           };
@@ -458,6 +514,7 @@ export function storedCalls({
           function* (): Job<(() => void) | null> {
             const values = statements.INSERTED.map((column) => row[column]);
             if ((yield* run(statements.insertRecord, ...values)) !== 1) return null;
+            yield* settled(recordOf(begun, evidence, outcome).record);
             if (row.counted_ms === null) return nothing;
             yield* keepSensitive(evidence, row.counted_ms);
             return yield* learn(evidence, row.counted_ms);
@@ -566,6 +623,34 @@ export function storedCalls({
     },
 
     flow: flows.flow,
+
+    spend: {
+      of: (tenant, agent, month) =>
+        jobs.read(
+          () => spentBy(tenant, agent, month),
+          (spent) => spent,
+        ),
+      byAgent: (tenant, month, most) =>
+        jobs.read(
+          () => spentByAgents(tenant, month, most),
+          (agents) => agents,
+        ),
+      over: (call, budgets) =>
+        jobs.read(
+          () => overBudget(call, budgets),
+          (over) => over,
+        ),
+      async settleLost(beforeMs, limit) {
+        const open = await jobs.read(
+          () => openSpend(beforeMs, limit),
+          (rows) => rows,
+        );
+        let count = 0;
+        for (const row of open) if (await settleLost(row)) count += 1;
+        return count;
+      },
+    },
+
     profiles: (tenant, agent, tools) =>
       jobs.read(
         () => profiles.read(tenant, agent, tools),
@@ -632,6 +717,8 @@ export function storedCalls({
             (yield* run(statements.dropOldHits, hitsMs)) +
             (yield* run(statements.dropSensitive, recordsMs)) +
             (yield* run(statements.dropProfiles, recordsMs)) +
+            (yield* run(dropSpendCalls, recordsMs)) +
+            (yield* run(dropSpendTotals, monthOf(recordsMs))) +
             (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())));
           const content =
             (yield* run(statements.dropRecords, recordsMs)) + (yield* run(statements.dropRequests, stagedMs));

@@ -24,6 +24,19 @@ export interface CallTables extends SetbackTables {
     digests: number;
     sealed: Uint8Array;
   };
+  /** By tenant and agent, and under an empty name of the tenant whole. */
+  spend_totals: { tenant: string; agent: string; month: string; spent: number; reserved: number };
+  /** What a call reserved, until it has ended, and what it cost so far. */
+  spend_calls: {
+    correlation_id: string;
+    tenant: string;
+    agent: string;
+    month: string;
+    reserved: number;
+    spent: number;
+    not_after_ms: number;
+    updated_ms: number;
+  };
   rate_hits: { key: string; at_ms: number; correlation_id: string };
   /** What is remembered of an agent's calls of a tool; of all its calls where `tool` is empty. */
   agent_profiles: {

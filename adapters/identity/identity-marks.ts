@@ -98,6 +98,17 @@ const MARKED = {
     'release_reason',
     'listed_generation',
   ],
+  identity_budgets: [
+    'id',
+    'tenant',
+    'agent_name',
+    'budget_micros',
+    'changed_ms',
+    'set_ms',
+    'set_by',
+    'reason',
+    'listed_generation',
+  ],
   identity_stop_reports: [
     'id',
     'tenant',
@@ -153,7 +164,7 @@ export type MarkedTable = keyof typeof MARKED;
 const TABLES = Object.keys(MARKED) as readonly MarkedTable[];
 
 const isNumber = (column: string): boolean => NUMBERS.some((end) => column.endsWith(end)) || column === 'renewals';
-const NUMBERS = ['_ms', '_generation', '_sequence', '_count'];
+const NUMBERS = ['_ms', '_generation', '_sequence', '_count', '_micros'];
 
 const MAC_USE = 'gate.identity-row/1';
 

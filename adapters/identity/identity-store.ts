@@ -2,7 +2,14 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { type IdentityEvent, identityRow, stopReportRow, stopRow } from '../../domain/identity/identity-rows.js';
+import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
+import {
+  budgetRow,
+  type IdentityEvent,
+  identityRow,
+  stopReportRow,
+  stopRow,
+} from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
@@ -23,6 +30,7 @@ import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
+import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
@@ -39,6 +47,7 @@ export interface IdentityStore
     StandingStore,
     StopStore,
     StopReportStore,
+    BudgetStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
@@ -458,10 +467,10 @@ export async function openIdentityStore(
     return true;
   }
 
-  /** The next number, under which an agent's standing changed, or a tool or tenant was stopped or let go. */
+  /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, or a budget was set. */
   async function numberOf(
     within: Database,
-    what: { readonly standing: ToldStanding } | { readonly stop: ToldStop },
+    what: { readonly standing: ToldStanding } | { readonly stop: ToldStop } | { readonly budget: ToldBudget },
     nowMs: number,
   ): Promise<number> {
     const state = intact('identity_state', await lockedState(within));
@@ -483,6 +492,12 @@ export async function openIdentityStore(
     return generation;
   }
 
+  /** Changes under a number of the list, one after the other. */
+  const inTurn = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
+    inTransaction(async (within) => {
+      await lockedState(within);
+      return work(within);
+    });
   const numbered = { db, intact, fault: marks.fault, marked, latest: () => latestNow() };
   const standingRows = numberedRows({
     ...numbered,
@@ -495,6 +510,20 @@ export async function openIdentityStore(
     table: 'identity_stops',
     toldOf: toldStopOf,
     number: (within, stop: ToldStop, nowMs) => numberOf(within, { stop }, nowMs),
+  });
+  const budgetRows = numberedRows({
+    ...numbered,
+    table: 'identity_budgets',
+    toldOf: toldBudgetOf,
+    number: (within, budget: ToldBudget, nowMs) => numberOf(within, { budget }, nowMs),
+  });
+  const budgets = openBudgetStore({
+    db,
+    rows: budgetRows,
+    intact,
+    asked,
+    inTurn: (work) => inTurn(work),
+    told: (within, event) => toldRow(within, budgetRow(event)),
   });
   const standings = openStandingStore({
     db,
@@ -521,11 +550,7 @@ export async function openIdentityStore(
     rows: stopRows,
     intact,
     asked,
-    inTurn: (work) =>
-      inTransaction(async (within) => {
-        await lockedState(within);
-        return work(within);
-      }),
+    inTurn: (work) => inTurn(work),
     told: (within, event) => toldRow(within, stopRow(event)),
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
     takeBackLeft,
@@ -910,6 +935,7 @@ export async function openIdentityStore(
   async function assertAllNumbered(): Promise<void> {
     await standingRows.assertAll();
     await stopRows.assertAll();
+    await budgetRows.assertAll();
   }
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
@@ -1032,6 +1058,7 @@ export async function openIdentityStore(
             agents: [],
             standings: [],
             stops: [],
+            budgets: [],
             svids: [],
           };
         const whole = await within
@@ -1048,11 +1075,13 @@ export async function openIdentityStore(
         const beyondWhole = whole[mostListed];
         const stands = await standingRows.between(within, after, latest, mostListed + 1);
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
+        const limited = await budgetRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
           // Each has a number of its own.
           stands[mostListed] ? stands[mostListed].generation - 1 : latest,
           stopped[mostListed] ? stopped[mostListed].generation - 1 : latest,
+          limited[mostListed] ? limited[mostListed].generation - 1 : latest,
         );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
@@ -1068,6 +1097,7 @@ export async function openIdentityStore(
             })),
           standings: stands.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           stops: stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          budgets: limited.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           svids: svids.map(listedOf),
         });
         const rows = await within
@@ -1099,6 +1129,7 @@ export async function openIdentityStore(
     ...standings,
     ...stops,
     ...reports,
+    ...budgets,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

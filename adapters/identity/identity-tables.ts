@@ -195,4 +195,21 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** What tenants and agents may spend in a month, where somebody ever said so. */
+  identity_budgets: {
+    id: string;
+    tenant: string;
+    /** `null`: the tenant whole. */
+    agent_name: string | null;
+    /** `null`: no limit any more. */
+    budget_micros: Count | null;
+    /** Grows with every change. */
+    changed_ms: Count;
+    set_ms: Count;
+    set_by: string;
+    reason: string | null;
+    /** The number of its last change. */
+    listed_generation: Count;
+    mac: string;
+  };
 }

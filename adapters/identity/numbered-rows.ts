@@ -7,7 +7,7 @@ import type { IdentityTables } from './identity-tables.js';
 
 type Database = Kysely<IdentityTables>;
 /** The tables whose rows stand in the list of revocations as they are now, each under the number of its last change. */
-type NumberedTable = 'identity_standings' | 'identity_stops';
+type NumberedTable = 'identity_standings' | 'identity_stops' | 'identity_budgets';
 /** What the rows of each of them have. */
 type Numbered = Pick<Selectable<IdentityTables[NumberedTable]>, 'id' | 'changed_ms' | 'listed_generation' | 'mac'>;
 
@@ -43,7 +43,7 @@ export interface NumberedRows<Row extends Numbered, Told> {
   ): Promise<readonly { readonly told: Told; readonly generation: number }[]>;
 }
 
-/** What may be stopped (docs/architecture/identity.md#standing, #stops): one row each, however often it changes. */
+/** What may be stopped or limited (docs/architecture/identity.md#standing, #stops, budgets.md): one row each, however often it changes. */
 export function numberedRows<Row extends Numbered, Told>({
   db,
   table,
@@ -54,7 +54,7 @@ export function numberedRows<Row extends Numbered, Told>({
   number,
   toldOf,
 }: NumberedParts<Row, Told>): NumberedRows<Row, Told> {
-  // Each of these tables has these columns, which no type of the library can say of both at once.
+  // Each of these tables has these columns, which no type of the library can say of all at once.
   const of = (within: Database) => within as unknown as Kysely<{ any: Numbered }>;
   const rowsOf = (within: Database) =>
     of(within)

@@ -15,6 +15,9 @@ export interface GroupWriter<Tables> {
 }
 
 const MAX_BATCH = 64;
+/** How often a job is tried that another process locked out: Postgres ends one of two that wait for each other. */
+const MAX_TRIES = 3;
+const isLockedOut = (error: unknown): boolean => (error as { readonly code?: unknown } | null)?.code === '40P01';
 
 interface Queued<Tables> {
   readonly job: WriteJob<Tables, unknown>;
@@ -54,7 +57,7 @@ export function createGroupWriter<Tables>(store: Store<Tables>): GroupWriter<Tab
 
 type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown };
 
-async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<Tables>[]): Promise<void> {
+async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<Tables>[], tries = 1): Promise<void> {
   const durable = batch.some((entry) => entry.durable);
   const outcomes: Outcome[] = [];
   try {
@@ -85,8 +88,15 @@ async function commitBatch<Tables>(store: Store<Tables>, batch: readonly Queued<
     for (const entry of batch) entry.settle({ ok: false, error });
     return;
   }
-  batch.forEach((entry, index) => entry.settle(outcomes[index] as Outcome));
+  const locked = batch.filter((_entry, index) => tries < MAX_TRIES && isLockedOutcome(outcomes[index] as Outcome));
+  batch.forEach((entry, index) => {
+    if (!locked.includes(entry)) entry.settle(outcomes[index] as Outcome);
+  });
+  // What the others did is committed, so nobody waits for them any more.
+  if (locked.length > 0) await commitBatch(store, locked, tries + 1);
 }
+
+const isLockedOutcome = (outcome: Outcome): boolean => !outcome.ok && isLockedOut(outcome.error);
 
 /** The only job of a batch needs no savepoint, because rolling it back rolls back the transaction. */
 async function runAlone<Tables>(

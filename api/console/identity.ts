@@ -10,6 +10,7 @@ import {
   stopReleased,
   stopReportAnswer,
   STOPS_LISTED,
+  tenantBudget,
 } from '../../contracts/identity.js';
 import { get, type Neighbour } from './neighbour.js';
 
@@ -61,6 +62,7 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       if (stop.tool === null) note(tenant, stop.state === 'suspended');
       return stop;
     },
+    budget: () => ask(tenantBudget, get(`/tenants/${encodeURIComponent(ownTenant())}/budget`)),
     reports: () => ask(z.array(keptStopReport), get('/stops/reports')),
     async report(id) {
       ownTenant();

@@ -3,6 +3,7 @@ import { serviceHead, type ServiceHealth, type ServiceName, type Services } from
 import type { Person } from '../../console/visit.js';
 import { modelSnapshot } from '../../contracts/inspection.js';
 import { decisionNarrated } from '../../contracts/narration.js';
+import { tenantSpend } from '../../contracts/spend.js';
 import { proxyStanding } from '../../contracts/proxy-standing.js';
 import { orchestratorStanding } from '../../contracts/review.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -85,6 +86,7 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
       forget: (name) => searches.forget(owner, name),
     },
     identity: identityOver(identity, { ownTenant, note: reached.stoppedTenants.note }),
+    spend: async () => proxy.ask(tenantSpend, get('/spend', { tenant: ownTenant() })),
     judgedAgain: judgedAgainOver({ ledger, policy }),
     policy: policiesOver(policy, {
       // The way of signing in is who says that it is this person.

@@ -19,6 +19,7 @@ import { createService, type Service, type TlsMaterial } from '../plugins/servic
 import type { AdministratorOf } from './administrator.js';
 import { identityMetrics } from './metrics.js';
 import { type PeopleOptions, peopleOf } from './people.js';
+import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
@@ -143,6 +144,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     void takingBack.now();
   };
   stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
+  budgetRoutes(service.app, { store, people, clock, onChanged: tell });
   stopReportRoutes(service.app, { store, people, clock, trustDomain, sign: options.signReport, onMade: tell });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;

@@ -37,6 +37,7 @@ import { standingRoutes } from './routes/standing.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
 import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
+import { type SpendRouteOptions, spendRoutes } from './routes/spend.js';
 import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
@@ -61,7 +62,7 @@ export interface ProxyOptions
   /** Called with each record when its first answer leaves, not at replays. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
   /** The routes for operators, unless the composition registers its own. */
-  readonly tools?: ToolRouteOptions & PinRouteOptions & UncertainRouteOptions;
+  readonly tools?: ToolRouteOptions & PinRouteOptions & UncertainRouteOptions & SpendRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
   /** Checks HIL's signature before an authorization is signed because of it. */
@@ -127,6 +128,7 @@ export function createProxyService(options: ProxyOptions): Service {
       options.onFirstAnswer?.(record);
     },
     onLimited: metrics.limited,
+    onOverBudget: metrics.overBudget,
   });
   metrics.watchInFlight(handler.inFlight);
   if (standing) metrics.watchRevocations(standing.ageMs);
@@ -239,6 +241,7 @@ export function createProxyService(options: ProxyOptions): Service {
       toolRoutes(scope as unknown as Service['app'], tools);
       pinRoutes(scope as unknown as Service['app'], tools);
       uncertainRoutes(scope as unknown as Service['app'], tools);
+      spendRoutes(scope as unknown as Service['app'], tools);
       standingRoutes(scope as unknown as Service['app'], {
         worker: options.readiness?.['worker'] ?? (() => undefined),
         upstreams: () => upstreamsTold(options.upstream),

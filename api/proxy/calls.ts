@@ -30,6 +30,7 @@ import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
 import { isStopped } from '../../domain/identity/standing.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { type AskedSpend, type OverBudget, secondsToNextMonth } from '../../domain/spend/spend.js';
 import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
@@ -57,10 +58,15 @@ export interface CallHandlerOptions {
   readonly toolFault?: AgentStanding['toolFault'] | undefined;
   /** Whether a person decides about every call of this agent that may run. */
   readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
+  /** What a call of these tools may cost, and the budgets of its agent; `null` where nothing is kept of that. */
+  readonly spendOf?:
+    | ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>, tools: readonly string[]) => AskedSpend | null)
+    | undefined;
   readonly now?: () => number;
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
+  readonly onOverBudget?: (of: OverBudget['of']) => void;
   /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
   /** Why nothing behind Gate can be what a call names; `null` where something may be. */
@@ -103,6 +109,9 @@ export interface SettledOptions {
 const WAITS_AT_MOST = 0.8;
 /** By then some of the agent's calls are judged. */
 const FULL_RETRY_AFTER_SECS = 2;
+
+/** By then a call that holds a reservation may have ended. */
+const RESERVED_RETRY_SECS = 30;
 
 /** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
 const ANSWER_SLACK_MS = 500;
@@ -319,16 +328,21 @@ export function createCallHandler(options: CallHandlerOptions) {
         call,
         { body: mcp.body, callback_url: request.callbackUrl },
         options.velocity,
+        options.spendOf?.(caller, tools) ?? null,
       );
       if (!admission.admitted && 'purged' in admission)
         throw admission.digest === digest ? new GateError('call_purged') : conflict();
+      if (!admission.admitted && 'over' in admission) throw await overBudget(request, correlationId, admission.over);
       if (!admission.admitted) throw await limited(call, admission, paramsSha256(mcp.body));
       if (admission.digest !== digest) throw conflict();
       await request.onAdmitted?.();
 
       if (turns) void calls.waitFor(correlationId, isPastEngine, call.not_after_ms).then(giveBack, giveBack);
       const summary = await runner
-        .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)
+        .start(
+          { ...call, recent_request_count: admission.recent, ...(admission.spend && { spend: admission.spend }) },
+          call.not_after_ms + ANSWER_SLACK_MS,
+        )
         .catch(async (error: unknown) => {
           // The engine went away behind it: the call was judged, and whoever asks again would hear that.
           const known = await calls.find(correlationId);
@@ -394,6 +408,41 @@ export function createCallHandler(options: CallHandlerOptions) {
         fields: { layer: summary ? 'proxy' : 'engine' },
       },
     );
+  }
+
+  /** Says whose budget it is, and no sums: those are for operators, in the row. */
+  async function overBudget(
+    { caller, mcp }: ToolCallRequest,
+    correlationId: string,
+    over: OverBudget,
+  ): Promise<GateError> {
+    const { of, budgetMicros, spentMicros, reservedMicros, askedMicros } = over;
+    options.onOverBudget?.(of);
+    const isSpent = spentMicros >= budgetMicros;
+    const reason = `the budget of this ${of} ${isSpent ? 'is spent for this month' : 'does not bear what the call may cost'}; nothing was kept of it`;
+    await refusals({
+      caller,
+      correlationId,
+      name: mcp.tool,
+      limit: of === 'tenant' ? 'quota_exceeded_tenant' : 'quota_exceeded_agent',
+      reason,
+      limits: {
+        scope: of,
+        budget_micros: budgetMicros,
+        spent_micros: spentMicros,
+        reserved_micros: reservedMicros,
+        asked_micros: askedMicros,
+      },
+    });
+    const key = of === 'tenant' ? caller.tenant : agentKey(caller);
+    return new GateError('quota_exceeded', reason, {
+      fields: {
+        scope: of,
+        key,
+        // What is reserved may be given back at any time.
+        retry_after_secs: isSpent ? secondsToNextMonth(now()) : RESERVED_RETRY_SECS,
+      },
+    });
   }
 
   function limited(

@@ -34,6 +34,12 @@ export function proxyMetrics(registry: Registry) {
     help: 'Calls refused by the velocity limit.',
     registers,
   });
+  const overBudget = new Counter({
+    name: 'gate_proxy_over_budget_total',
+    help: 'Calls that the budget of their tenant or agent did not bear, by whose it is.',
+    labelNames: ['scope'],
+    registers,
+  });
   const unavailable = new Counter({
     name: 'gate_proxy_pipeline_unavailable_total',
     help: 'Calls that a layer did not answer for: 503, or let through in observe mode.',
@@ -81,6 +87,7 @@ export function proxyMetrics(registry: Registry) {
       });
     },
     limited: () => limited.inc(),
+    overBudget: (scope: 'tenant' | 'agent') => overBudget.inc({ scope }),
     unavailable: (layer: string) => unavailable.inc({ layer }),
     responded: (route: string, status: number, took: number) =>
       seconds.observe({ route, status: String(status) }, took),

@@ -1,6 +1,9 @@
 import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
+import { pricesOf } from '../../config/upstreams.js';
+import type { UPSTREAM_SETTINGS } from '../../config/worker.js';
+import { askedSpend, NO_BUDGETS } from '../../domain/spend/spend.js';
 import { accessTokenRules } from '../../config/access-tokens.js';
 import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
@@ -36,6 +39,7 @@ import { createStopReporter } from './stop-reporter.js';
 
 interface Settings {
   readonly own: Config<typeof PROXY_SETTINGS>;
+  readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
   readonly operators: { readonly operators?: readonly Operator[] | undefined };
 }
 
@@ -97,6 +101,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           : logger.warn({ event: 'stops_unreported', reason }, 'identity cannot be told what was running at a stop'),
     });
   if (reporter) parts.onStop('sweeps', 'what is told of stops', reporter.stop);
+  const priceOf = config.upstream.upstreams ? pricesOf(config.upstream.upstreams) : () => 0;
+  const budgetsOf = known ? known.mirror.budgetsOf : () => NO_BUDGETS;
+  if (inspectionSecs > 0 && own.requestCostMicros === 0)
+    logger.info(
+      'models judge, and GATE_PROXY_REQUEST_COST_MICROS is 0: what they cost counts against budgets once it is known, and nothing is reserved for it before',
+    );
   const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
     createProxyService({
@@ -142,6 +152,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           ruleOn: (tool) => names.ruleOn(tool),
         }),
         pinning: toolPinning({ pins, ledger }),
+        spend: calls.spend,
         uncertain: uncertainCalls({ calls, appendRows: (id) => rows.tryAppendRows(id) }),
         operatorOf(request) {
           const scope = readScope(request);
@@ -150,6 +161,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       },
       mode: own.mode,
       ...(own.publicUrl !== undefined && { publicUrl: own.publicUrl }),
+      spendOf: (caller, called) => askedSpend(called, priceOf, own.requestCostMicros, budgetsOf(caller)),
       velocity: { limit: own.velocityLimit, windowMs: own.velocityWindowSecs * 1000 },
       callDeadlineMs: (own.callDeadlineSecs + inspectionSecs) * 1000,
       ...(inspectionSecs > 0 && { inspectionTimeoutMs: inspectionSecs * 1000 }),

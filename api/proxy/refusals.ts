@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
-import { limitedRow } from '../../domain/call-record/rows.js';
+import { isQuota, limitedRow, type QuotaSignal } from '../../domain/call-record/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
 import { isStopped, type Stopped } from '../../domain/identity/standing.js';
@@ -17,7 +17,7 @@ export interface Refused {
   /** The tool, or the control method. */
   readonly name: string;
   /** Which limit, or how the agent is stopped; each has its own row. */
-  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns' | Stopped;
+  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns' | QuotaSignal | Stopped;
   readonly reason: string;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
@@ -67,7 +67,7 @@ export function createRefusals({
       tool: name,
       reason,
       limits,
-      ...(isStopped(limit) && { signal: limit }),
+      ...((isStopped(limit) || isQuota(limit)) && { signal: limit }),
     });
     await ledger
       .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])

@@ -1,4 +1,4 @@
-import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.js';
+import type { CallInput, CallSpend, CallState, ReachedRecord } from '../../contracts/call.js';
 import type { AgentHistory, Taint } from '../../contracts/policy.js';
 import type { AnsweredCall, FlowCall, FlowOwner } from '../information-flow/flow.js';
 import type { AgentsProfiles } from '../inspection/behaviour/profile.js';
@@ -17,12 +17,14 @@ import type { CallMove, FirstState } from './transitions.js';
 import type { WalkPlace } from './walk.js';
 import type { Reconciliation } from './reconciliation.js';
 import type { Setbacks } from './setbacks.js';
+import type { AskedSpend, Budgets, OverBudget, Spent } from '../spend/spend.js';
 import type { RecordedVote } from '../decision/quorum.js';
 
 export type Admission =
   /** `digest` binds the request that was staged under this id; if it is not the caller's, that is a conflict. */
-  | { readonly admitted: true; readonly recent: number; readonly digest: string }
+  | { readonly admitted: true; readonly recent: number; readonly digest: string; readonly spend?: CallSpend }
   | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean }
+  | { readonly admitted: false; readonly over: OverBudget }
   /** The id was used before and its record was purged; `digest` is what it was bound to. */
   | { readonly admitted: false; readonly purged: true; readonly digest: string };
 
@@ -76,6 +78,23 @@ export interface CallFlow {
   kept(owner: FlowOwner, answered: AnsweredCall): KeptFlow | null;
 }
 
+/**
+ * What calls cost (docs/architecture/budgets.md). What a call reserved is given back, and what it cost is counted, in the transaction that ends its record.
+ */
+export interface CallSpending {
+  /** What a tenant, or one agent of it, spent in a month. */
+  of(tenant: string, agent: string | null, month: string): Promise<Spent>;
+  /** The agents of a tenant that spent or reserved something in a month, the dearest first. */
+  byAgent(tenant: string, month: string, most: number): Promise<readonly (Spent & { readonly agent: string })[]>;
+  /** Which of the budgets does not bear by now what was reserved for this call among others; `null` where both do. */
+  over(call: CallInput, budgets: Budgets): Promise<OverBudget | null>;
+  /**
+   * Gives back what calls reserved that ended without a record, or whose record says no more what they cost, and that might have begun before the given
+   * time; returns how many those were. Safe to repeat, and among several processes.
+   */
+  settleLost(beforeMs: number, limit: number): Promise<number>;
+}
+
 /** What remains to be done when a review has ended: settle its row in HIL, tell the caller. When an outcome is unknown: probe for it. */
 export type FollowUp = 'review' | 'callback' | 'probe';
 
@@ -105,8 +124,17 @@ export interface CallStore {
    * Counts the call in its agent's sliding window, each call of a batch separately, and stages its request, in one transaction. Refuses
    * what exceeds the limit (`limit` 0 = unlimited), a batch as a whole, and then counts nothing of it; `retryAfterSecs` is when enough has
    * left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
+   *
+   * With `spend`, in the same transaction, the most that the call may cost is reserved of both budgets (docs/architecture/budgets.md); the same id again
+   * reserves nothing more. Refused (`over`) where that does not fit, and nothing is kept. An agent that has spent its own budget is let in without
+   * a reservation, for the rules to deny; in observe mode with one, since they deny nothing there.
    */
-  admit(call: CallInput, request: StagedRequest, window: { limit: number; windowMs: number }): Promise<Admission>;
+  admit(
+    call: CallInput,
+    request: StagedRequest,
+    window: { limit: number; windowMs: number },
+    spend?: AskedSpend | null,
+  ): Promise<Admission>;
   /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   /** The stored inspection of the staged request; `null` when none was stored. */
@@ -145,6 +173,7 @@ export interface CallStore {
    */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
   readonly flow: CallFlow;
+  readonly spend: CallSpending;
   /**
    * What is remembered of this agent's calls of these tools. Only calls that ran teach it, and each does so in the transaction that counts it;
    * where two processes teach one profile at once, it keeps one of the calls. A profile that Gate did not write counts as none.

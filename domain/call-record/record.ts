@@ -130,6 +130,8 @@ export interface ChangedCall {
   readonly review_reasons: readonly string[];
   readonly approval_tier: ApprovalTier;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
+  /** What its inspection cost, where that was something. Absent in older records. */
+  readonly cost_micros?: number;
   /** What the sandbox predicts of it, where one person may approve some effects alone. */
   readonly effect?: SandboxSeverity;
   /** What the rules want to be recorded of its evaluation. Absent in older records and their rows. */
@@ -191,6 +193,7 @@ export interface RecordedOutcome {
     | 'tool_definition_changed'
     | 'tool_quarantined'
     | 'policy_changed'
+    | 'budget_changed'
     | 'agent_standing_changed'
     | Stopped
     | 'attempt_not_begun'

@@ -18,6 +18,7 @@ import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../decision/transitions.js';
 import { TAMPERED } from './transitions.js';
 import type { RecordedInspection } from '../responses/judge.js';
+import { pricePaid } from '../spend/spend.js';
 import { stepsOfBatch, type ToldStep } from './batch-steps.js';
 import { responseRow } from './response-row.js';
 
@@ -127,6 +128,7 @@ export function rowsOf(
             ...reasonsKept(verdict, secrets),
             policy_bundle: bundle,
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
+            ...(call.spend && { spend: asJson(call.spend) }),
           },
           { ...sidecar(request?.body), ...(evidence.lookalikes && { signal: 'tool_name_lookalike' }) },
         ),
@@ -320,6 +322,7 @@ export function rowsOf(
           ...(told.answers_more && { answers_more: told.answers_more }),
           error: told.error,
           at: told.at,
+          ...pricePaid(told.stage, evidence, extra['reconciled'] !== undefined),
           ...extra,
         },
         { ...changed?.params, ...stoppedSignal(told.code, decision !== null), ...more },
@@ -400,9 +403,14 @@ export interface LimitedRequest {
   readonly namespace?: StateNamespace | undefined;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
-  /** How its agent was stopped, where that is why. */
-  readonly signal?: Stopped;
+  /** How its agent was stopped, or whose budget is spent, where that is why. */
+  readonly signal?: Stopped | QuotaSignal;
 }
+
+/** Whose budget does not bear a call. */
+export type QuotaSignal = 'quota_exceeded_tenant' | 'quota_exceeded_agent';
+export const isQuota = (limit: string): limit is QuotaSignal =>
+  limit === 'quota_exceeded_tenant' || limit === 'quota_exceeded_agent';
 
 export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
   fittingRow({
@@ -415,7 +423,7 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     reasoning: limited.reason,
     policy_decision: {
       // Denied to who reads rows; how it was stopped, the signal says.
-      outcome: limited.signal ? 'deny' : 'rate_limited',
+      outcome: limited.signal && !isQuota(limited.signal) ? 'deny' : 'rate_limited',
       scope: 'agent',
       key: `${limited.tenant}/${limited.agent}`,
       ...limited.limits,

@@ -73,6 +73,7 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'stop.release_requested': 'gate',
   'stop.released': 'gate',
   'stop.reported': 'gate',
+  'tenant.budget_changed': 'gate',
   'identity.grant_issued': 'agent',
   'tenant.provisioned': 'gate',
   'tenant.final_export': 'gate',

@@ -26,10 +26,11 @@ const KINDS = [
   'stop.release_requested',
   'stop.released',
   'stop.reported',
+  'tenant.budget_changed',
 ] as const satisfies readonly EventKind[];
 export type IdentityEventKind = Exclude<
   (typeof KINDS)[number],
-  WorkloadEvent['kind'] | StopEvent['kind'] | 'stop.reported'
+  WorkloadEvent['kind'] | StopEvent['kind'] | 'stop.reported' | 'tenant.budget_changed'
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -196,6 +197,31 @@ export function stopRow({ kind, subject, id, tenant, tool, by, reason, detail }:
   return rowOf(kind, subject, {
     reasoning: `${STOP_WORDS[kind]}: ${tool === null ? `tenant ${tenant}` : `the tool ${tool}`}`,
     policy_decision: { stop_id: id, tool, ...detail },
+    correlation_id: id,
+    tenant,
+    actor_sub: by,
+    ...reasonOf(reason),
+  });
+}
+
+/** What a tenant, or an agent of it, may spend in a month was set, or the limit taken away. */
+export interface BudgetEvent {
+  readonly subject: string;
+  readonly id: string;
+  readonly tenant: string;
+  /** `null`: the tenant whole. */
+  readonly agent: string | null;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+/** The row of a budget. */
+export function budgetRow({ subject, id, tenant, agent, by, reason, detail }: BudgetEvent): IdentityRow {
+  const whose = agent === null ? `tenant ${tenant}` : `${tenant}/${agent}`;
+  return rowOf('tenant.budget_changed', subject, {
+    reasoning: `${detail['budget_micros'] === null ? 'the limit was taken off' : 'a new budget'}: ${whose}`,
+    policy_decision: { ...(agent !== null && { agent }), ...detail },
     correlation_id: id,
     tenant,
     actor_sub: by,

@@ -2,6 +2,7 @@ import type { RevocationContent } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import { stateFault } from './standing.js';
 import { stopFault, type Stopping } from './stops.js';
+import type { Budgets } from '../spend/spend.js';
 
 /** Whether a certificate that the CA signed and that has not ended counts here. */
 export interface CertificateStanding {
@@ -25,6 +26,8 @@ export interface AgentStanding {
   forcesReview(agent: NamedAgent): boolean;
   /** Why nobody of the tenant uses one of these tools, or `null` (docs/architecture/identity.md#stops). */
   toolFault(tenant: string, tools: readonly string[]): GateError | null;
+  /** What this agent and its tenant may spend in a month (docs/architecture/budgets.md). */
+  budgetsOf(agent: NamedAgent): Budgets;
 }
 
 export interface RevokedNow {
@@ -93,6 +96,7 @@ export function createRevocationMirror({
   const toldOf = new Map<string, number>();
   const stands = new Map<string, Stand>();
   const stops = new Map<string, { readonly isStopped: boolean; readonly changedMs: number }>();
+  const budgets = new Map<string, { readonly micros: number | null; readonly changedMs: number }>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
@@ -180,6 +184,19 @@ export function createRevocationMirror({
     stops.set(name, next);
     return next.isStopped && !known?.isStopped;
   }
+  /** What was set last stands; what was set before that, as a store says that was put back, only where it allows less. */
+  function noteBudget(one: NonNullable<RevocationContent['budgets']>[number]): void {
+    const name = nameOfBudget(one.tenant, one.agent_name);
+    const known = budgets.get(name);
+    const told = { micros: one.budget_micros, changedMs: Date.parse(one.changed_at) };
+    const isNewer = known === undefined || told.changedMs > known.changedMs;
+    budgets.set(
+      name,
+      isNewer
+        ? told
+        : { micros: less(known.micros, told.micros), changedMs: Math.max(known.changedMs, told.changedMs) },
+    );
+  }
   const stopped = (what: Stopping): GateError | null =>
     stops.get(nameOfStop(what))?.isStopped ? stopFault(what) : null;
 
@@ -211,6 +228,7 @@ export function createRevocationMirror({
       const tenants = (list.stops ?? [])
         .filter(noteStop)
         .flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
+      list.budgets?.forEach(noteBudget);
       if (fingerprints.length > 0 || agents.length > 0 || tenants.length > 0)
         for (const listener of listeners) listener({ fingerprints, agents, tenants });
       if (list.latest > list.generation) return 'more';
@@ -231,6 +249,10 @@ export function createRevocationMirror({
       }
       return isFresh() ? null : new GateError('control_state_unavailable');
     },
+    budgetsOf: ({ tenant, agent }) => ({
+      tenantMicros: budgets.get(nameOfBudget(tenant, null))?.micros ?? null,
+      agentMicros: budgets.get(nameOfBudget(tenant, agent))?.micros ?? null,
+    }),
     forcesReview: (agent) => (stands.get(nameOf(agent))?.reviewedUntilMs ?? 0) > now(),
     faultOf(fingerprint) {
       const entry = entries.get(fingerprint);
@@ -243,5 +265,9 @@ export function createRevocationMirror({
 }
 
 const nameOf = ({ tenant, agent }: NamedAgent): string => `${tenant}/${agent}`;
+const nameOfBudget = (tenant: string, agent: string | null): string => (agent === null ? tenant : `${tenant}/${agent}`);
+/** `null` is no limit. */
+const less = (one: number | null, other: number | null): number | null =>
+  one === null ? other : other === null ? one : Math.min(one, other);
 /** A tenant has no slash in its name. */
 const nameOfStop = ({ tenant, tool }: Stopping): string => (tool === null ? tenant : `${tenant}/${tool}`);

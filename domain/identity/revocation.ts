@@ -2,6 +2,7 @@ import type { Json } from '../../contracts/json.js';
 import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { RevokedBy } from './revoked-by.js';
+import type { ToldBudget } from './budgets.js';
 import type { ToldStop } from './stops.js';
 
 /** Of an agent whose standing changed, as proxies are told it. */
@@ -28,6 +29,8 @@ export interface Revocations {
   readonly standings: readonly ToldStanding[];
   /** Tools and tenants that were stopped, or let go again. */
   readonly stops: readonly ToldStop[];
+  /** Budgets that were set, or taken away. */
+  readonly budgets: readonly ToldBudget[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -55,7 +58,11 @@ export const historyWith = (
   generation: number,
   what: readonly ListedChange[],
   agent: { readonly tenant: string; readonly agent: string } | null,
-  { standing, stop }: { readonly standing?: ToldStanding; readonly stop?: ToldStop } = {},
+  {
+    standing,
+    stop,
+    budget,
+  }: { readonly standing?: ToldStanding; readonly stop?: ToldStop; readonly budget?: ToldBudget } = {},
 ): string =>
   sha256Hex(
     `gate.revocation-history/1\n${canonicalJson([
@@ -67,6 +74,7 @@ export const historyWith = (
         ? [[standing.tenant, standing.agent, standing.state, standing.forceHilUntilMs, standing.changedMs]]
         : []),
       ...(stop ? [['stop', stop.tenant, stop.tool, stop.state, stop.changedMs]] : []),
+      ...(budget ? [['budget', budget.tenant, budget.agent, budget.budgetMicros, budget.changedMs]] : []),
     ])}`,
   );
 

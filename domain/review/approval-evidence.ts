@@ -85,6 +85,7 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'stop.release_requested': 'nothing',
   'stop.released': 'nothing',
   'stop.reported': 'nothing',
+  'tenant.budget_changed': 'nothing',
   'identity.grant_issued': 'nothing',
   'tenant.provisioned': 'nothing',
   'tenant.final_export': 'nothing',

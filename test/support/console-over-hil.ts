@@ -17,6 +17,7 @@ import type { Service } from '../../api/plugins/service.js';
 import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
+import type { TenantSpend } from '../../contracts/spend.js';
 import type { ProxyStanding } from '../../contracts/proxy-standing.js';
 import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
@@ -57,6 +58,8 @@ const isOfEachPage = (method: string, { pathname, searchParams }: URL): boolean 
 
 export interface ConsoleFixture {
   readonly hil: HilFixture;
+  /** What the proxy counted of the tenant. */
+  spend: TenantSpend;
   readonly sessions: SessionStore;
   readonly service: Service;
   /** The metrics of the console, as they are scraped. */
@@ -229,7 +232,10 @@ export async function openConsole(
               const { status, body } = fixture.standings(pathname, search, method);
               return Promise.resolve({ status, body: JSON.stringify(body) });
             }),
-            proxy: answering('proxy', () => Promise.resolve({ status: 200, body: JSON.stringify(fixture.proxy) })),
+            proxy: answering('proxy', ({ pathname }) => {
+              const body = pathname === '/spend' ? fixture.spend : fixture.proxy;
+              return Promise.resolve({ status: 200, body: JSON.stringify(body) });
+            }),
           },
           readiness: {
             hil: readyUnless('hil'),
@@ -290,6 +296,7 @@ export async function openConsole(
     ledger: (path, _search, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
     brain: () => ({ status: 200, body: RULES_ALONE }),
     proxy: { worker: { ok: true, words: 'answers' }, upstreams: null },
+    spend: { tenant: 'acme', month: '2026-11', spent_micros: 1_250_000, reserved_micros: 500_000, agents: [] },
     identity: () => Promise.resolve(),
     standings: identityThatTells('a reason'),
     policies: { status: 404, body: { error: 'not_found', reason: 'no' } },

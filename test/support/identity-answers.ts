@@ -1,4 +1,4 @@
-import type { AgentRecord, KeptStopReport, StopRecord } from '../../contracts/identity.js';
+import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -54,6 +54,8 @@ export function identityThatTells(words: string): (path: string, search: string,
     made_at: LATER,
     report_sha256: 'a'.repeat(64),
   };
+  const set = { budget_micros: 5_000_000, updated_at: AT, updated_by: words, reason: words };
+  const budget: TenantBudget = { tenant: 'acme', ...set, agents: [{ agent_name: 'stopped-bot', ...set }] };
   return (path, search, method) => {
     const query = new URLSearchParams(search);
     const tools: StopRecord[] = [tool, { ...tool, id: STOP_ID.replace('5', '6'), tool: 'let_go', state: 'active' }];
@@ -63,6 +65,7 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/stops/reports') return { status: 200, body: [report] };
     if (path.startsWith('/stops/reports/')) return { status: 200, body: { ...report, report: null } };
     if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
+    if (path.endsWith('/budget')) return { status: 200, body: budget };
     if (path === '/agents' && method === 'GET')
       return { status: 200, body: [agent(query.get('agent_name') ?? 'stopped-bot')] };
     if (path === '/agents') return { status: 201, body: agent('a-bot') };

@@ -38,6 +38,7 @@ const TABLES = [
   'standings',
   'stops',
   'stop_reports',
+  'budgets',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */

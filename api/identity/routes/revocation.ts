@@ -85,10 +85,8 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, standings, stops, svids } = await store.revocations(
-        now,
-        after,
-      );
+      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, svids } =
+        await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
         after,
@@ -115,6 +113,14 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
             tenant,
             tool,
             state,
+            changed_at: instant(changedMs),
+          })),
+        }),
+        ...(budgets.length > 0 && {
+          budgets: budgets.map(({ tenant, agent, budgetMicros, changedMs }) => ({
+            tenant,
+            agent_name: agent,
+            budget_micros: budgetMicros,
             changed_at: instant(changedMs),
           })),
         }),

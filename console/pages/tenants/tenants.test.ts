@@ -48,6 +48,24 @@ describe('the tenant', () => {
     expect(words).toContain('4096 bytes');
   });
 
+  it('has what it and its agents may spend this month, spent and have reserved', async () => {
+    const agent = { agent_name: 'other-bot', spent_micros: 40, reserved_micros: 0 };
+    fixture.spend = { ...fixture.spend, agents: [agent] };
+    const words = await told();
+    expect(words).toMatch(/Who Budget Spent in 2026-11 Reserved Set by tenant acme 5\.00 1\.25 0\.50 a reason/);
+    expect(words).toMatch(/other-bot no limit 0\.00004 0\.00 stopped-bot 5\.00 0\.00 0\.00 a reason/);
+  });
+
+  it.each([
+    ['identity', 'The identity service is away'],
+    ['proxy', 'The proxy is away'],
+  ] as const)('says that %s is away, and shows the rest', async (name, away) => {
+    fixture.away.add(name);
+    const words = await told();
+    expect(words).toContain(away);
+    expect(words).toContain('Its rows in the ledger Nothing was done');
+  });
+
   it('is the person’s own alone', async () => {
     await fixture.hil.ask('/admin/tenants/acme/lifecycle', {
       method: 'POST',
@@ -61,6 +79,8 @@ describe('the tenant', () => {
     expect(fixture.reached.toSorted()).toEqual([
       'GET /admin/tenants/globex/lifecycle',
       'GET /admin/tenants/globex/lifecycle',
+      'GET /spend',
+      'GET /tenants/globex/budget',
     ]);
   });
 

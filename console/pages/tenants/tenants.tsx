@@ -3,6 +3,7 @@ import type { TenantReviews } from '../../../contracts/tenant-reviews.js';
 import { settled } from '../../services.js';
 import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { Budget, budgetFound } from './budget.js';
 
 /** The person's tenant: whether it may have reviews, and what was done when it came or left. To look at. */
 export const TENANTS: Page = {
@@ -11,9 +12,10 @@ export const TENANTS: Page = {
   role: 'viewer',
   nav: { label: 'Tenant', key: 't' },
   async show({ services, person, nowMs }) {
-    const [reviews, rows] = await Promise.all([
+    const [reviews, rows, budget] = await Promise.all([
       settled('hil', services.hil.tenant()),
       settled('ledger', services.ledger.tenant()),
+      budgetFound({ services }),
     ]);
     return {
       title: 'Tenant',
@@ -31,6 +33,7 @@ export const TENANTS: Page = {
             Of your own tenant alone. A tenant comes and leaves by the lifecycle routes of the services; nothing is
             changed here.
           </p>
+          <Budget of={budget} />
           <h2>Its reviews</h2>
           <OrAway of={reviews}>{(found) => <Operations of={found} nowMs={nowMs} />}</OrAway>
           <h2>Its rows in the ledger</h2>

@@ -8,9 +8,7 @@ import rego.v1
 
 # METADATA
 # title: Budget spent
-# description: Spend and budget in millionths of the currency unit; a value that is no number denies. No call that Gate judges has either yet, so this denies only inputs of other callers of the engine.
-# custom:
-#   not_stamped: [budget_micros, cumulative_spend_micros]
+# description: Spend and budget in millionths of the currency unit; a value that is no number denies. A call has both where somebody set a budget; without one nothing is spent.
 deny contains "Violation: the budget of this agent is spent." if budget_exceeded
 
 default budget_exceeded := false
