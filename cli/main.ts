@@ -14,6 +14,7 @@ process.exitCode = await runCommand(process.argv, {
   contain: async () => (await import('./contain.js')).registerContain,
   stops: async () => (await import('./stops.js')).registerStopList,
   release: async () => (await import('./release.js')).registerRelease,
+  tenant: async () => (await import('./tenant.js')).registerTenant,
   token: async () => (await import('./token.js')).registerToken,
   policy: async () => (await import('./policy.js')).registerPolicy,
   brain: async () => (await import('./brain.js')).registerBrain,

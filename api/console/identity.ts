@@ -11,6 +11,7 @@ import {
   stopReportAnswer,
   STOPS_LISTED,
 } from '../../contracts/identity.js';
+import { tenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { get, type Neighbour } from './neighbour.js';
 
 interface Asking {
@@ -66,6 +67,8 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       ownTenant();
       return (await ask(stopReportAnswer, get(`/stops/reports/${encodeURIComponent(id)}`))).report;
     },
+    tenantOperations: () =>
+      ask(z.array(tenantOperation), get(`/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
   };
 }
 

@@ -1,4 +1,6 @@
 import type { AgentRecord, KeptStopReport, StopRecord } from '../../contracts/identity.js';
+import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
+import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -54,9 +56,30 @@ export function identityThatTells(words: string): (path: string, search: string,
     made_at: LATER,
     report_sha256: 'a'.repeat(64),
   };
+  const begun = shownOperation(
+    newOperation({
+      id: '70000000-0000-7000-8000-000000000007',
+      tenant: 'acme',
+      kind: 'offboard',
+      idempotencyKey: 'once',
+      reason: words,
+      by: words,
+      nowMs: Date.parse(AT),
+    }),
+  );
+  const operation: TenantOperation = {
+    ...begun,
+    state: 'manual_recovery',
+    steps: begun.steps.map((step, at) => ({
+      ...step,
+      ...(at === 0 && { state: 'succeeded' as const, attempts: 1, receipt: {}, receipt_sha256: 'a'.repeat(64) }),
+      ...(at === 1 && { state: 'manual_recovery' as const, attempts: 5, last_error: words }),
+    })),
+  };
   return (path, search, method) => {
     const query = new URLSearchParams(search);
     const tools: StopRecord[] = [tool, { ...tool, id: STOP_ID.replace('5', '6'), tool: 'let_go', state: 'active' }];
+    if (path.endsWith('/lifecycle')) return { status: 200, body: path.includes('/acme/') ? [operation] : [] };
     if (path === '/stops' && method === 'GET')
       return { status: 200, body: query.get('state') === null ? tools : tools.slice(0, 1) };
     if (path === '/stops') return { status: 200, body: tool };

@@ -38,6 +38,8 @@ const TABLES = [
   'standings',
   'stops',
   'stop_reports',
+  'tenants',
+  'tenant_operations',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
