@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../contracts/json.js';
 import type {
   DrivenTenantCompletion,
@@ -12,6 +13,10 @@ import { ERROR_CODES } from '../contracts/error-codes.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { RevocationMirror } from '../domain/identity/revocation-mirror.js';
 import { nextStep } from '../domain/identity/tenant-operations.js';
+
+/** Who asks identity hears of a change within half a second. */
+const HEARD_LIMIT_MS = 5_000;
+const HEARD_LOOK_MS = 100;
 
 /** Identity, as the driver of operations asks it. */
 export interface TenantOperations {
@@ -41,18 +46,23 @@ export interface TenantProgress {
 }
 
 export const createTenantActivities = ({ identity, takers, heard }: TenantActivityOptions) => {
-  /** What the proxies' own list says of the tenant by now, as this process has heard it. */
-  function heardOf({ warrant: { tenant, kind }, feed_generation: feed }: Claim): JsonObject {
+  /** What the proxies' own list says of the tenant, once this process has heard so much of it. */
+  async function heardOf({ warrant: { tenant, kind }, feed_generation: feed }: Claim): Promise<JsonObject> {
     if (!heard)
       throw new GateError('control_state_unavailable', 'nobody here asks identity what is stopped (GATE_PROXY_REVOCATIONS)');
+    const untilMs = performance.now() + HEARD_LIMIT_MS;
+    while (heard.position() < feed && performance.now() < untilMs) await sleep(HEARD_LOOK_MS);
     const generation = heard.position();
-    const fault = heard.agentFault({ tenant, agent: '' });
-    const isStopped = fault?.code === 'tenant_suspended';
-    if (generation < feed || (fault !== null && !isStopped) || isStopped !== (kind === 'offboard'))
+    if (generation < feed)
       throw new GateError(
         'control_state_unavailable',
         `number ${generation} of the list is heard here, and identity is at ${feed}`,
       );
+    const fault = heard.agentFault({ tenant, agent: '' });
+    const isStopped = fault?.code === 'tenant_suspended';
+    if (fault !== null && !(isStopped && kind === 'offboard')) throw fault;
+    if (!isStopped && kind === 'offboard')
+      throw new GateError('control_state_unavailable', `tenant ${tenant} is not heard to be stopped`);
     return { tenant, generation, state: isStopped ? 'offboarded' : 'active' };
   }
 
