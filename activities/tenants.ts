@@ -49,7 +49,10 @@ export const createTenantActivities = ({ identity, takers, heard }: TenantActivi
   /** What the proxies' own list says of the tenant, once this process has heard so much of it. */
   async function heardOf({ warrant: { tenant, kind }, feed_generation: feed }: Claim): Promise<JsonObject> {
     if (!heard)
-      throw new GateError('control_state_unavailable', 'nobody here asks identity what is stopped (GATE_PROXY_REVOCATIONS)');
+      throw new GateError(
+        'control_state_unavailable',
+        'nobody here asks identity what is stopped (GATE_PROXY_REVOCATIONS)',
+      );
     const untilMs = performance.now() + HEARD_LIMIT_MS;
     while (heard.position() < feed && performance.now() < untilMs) await sleep(HEARD_LOOK_MS);
     const generation = heard.position();

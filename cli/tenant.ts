@@ -150,7 +150,10 @@ async function now(target: Pick<StackTarget, 'ask'>, operation: TenantOperation)
   }
 }
 
-function toldStep({ order, id, owner, state, attempts, last_error: error, receipt_sha256: receipt }: TenantStep, of: number): string {
+function toldStep(
+  { order, id, owner, state, attempts, last_error: error, receipt_sha256: receipt }: TenantStep,
+  of: number,
+): string {
   const what = `${order}/${of} ${id} (${owner})`;
   if (state === 'succeeded') return `${what}: done, receipt ${receipt}`;
   const tried = attempts > 1 ? `, attempt ${attempts}` : '';

@@ -832,7 +832,7 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Send an Idempotency-Key header of 1 to 128 visible ASCII characters.',
   },
-  idempotency_conflict: {
+  lifecycle_conflict: {
     status: 409,
     retry: 'no',
     meaning: 'Another operation of this tenant and kind has this Idempotency-Key; it stands, and nothing was begun.',
@@ -870,7 +870,8 @@ export const ERROR_CODES = {
   warrant_invalid: {
     status: 403,
     retry: 'no',
-    meaning: 'Identity had no such step done here, or not now: its warrant is of another owner, over, or not signed by it.',
+    meaning:
+      'Identity had no such step done here, or not now: its warrant is of another owner, over, or not signed by it.',
   },
   operation_unfinished: {
     status: 503,

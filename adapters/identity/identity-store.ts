@@ -2,7 +2,13 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { type IdentityEvent, identityRow, stopReportRow, stopRow, tenantRow } from '../../domain/identity/identity-rows.js';
+import {
+  type IdentityEvent,
+  identityRow,
+  stopReportRow,
+  stopRow,
+  tenantRow,
+} from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';

@@ -1,9 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import {
-  DUE_OPERATIONS,
-  type TenantOperationKind,
-  tenantOperationKind,
-} from '../../contracts/tenant-lifecycle.js';
+import { DUE_OPERATIONS, type TenantOperationKind, tenantOperationKind } from '../../contracts/tenant-lifecycle.js';
 import { GateError } from '../../domain/errors.js';
 import type { TenantEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
@@ -173,7 +169,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
           .executeTakeFirst();
         if (known) {
           const operation = contentOf(intact('identity_tenant_operations', known));
-          if (operation.intent_sha256 !== intentOf(given)) throw new GateError('idempotency_conflict');
+          if (operation.intent_sha256 !== intentOf(given)) throw new GateError('lifecycle_conflict');
           return { operation, isNew: false };
         }
         const active = await within
@@ -182,8 +178,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
           .where('tenant', '=', tenant)
           .where('state', '<>', 'succeeded')
           .executeTakeFirst();
-        if (active)
-          throw new GateError('lifecycle_active', undefined, { fields: { operation_id: active.id } });
+        if (active) throw new GateError('lifecycle_active', undefined, { fields: { operation_id: active.id } });
         if ((await tenantOf(within, tenant))?.state === 'offboarded') throw offboarded(tenant);
         const operation = newOperation(given);
         await within
@@ -325,7 +320,8 @@ export function openTenantStore(parts: TenantParts): Tenants {
 
 const kindOf = (kind: string): TenantOperationKind => tenantOperationKind.parse(kind);
 
-const contentOf = ({ content }: Row<'identity_tenant_operations'>): KeptOperation => JSON.parse(content) as KeptOperation;
+const contentOf = ({ content }: Row<'identity_tenant_operations'>): KeptOperation =>
+  JSON.parse(content) as KeptOperation;
 
 const rowOf = (operation: KeptOperation): Omit<Row<'identity_tenant_operations'>, 'mac'> => ({
   id: operation.id,

@@ -76,7 +76,7 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       expect(first).toMatchObject({ tenant: 'acme', state: 'pending', actor_sub: 'operator:dev' });
       const again = await begin('offboard');
       expect([again.statusCode, again.json()]).toEqual([200, first]);
-      isRefused(await begin('offboard', { reason: 'another' }), 409, 'idempotency_conflict');
+      isRefused(await begin('offboard', { reason: 'another' }), 409, 'lifecycle_conflict');
       expect(await kinds()).toEqual(['tenant.operation_started']);
       expect(told()[0]).toMatchObject({
         tenant: 'acme',
@@ -240,11 +240,7 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       at.caller = serviceCaller('console');
       // Nobody lets it go, and an agent stays ended.
       const [stop] = (await ask('GET', '/stops?tenant=acme')).json<{ id: string }[]>();
-      isRefused(
-        await ask('POST', `/stops/${stop?.id}/release?tenant=acme`, { body: {} }),
-        409,
-        'tenant_offboarded',
-      );
+      isRefused(await ask('POST', `/stops/${stop?.id}/release?tenant=acme`, { body: {} }), 409, 'tenant_offboarded');
       expect((await ask('GET', `/agents/${first}?tenant=acme`)).json()).toMatchObject({ state: 'decommissioned' });
       await done(id);
       expect(await receiptOf(id, 'credential_keys')).toEqual({
@@ -276,7 +272,9 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       const { id } = await begun('offboard');
       const claimed = tenantStepClaimed.parse(
         (
-          await ask('POST', `/tenants/acme/lifecycle/${id}/steps/authority_fence/claim`, { body: { owner: 'identity' } })
+          await ask('POST', `/tenants/acme/lifecycle/${id}/steps/authority_fence/claim`, {
+            body: { owner: 'identity' },
+          })
         ).json(),
       );
       const fence = (lease: string, confirm = 'acme') =>
@@ -313,12 +311,18 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       await sql("update identity_tenant_operations set state = 'running', tenant = 'other'");
       await asWorker(async () => {
         expect((await ask('GET', '/tenant-operations/due', { as: null })).json()).toEqual([]);
-        isRefused(await ask('POST', `/tenant-operations/${id}/claim`, { as: null, body: {} }), 409, 'identity_tampered');
+        isRefused(
+          await ask('POST', `/tenant-operations/${id}/claim`, { as: null, body: {} }),
+          409,
+          'identity_tampered',
+        );
       });
     });
   });
 
   it('is the administrator’s token’s tenant too', async () => {
-    expect((await begin('provision', { as: ADMIN })).json()).toMatchObject({ actor_sub: expect.stringMatching(/^admin/) });
+    expect((await begin('provision', { as: ADMIN })).json()).toMatchObject({
+      actor_sub: expect.stringMatching(/^admin/),
+    });
   });
 });

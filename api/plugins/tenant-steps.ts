@@ -26,13 +26,9 @@ export function tenantStepRoute<Receipt extends object>(
   },
 ): void {
   const check = tls && tenantWarrantCheck(tls.ca, owner, clock);
-  app.post(
-    '/tenant-steps',
-    { schema: { body: tenantWarrant, response: { 200: receipt } } },
-    (request) => {
-      if (!check) throw new GateError('warrant_invalid', 'this service knows no CA');
-      // Each kind of receipt has its own schema, which no type of the framework can follow from here.
-      return take(check(request.body)) as never;
-    },
-  );
+  app.post('/tenant-steps', { schema: { body: tenantWarrant, response: { 200: receipt } } }, (request) => {
+    if (!check) throw new GateError('warrant_invalid', 'this service knows no CA');
+    // Each kind of receipt has its own schema, which no type of the framework can follow from here.
+    return take(check(request.body)) as never;
+  });
 }

@@ -260,7 +260,16 @@ const TENANT_WORDS: Readonly<Record<TenantEvent['kind'], string>> = {
 };
 
 /** The row of a tenant's event. */
-export function tenantRow({ kind, subject, operationId, tenant, isOfTenant, by, reason, detail }: TenantEvent): IdentityRow {
+export function tenantRow({
+  kind,
+  subject,
+  operationId,
+  tenant,
+  isOfTenant,
+  by,
+  reason,
+  detail,
+}: TenantEvent): IdentityRow {
   return rowOf(kind, subject, {
     reasoning: `${TENANT_WORDS[kind]} tenant ${tenant}`,
     policy_decision: { operation_id: operationId, tenant, ...detail },

@@ -51,7 +51,10 @@ export interface TenantLifecycle {
   begin(asked: Asked): Promise<{ readonly operation: TenantOperation; readonly isNew: boolean }>;
   operation(id: string, tenant: string): Promise<TenantOperation>;
   operations(tenant: string): Promise<readonly TenantOperation[]>;
-  claim(id: string, of: { readonly tenant: string; readonly stepId: string; readonly owner: StepOwner }): Promise<TenantStepClaimed>;
+  claim(
+    id: string,
+    of: { readonly tenant: string; readonly stepId: string; readonly owner: StepOwner },
+  ): Promise<TenantStepClaimed>;
   complete(
     id: string,
     of: { readonly tenant: string; readonly stepId: string },
@@ -152,9 +155,7 @@ export function createTenantLifecycle({ store, clock, signWarrant, told }: Tenan
       shownOperation(await completionOf(await store.operation(id, tenant), stepId, said)),
     async retry(id, { tenant, stepId }) {
       await store.operation(id, tenant);
-      return shownOperation(
-        await store.moveOperation(id, (now) => ({ operation: retried(now, stepId, clock()) })),
-      );
+      return shownOperation(await store.moveOperation(id, (now) => ({ operation: retried(now, stepId, clock()) })));
     },
     async fence(id, { tenant, leaseToken }) {
       const operation = await store.operation(id, tenant);
@@ -194,8 +195,7 @@ export function createTenantLifecycle({ store, clock, signWarrant, told }: Tenan
         return { ...drivenOf(await store.operation(id)), claim: null };
       }
     },
-    drivenComplete: async (id, stepId, said) =>
-      drivenOf(await completionOf(await store.operation(id), stepId, said)),
+    drivenComplete: async (id, stepId, said) => drivenOf(await completionOf(await store.operation(id), stepId, said)),
   };
 }
 

@@ -121,7 +121,9 @@ describe('an operation on a tenant', () => {
       expect([played.claim(), played.complete('succeeded')]).toEqual(['claimed', 'none']);
     }
     expect(played.operation.state).toBe('succeeded');
-    expect(played.operation.steps.every(({ receipt_sha256: sha256 }) => /^[0-9a-f]{64}$/.test(sha256 ?? ''))).toBe(true);
+    expect(played.operation.steps.every(({ receipt_sha256: sha256 }) => /^[0-9a-f]{64}$/.test(sha256 ?? ''))).toBe(
+      true,
+    );
     expect(waitMs(played.operation, played.nowMs)).toBeNull();
   });
 

@@ -30,7 +30,7 @@ export interface Doing extends RevokedBy {
 /** Operations on tenants, and what identity itself does in their course. Every move is stored, with its row for the ledger, before it is answered. */
 export interface TenantStore {
   /**
-   * The new operation, or the one of this key (`isNew` is false then). Throws `idempotency_conflict`, `lifecycle_active`, and `tenant_offboarded` for a
+   * The new operation, or the one of this key (`isNew` is false then). Throws `lifecycle_conflict`, `lifecycle_active`, and `tenant_offboarded` for a
    * tenant that has gone.
    */
   startOperation(asked: NewOperation): Promise<{ readonly operation: KeptOperation; readonly isNew: boolean }>;
@@ -61,4 +61,3 @@ export interface TenantStore {
   /** The number of the list of revocations now. */
   feedGeneration(): Promise<number>;
 }
-

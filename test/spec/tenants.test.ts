@@ -72,7 +72,15 @@ describe('a tenant that comes and goes', () => {
 
     const refused = await typed('tenant', 'offboard', 'acme', '--confirm', 'acne', '--reason', 'the contract ended');
     expect([refused.code, refused.out]).toEqual([expect.any(Number), expect.stringContaining('confirm_mismatch')]);
-    const { code, out } = await typed('tenant', 'offboard', 'acme', '--confirm', 'acme', '--reason', 'the contract ended');
+    const { code, out } = await typed(
+      'tenant',
+      'offboard',
+      'acme',
+      '--confirm',
+      'acme',
+      '--reason',
+      'the contract ended',
+    );
     expect([code, out]).toEqual([0, expect.stringContaining('offboard acme: done')]);
 
     const operation = await operationOf('offboard');

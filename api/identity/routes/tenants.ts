@@ -65,7 +65,10 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
   );
   app.get(
     '/tenants/:tenant/lifecycle',
-    { schema: { params: ofTenant, response: { 200: z.array(tenantOperation) } }, onRequest: askerFirst(people.readerOf) },
+    {
+      schema: { params: ofTenant, response: { 200: z.array(tenantOperation) } },
+      onRequest: askerFirst(people.readerOf),
+    },
     async (request) => {
       const { tenant } = request.params;
       people.assertReads(tenant, request);
@@ -110,7 +113,10 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
   );
   app.post(
     '/tenants/:tenant/lifecycle/:operation_id/steps/:step_id/retry',
-    { schema: { params: ofStep, body: z.strictObject({}), response: { 200: tenantOperation } }, onRequest: personFirst },
+    {
+      schema: { params: ofStep, body: z.strictObject({}), response: { 200: tenantOperation } },
+      onRequest: personFirst,
+    },
     async (request) => {
       personIn(request);
       const { tenant, operation_id: id, step_id: stepId } = request.params;
