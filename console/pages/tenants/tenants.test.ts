@@ -35,7 +35,7 @@ describe('the tenant', () => {
 
   it('goes: each step with its owner, state, attempts, receipt or error', async () => {
     const words = await told();
-    expect(words).toMatch(/offboard, begun .* by a reason : a reason/);
+    expect(words).toMatch(/offboard, begun .* by a reason: a reason/);
     expect(words).toMatch(/1 authority fence identity succeeded 1 .*aaaaaaaa/);
     expect(words).toMatch(/2 credential keys identity manual recovery 5 .*a reason/);
     expect(words).toMatch(/8 retained backup disposition platform pending 0/);
