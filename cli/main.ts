@@ -15,6 +15,7 @@ process.exitCode = await runCommand(process.argv, {
   stops: async () => (await import('./stops.js')).registerStopList,
   release: async () => (await import('./release.js')).registerRelease,
   budget: async () => (await import('./budget.js')).registerBudget,
+  tenant: async () => (await import('./tenant.js')).registerTenant,
   token: async () => (await import('./token.js')).registerToken,
   policy: async () => (await import('./policy.js')).registerPolicy,
   brain: async () => (await import('./brain.js')).registerBrain,

@@ -79,7 +79,13 @@ const keyOf = (service: AskedService): ServiceKey => (service === 'policy-engine
 /** The running stack of this folder, asked like the console: with its workload certificate and the operator's token. */
 export interface StackTarget {
   readonly kind: 'stack';
-  ask<T>(service: AskedService, method: string, path: string, body?: object): Promise<T>;
+  ask<T>(
+    service: AskedService,
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<T>;
   text(service: AskedService, method: string, path: string): Promise<string>;
   /** An answer of lines of JSON, each as it comes. */
   lines(service: AskedService, path: string, body: object): AsyncIterable<unknown>;
@@ -98,7 +104,7 @@ export const administratorTarget = (tenant: string, token: string): Pick<StackTa
 function askedAs(asking: Asking): StackTarget {
   return {
     kind: 'stack',
-    ask: async <T>(...asked: [AskedService, string, string, object?]) =>
+    ask: async <T>(...asked: [AskedService, string, string, object?, Readonly<Record<string, string>>?]) =>
       JSON.parse(await textAsConsole(asking, ...asked)) as T,
     text: (...asked) => textAsConsole(asking, ...asked),
     lines: (...asked) => linesAsConsole(asking, ...asked),
@@ -160,13 +166,14 @@ async function textAsConsole(
   method: string,
   path: string,
   body?: object,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const { fetch, url, headers, away } = await asConsole(asking, service);
   let response: { status: number; text(): Promise<string> };
   try {
     response = await fetch(`${url}${path}`, {
       method,
-      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+      headers: { ...headers, ...more, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
   } catch (error) {

@@ -845,7 +845,55 @@ export const ERROR_CODES = {
   tenant_offboarded: {
     status: 409,
     retry: 'no',
-    meaning: 'The tenant is offboarded: none of its calls is put before a person or approved any more.',
+    meaning:
+      'The tenant is offboarded, for good: nothing of it is enrolled, certified, put before a person or approved any more.',
+  },
+  confirm_mismatch: { status: 400, retry: 'no', meaning: '`confirm` is the name of the tenant, typed out once more.' },
+  idempotency_key_required: {
+    status: 400,
+    retry: 'no',
+    meaning: 'Send an Idempotency-Key header of 1 to 128 visible ASCII characters.',
+  },
+  lifecycle_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Another operation of this tenant and kind has this Idempotency-Key; it stands, and nothing was begun.',
+  },
+  lifecycle_active: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'Another operation on this tenant has not ended; `operation_id` names it.',
+  },
+  step_not_next: { status: 409, retry: 'no', meaning: 'Steps are done in their order; this one is not the next.' },
+  owner_mismatch: { status: 409, retry: 'no', meaning: 'The step is of another owner.' },
+  lease_held: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'Somebody claimed the step and has not said what came of it; its lease ends in `retry_after_secs`.',
+  },
+  retry_not_due: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'The step failed and is tried again in `retry_after_secs`, or at once where somebody asks for it.',
+  },
+  manual_recovery: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The step failed so often, or so, that a person looks first, and then has it taken up again.',
+  },
+  lease_invalid: {
+    status: 409,
+    retry: 'no',
+    meaning: 'This is not the lease of the step, or it ended; nothing changed. Claim the step again.',
+  },
+  step_not_retryable: { status: 409, retry: 'no', meaning: 'The step has not failed; there is nothing to take up.' },
+  receipt_required: { status: 422, retry: 'no', meaning: 'A step succeeds with the receipt of its owner.' },
+  receipt_too_large: { status: 422, retry: 'no', meaning: 'A receipt has 16 KiB at most.' },
+  warrant_invalid: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'Identity had no such step done here, or not now: its warrant is of another owner, over, or not signed by it.',
   },
   operation_unfinished: {
     status: 503,

@@ -8,12 +8,14 @@ const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a 
 const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 /** Of why something is revoked, stopped or let go, in characters. */
 export const LONGEST_STANDING_REASON = 512;
-const reason = z
+/** Why something is revoked, stopped or let go, or a tenant comes or goes. */
+export const standingReason = z
   .string()
   .trim()
   .min(1)
   .max(LONGEST_STANDING_REASON)
   .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
+const reason = standingReason;
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -110,7 +110,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
   row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
   row('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
-  later('identity', 'GET', '/tenants/{tenant}/lifecycle/{operation_id}', 'identity.tenant.lifecycle', console),
+  row('identity', 'GET', '/tenants/{tenant}/lifecycle/{operation_id}', 'identity.tenant.lifecycle', console),
   later('identity', 'GET', '/upstreams', 'identity.upstream.read', console, proxy),
   later('identity', 'GET', '/upstreams/{id}', 'identity.upstream.read', console, proxy),
   later('identity', 'POST', '/actor-token', 'identity.actor-token.issue', proxy),
@@ -152,29 +152,29 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
   row('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
   row('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),
-  later('identity', 'POST', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
-  later(
+  row('identity', 'POST', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
+  row(
     'identity',
     'POST',
     '/tenants/{tenant}/lifecycle/{operation_id}/steps/{step_id}/claim',
     'identity.tenant.lifecycle',
     console,
   ),
-  later(
+  row(
     'identity',
     'POST',
     '/tenants/{tenant}/lifecycle/{operation_id}/steps/{step_id}/complete',
     'identity.tenant.lifecycle',
     console,
   ),
-  later(
+  row(
     'identity',
     'POST',
     '/tenants/{tenant}/lifecycle/{operation_id}/steps/{step_id}/retry',
     'identity.tenant.lifecycle',
     console,
   ),
-  later('identity', 'POST', '/tenants/{tenant}/offboard', 'identity.tenant.offboard', console),
+  row('identity', 'POST', '/tenants/{tenant}/offboard', 'identity.tenant.offboard', console),
   later('identity', 'POST', '/tool-definitions/pin', 'identity.tool-definition.pin', proxy),
   later('identity', 'POST', '/upstreams', 'identity.upstream.register', console, simulator),
   later('identity', 'POST', '/upstreams/{id}/retire', 'identity.upstream.manage', console),
@@ -359,6 +359,16 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('identity', 'POST', '/stops/reports/{id}/calls', 'identity.stop.report', proxy),
   row('identity', 'GET', '/stops/reports', 'identity.agent.read', console),
   row('identity', 'GET', '/stops/reports/{id}', 'identity.agent.read', console),
+  // What was begun with a tenant, and how far it is.
+  row('identity', 'GET', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
+  // The worker, which uses the proxy's certificate, has the steps done that a person began, each under a warrant that identity signed for its owner.
+  row('identity', 'GET', '/tenant-operations/due', 'identity.tenant.drive', proxy),
+  row('identity', 'GET', '/tenant-operations/{operation_id}', 'identity.tenant.drive', proxy),
+  row('identity', 'POST', '/tenant-operations/{operation_id}/claim', 'identity.tenant.drive', proxy),
+  row('identity', 'POST', '/tenant-operations/{operation_id}/complete', 'identity.tenant.drive', proxy),
+  row('policy-engine', 'POST', '/tenant-steps', 'policy.tenant.saga', proxy),
+  row('hil', 'POST', '/tenant-steps', 'hil.tenant.lifecycle', proxy),
+  row('ledger', 'POST', '/tenant-steps', 'ledger.tenant.lifecycle', proxy),
   // It has none to show: the token is the proof.
   {
     service: 'identity',

@@ -252,6 +252,26 @@ const budgets: Migration = {
   },
 };
 
+/**
+ * 0015: tenants that came or went, and the operations by which they do (docs/architecture/tenants.md). A tenant that has no row here was neither made
+ * nor offboarded, and may do what policy lets it. New tables.
+ */
+const tenantOperations: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_tenants (
+      id ${text} not null primary key, state ${text} not null, tenant_generation ${integer} not null,
+      operation_id ${text} not null, changed_ms ${integer} not null, ended_count ${integer}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_tenant_operations (
+      id ${text} not null primary key, tenant ${text} not null, kind ${text} not null, idempotency_key ${text} not null,
+      state ${text} not null, content ${text} not null, mac ${text} not null, unique (tenant, kind, idempotency_key)
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_tenant_operations_open on identity_tenant_operations (state, id)
+      where state <> 'succeeded'`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -266,4 +286,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0011-stops': stops,
   '0012-stop-reports': stopReports,
   '0014-budgets': budgets,
+  '0015-tenant-operations': tenantOperations,
 };

@@ -215,6 +215,12 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'stop.released':
     'Such a stop ended: who asked for it, and who confirmed it. Its sidecar has the reason of the second.',
   'identity.grant_issued': null,
+  'tenant.operation_started': 'Somebody had a tenant come or go (`kind`); by whom. Its sidecar has the reason.',
+  'tenant.operation_halted':
+    'A step of such an operation failed so often, or so, that a person looks first: which one, and its last error.',
+  'tenant.operation_succeeded': 'Such an operation ended; the digests of the receipts of its steps.',
+  'tenant.offboarded':
+    'Identity stopped a tenant and ended its agents for good: how many, and in which generation of the tenant.',
   'tenant.provisioned': 'A tenant was made; the ledger took note.',
   'tenant.final_export': 'The last bundle of a tenant was made and is kept under its digest.',
   'tenant.tombstoned':

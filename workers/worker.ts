@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
 import { createParkedRoom, type ParkedRoom } from '../activities/parked-room.js';
+import type { TenantActivities } from '../activities/tenants.js';
 import { createStepActivities, type StepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -29,6 +30,8 @@ export interface WorkerOptions {
   readonly activities: GateActivities;
   /** Streams of ledger rows to sinks; without it this worker serves none. */
   readonly egress?: EgressActivities;
+  /** Operations on tenants; without it this worker has none done. */
+  readonly tenants?: TenantActivities;
   readonly bundle: WorkflowBundle;
   /** At least the upstream time-out, so that a stop does not interrupt an effect. */
   readonly shutdownGraceMs: number;
@@ -57,6 +60,7 @@ export async function createWorker({
   keys,
   activities,
   egress,
+  tenants,
   bundle,
   shutdownGraceMs,
   parkedAfter,
@@ -74,7 +78,11 @@ export async function createWorker({
     ...each,
     taskQueue,
     workflowBundle: bundle,
-    activities: { ...registered, ...(egress && streamsForEngine(egress)) },
+    activities: {
+      ...registered,
+      ...(egress && streamsForEngine(egress)),
+      ...(tenants && tenantsForEngine(tenants)),
+    },
     stickyQueueScheduleToStartTimeout: '2s',
     maxConcurrentWorkflowTaskExecutions: 100,
     maxConcurrentActivityTaskExecutions: 200,
@@ -197,6 +205,10 @@ const typed = <Activities extends Readonly<Record<string, (...args: never[]) => 
 /** The activities of streams, with heartbeats, so that one whose worker is lost is started again within seconds. */
 export const streamsForEngine = (egress: EgressActivities): EgressActivities =>
   typed<EgressActivities>({ sweepSink: (kind, range) => beating(() => egress.sweepSink(kind, range)) });
+
+/** The activities of operations on tenants. A step beats, so that one whose worker is lost is looked at again within seconds. */
+export const tenantsForEngine = ({ lookAtTenant, takeTenantStep }: TenantActivities): TenantActivities =>
+  typed<TenantActivities>({ lookAtTenant, takeTenantStep: (id) => beating(() => takeTenantStep(id)) });
 
 async function beating<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();

@@ -2,6 +2,7 @@ export { toolCall } from './tool-call/workflow.js';
 export { review } from './review/workflow.js';
 export { callback } from './callback/workflow.js';
 export { probe } from './probe/workflow.js';
+export { tenantLifecycle } from './tenant-lifecycle/workflow.js';
 export { egress } from './egress/workflow.js';
 export { reconcile } from './reconcile/workflow.js';
 export { settleRow } from './settle-row/workflow.js';

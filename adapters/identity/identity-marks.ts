@@ -155,6 +155,8 @@ const MARKED = {
     'revoked_ms',
     'revoked_by_sub',
   ],
+  identity_tenants: ['id', 'state', 'tenant_generation', 'operation_id', 'changed_ms', 'ended_count'],
+  identity_tenant_operations: ['id', 'tenant', 'kind', 'idempotency_key', 'state', 'content'],
   identity_outbox: ['id', 'content'],
 } as const;
 

@@ -9,6 +9,7 @@ import {
   identityRow,
   stopReportRow,
   stopRow,
+  tenantRow,
 } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
@@ -25,6 +26,7 @@ import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import type { StandingStore } from '../../domain/identity/standing.js';
 import type { StopReportStore } from '../../domain/identity/stop-reports.js';
 import { stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
+import type { TenantStore } from '../../domain/identity/tenant-store.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -38,6 +40,7 @@ import { numberedRows } from './numbered-rows.js';
 import { type NewAgent, openStandingStore, toldStandingOf } from './standing-store.js';
 import { type LeftBehind, leftFault, openStopReportStore, type TakenBack } from './stop-report-store.js';
 import { openStopStore, toldStopOf } from './stop-store.js';
+import { openTenantStore } from './tenant-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
@@ -48,6 +51,7 @@ export interface IdentityStore
     StopStore,
     StopReportStore,
     BudgetStore,
+    TenantStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
@@ -162,6 +166,7 @@ export async function openIdentityStore(
   };
   /** Makes an agent that has had no certificate; `null` where there is one of that name. */
   async function newAgent(within: Database, { tenant, agent, by, nowMs }: NewAgent) {
+    await tenants.assertNotOffboarded(within, tenant);
     const row = marked('identity_agents', {
       id: uuidV7(),
       tenant,
@@ -492,8 +497,8 @@ export async function openIdentityStore(
     return generation;
   }
 
-  /** Changes under a number of the list, one after the other. */
-  const inTurn = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
+  /** One after the other of all that is stopped, let go, or done with a tenant. */
+  const inStateTurn = <Value>(work: (within: Database) => Promise<Value>): Promise<Value> =>
     inTransaction(async (within) => {
       await lockedState(within);
       return work(within);
@@ -522,7 +527,7 @@ export async function openIdentityStore(
     rows: budgetRows,
     intact,
     asked,
-    inTurn: (work) => inTurn(work),
+    inTurn: inStateTurn,
     told: (within, event) => toldRow(within, budgetRow(event)),
   });
   const standings = openStandingStore({
@@ -541,6 +546,7 @@ export async function openIdentityStore(
     onLeft,
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
     async assertTenantActive(within, tenant) {
+      await tenants.assertNotOffboarded(within, tenant);
       const what = { tenant, tool: null };
       if ((await stopRows.find(within, stopIdOf(what)))?.state === 'suspended') throw stopFault(what);
     },
@@ -550,10 +556,11 @@ export async function openIdentityStore(
     rows: stopRows,
     intact,
     asked,
-    inTurn: (work) => inTurn(work),
+    inTurn: inStateTurn,
     told: (within, event) => toldRow(within, stopRow(event)),
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
     takeBackLeft,
+    assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
     async assertTakenBack(within, tenant, nowMs) {
       if (await reports.isTakingBack(within, tenant))
         throw new GateError(
@@ -579,6 +586,25 @@ export async function openIdentityStore(
       return having?.id ?? null;
     },
     takeBack: async (within, agentId, by) => takenBackWhileStopped(within, await lockedRow(within, agentId), by),
+  });
+
+  const tenants = openTenantStore({
+    db,
+    intact,
+    fault: marks.fault,
+    marked,
+    change,
+    asked,
+    inTurn: inStateTurn,
+    told: (within, event) => toldRow(within, tenantRow(event)),
+    stopTenant: (within, tenant, by) => stops.stopWithin(within, { tenant, tool: null }, by),
+    decommission: (id, tenant, by) => standings.decommission(id, tenant, by),
+    leftOf: (within, tenant, nowMs) => leftOf(within, tenant, nowMs),
+    async numbers() {
+      const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();
+      const { revocation_generation: feed, bundle_sequence: bundle } = intact('identity_state', state);
+      return { feedGeneration: Number(feed), bundleSequence: Number(bundle) };
+    },
   });
 
   /**
@@ -1130,6 +1156,7 @@ export async function openIdentityStore(
     ...stops,
     ...reports,
     ...budgets,
+    ...tenants,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

@@ -212,4 +212,29 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** Tenants that came or went; by their names. */
+  identity_tenants: {
+    id: string;
+    /** `active`, or `offboarded`, which stays. */
+    state: string;
+    /** Grows with every change of the state. */
+    tenant_generation: Count;
+    /** The operation that changed it last. */
+    operation_id: string;
+    changed_ms: Count;
+    /** Agents that its fence ended; `null` until all are. */
+    ended_count: Count | null;
+    mac: string;
+  };
+  /** What was begun with a tenant, and how far it is. */
+  identity_tenant_operations: {
+    id: string;
+    tenant: string;
+    kind: string;
+    idempotency_key: string;
+    state: string;
+    /** The whole of it, with its steps, as JSON. */
+    content: string;
+    mac: string;
+  };
 }

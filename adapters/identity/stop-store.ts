@@ -33,12 +33,19 @@ export interface StopParts {
   reported(within: Database, stopped: NewReport, by: RevokedBy): Promise<void>;
   /** Takes back what was left of the agents of a tenant that is stopped, where it can be by now. */
   takeBackLeft(tenant: string, by: RevokedBy): Promise<void>;
+  /** Throws `tenant_offboarded`: its stop stays. */
+  assertNotOffboarded(within: Database, tenant: string): Promise<void>;
   /** Throws where certificates of the tenant's agents are still being taken back, and names an agent of which one could not be. */
   assertTakenBack(within: Database, tenant: string, nowMs: number): Promise<void>;
 }
 
+export interface Stops extends StopStore {
+  /** The same as `stop` as a part of something else. */
+  stopWithin(within: Database, what: Stopping, by: RevokedBy): Promise<Stop>;
+}
+
 /** Tools and tenants that somebody stopped (docs/architecture/identity.md#stops). */
-export function openStopStore(parts: StopParts): StopStore {
+export function openStopStore(parts: StopParts): Stops {
   const { db, rows: known, intact, inTurn, asked, told } = parts;
   async function changed(
     within: Database,
@@ -60,6 +67,35 @@ export function openStopStore(parts: StopParts): StopStore {
     return stopOf(row, by.nowMs);
   }
 
+  async function stopWithin(within: Database, what: Stopping, by: RevokedBy): Promise<Stop> {
+    const id = stopIdOf(what);
+    const found = await known.asItIs(within, id);
+    // One that somebody edited is stopped anew, and written whole.
+    const was =
+      found?.fault === null
+        ? found.row
+        : { ...untouched(id, what), ...(found && { changed_ms: changedMsOf(found.row, by.nowMs) }) };
+    const to = suspended(was, by);
+    if (to === null) return stopOf(was, by.nowMs);
+    const stop = await changed(within, was, by, to, {
+      kind: 'stop.set',
+      detail: editedDetail([found?.fault ?? null], found ?? null),
+    });
+    await parts.reported(
+      within,
+      {
+        kind: what.tool === null ? 'tenant' : 'tool',
+        stoppedId: id,
+        tenant: what.tenant,
+        name: what.tool,
+        stoppedMs: stop.changedMs,
+        taken: what.tool === null ? null : { revoked: 0, left: [] },
+      },
+      by,
+    );
+    return stop;
+  }
+
   return {
     stops: ({ tenant, state, after }, nowMs) =>
       asked(async () => {
@@ -74,35 +110,8 @@ export function openStopStore(parts: StopParts): StopStore {
           .execute();
         return rows.map((row) => stopOf(intact('identity_stops', row), nowMs));
       }),
-    stop: (what, by) =>
-      inTurn(async (within) => {
-        const id = stopIdOf(what);
-        const found = await known.asItIs(within, id);
-        // One that somebody edited is stopped anew, and written whole.
-        const was =
-          found?.fault === null
-            ? found.row
-            : { ...untouched(id, what), ...(found && { changed_ms: changedMsOf(found.row, by.nowMs) }) };
-        const to = suspended(was, by);
-        if (to === null) return stopOf(was, by.nowMs);
-        const stop = await changed(within, was, by, to, {
-          kind: 'stop.set',
-          detail: editedDetail([found?.fault ?? null], found ?? null),
-        });
-        await parts.reported(
-          within,
-          {
-            kind: what.tool === null ? 'tenant' : 'tool',
-            stoppedId: id,
-            tenant: what.tenant,
-            name: what.tool,
-            stoppedMs: stop.changedMs,
-            taken: what.tool === null ? null : { revoked: 0, left: [] },
-          },
-          by,
-        );
-        return stop;
-      }),
+    stopWithin,
+    stop: (what, by) => inTurn((within) => stopWithin(within, what, by)),
     async releaseStop(id, tenant, by) {
       const now = await asked(() => known.find(db, id));
       const isConfirmed = now !== undefined && (released(now, by)?.askedBy ?? null) !== null;
@@ -110,6 +119,7 @@ export function openStopStore(parts: StopParts): StopStore {
       return inTurn(async (within) => {
         const was = await known.find(within, id);
         if (was?.tenant !== tenant) throw new GateError('not_found');
+        if (was.tool === null) await parts.assertNotOffboarded(within, tenant);
         const step = released(was, by);
         if (step === null) return stopOf(was, by.nowMs);
         const { to, askedBy } = step;

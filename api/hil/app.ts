@@ -249,6 +249,7 @@ export function createHilService(options: HilOptions): Service {
   orchestratorRoutes(service.app, { check: options.readiness?.['orchestrator'] ?? (() => undefined), scopeOf });
   tenantRoutes(service.app, {
     scopeOf,
+    tls: options.tls,
     tenantLifecycle: createTenantLifecycle({ reviews, sender, decisionKey, clock, decisionLifeMs }),
   });
   settleRoutes(service.app, {

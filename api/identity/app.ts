@@ -5,12 +5,14 @@ import { readCertificateRequest } from '../../adapters/identity/certificate-requ
 import type { IdentityStore } from '../../adapters/identity/identity-store.js';
 import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
 import type { StopReportSigner } from '../../adapters/identity/stop-report-signature.js';
+import type { TenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createTakingBack } from '../../domain/identity/taking-back.js';
+import { createTenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
@@ -26,6 +28,7 @@ import { revocationRoutes } from './routes/revocation.js';
 import { stopReportRoutes } from './routes/stop-reports.js';
 import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
+import { tenantRoutes } from './routes/tenants.js';
 import { workloadRoutes } from './routes/workloads.js';
 
 export interface IdentityServiceOptions {
@@ -34,6 +37,7 @@ export interface IdentityServiceOptions {
   readonly signer: SvidSigner;
   readonly signList: RevocationSigner;
   readonly signReport: StopReportSigner;
+  readonly signWarrant: TenantWarrantSigner;
   /** How long a list of revocations counts; 300,000 by default. */
   readonly revocationLifeMs?: number;
   readonly bundle: SpiffeBundle;
@@ -146,6 +150,8 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
   budgetRoutes(service.app, { store, people, clock, onChanged: tell });
   stopReportRoutes(service.app, { store, people, clock, trustDomain, sign: options.signReport, onMade: tell });
+  const tenants = createTenantLifecycle({ store, clock, signWarrant: options.signWarrant, told: () => outbox.flush() });
+  tenantRoutes(service.app, { tenants, people, onChanged: onStopped });
   publicKeyRoutes(service.app, { bundle, tokenKeys });
   return service;
 }

@@ -4,6 +4,7 @@ import { readCertificateRequest } from '../../adapters/identity/certificate-requ
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
+import { tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
@@ -27,7 +28,7 @@ interface Settings {
 
 export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
-  const { signer, signList, signReport } = await needed(
+  const { signer, signList, signReport, signWarrant } = await needed(
     'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
     read('certificates', own.caKeyFile).then((key) => {
       const certificates = svidSigner(parts.tls.ca, key);
@@ -35,6 +36,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
         signer: certificates,
         signList: revocationSigner(certificates.caPem, key),
         signReport: stopReportSigner(certificates.caPem, key),
+        signWarrant: tenantWarrantSigner(certificates.caPem, key),
       };
     }),
   );
@@ -97,6 +99,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           signer,
           signList,
           signReport,
+          signWarrant,
           revocationLifeMs: own.revocationSecs * 1_000,
           bundle,
           tokenKeys,

@@ -58,7 +58,7 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
   readRoutes(app, { reader, writer, verifier, transparency, evidence }, sharedWalk);
   // One line per module, in alphabetical order, with what it needs.
   egressRoutes({ app, egress: egressSource(options.ledger) });
-  erasureRoutes({ app, erasure, tenantLifecycle: evidence.tenantLifecycle });
+  erasureRoutes({ app, erasure, tenantLifecycle: evidence.tenantLifecycle, tls: options.tls });
   logRoutes({ app, writer, reader });
   regulatoryRoutes({ app, exportRegulatory: evidence.exportRegulatory });
   return service;

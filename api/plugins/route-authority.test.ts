@@ -39,6 +39,7 @@ import { createHilService } from '../hil/app.js';
 import { createAuthority } from '../../adapters/identity/certificate-authority.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
+import { tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../identity/administrator.js';
@@ -179,6 +180,7 @@ beforeAll(async () => {
     ledger,
     signList: revocationSigner(cert, key),
     signReport: stopReportSigner(cert, key),
+    signWarrant: tenantWarrantSigner(cert, key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
     tokenKeys: [],
     administratorOf: administrators({ token: ADMINISTRATOR, tenant: 'acme' }),

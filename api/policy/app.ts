@@ -68,7 +68,7 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);
   policyTemplateRoutes(service.app, management);
-  policyTenantRoutes(service.app, management);
+  policyTenantRoutes(service.app, management, options.tls);
   policyStudyRoutes(service.app, policies, management);
   policySuggestionRoutes(service.app, policies, management);
   return service;

@@ -1,10 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
+import { createStepTaker, createTenantOperationsClient } from '../../activities/clients/tenant-steps.js';
 import { createProbeUrl } from '../../activities/clients/probe-url.js';
 import { loadTraitsReader } from '../../adapters/inspection/traits-reader.js';
 import { insist } from '../../activities/insisting.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
+import { createTenantActivities } from '../../activities/tenants.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
 import type { Config } from '../../config/env.js';
 import type { PROBE_SETTINGS } from '../../config/probes.js';
@@ -39,6 +41,7 @@ import { closeEngineRuntime, installEngineRuntime } from '../../workers/runtime.
 import { createProbing } from '../../workers/probing.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { ensureStreams } from '../../workers/streams.js';
+import { driveTenantOperations } from '../../workers/tenant-operations.js';
 import { supervise, type Supervised } from '../../workers/supervisor.js';
 import { warmUp } from '../../workers/warm-up.js';
 import { createWorker, runWorker } from '../../workers/worker.js';
@@ -105,6 +108,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   );
   const streams = streamsOf(config.egress, egress, registry);
   const known = limits.revocations === 'identity' ? shared.standing(() => parts.over(IDENTITY), parts) : undefined;
+  const operations = createTenantOperationsClient(() => parts.over(IDENTITY));
   let warmed: () => void = () => undefined;
   const options: Parameters<typeof createWorker>[0] = {
     connection,
@@ -157,11 +161,30 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       onAlarm: alarmsTold(logger, registry),
     }),
     egress: streams.activities,
+    tenants: createTenantActivities({
+      identity: operations,
+      takers: {
+        'policy-engine': createStepTaker('the policy engine', () => parts.over(POLICY_ENGINE)),
+        hil: createStepTaker('the review service', () => parts.over(HIL)),
+        ledger: createStepTaker('the ledger', () => parts.over(LEDGER)),
+      },
+      heard: known?.mirror,
+    }),
     bundle: await bundling,
     parkedAfter: new Promise<void>((resolve) => (warmed = resolve)),
     shutdownGraceMs: limits.upstreamTimeoutSecs * 1000,
   };
 
+  const driving = driveTenantOperations({
+    client: engine.client,
+    taskQueue,
+    due: operations.due,
+    onFault: (reason) =>
+      reason === null
+        ? logger.info({ event: 'tenant_operations_driven' }, 'operations on tenants are looked for again')
+        : logger.error({ event: 'tenant_operations_wait', reason }, 'operations on tenants are not looked for'),
+  });
+  parts.onStop('worker', 'the look for operations on tenants', () => driving.stop());
   let worker: Supervised<GateWorker> | null = null;
   const runs = () => {
     if (!worker) throw new NoWorker('the worker is being started');
@@ -195,6 +218,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         ensureReconcileSchedule(engine.client, { taskQueue, everySecs: own.reconcileEverySecs }),
         streams.start(engine.client, taskQueue),
       ]).finally(warmed);
+      driving.begin();
     },
     ...(health && {
       listener: () =>

@@ -27,10 +27,14 @@ const KINDS = [
   'stop.released',
   'stop.reported',
   'tenant.budget_changed',
+  'tenant.operation_started',
+  'tenant.operation_halted',
+  'tenant.operation_succeeded',
+  'tenant.offboarded',
 ] as const satisfies readonly EventKind[];
 export type IdentityEventKind = Exclude<
   (typeof KINDS)[number],
-  WorkloadEvent['kind'] | StopEvent['kind'] | 'stop.reported' | 'tenant.budget_changed'
+  WorkloadEvent['kind'] | StopEvent['kind'] | TenantEvent['kind'] | 'stop.reported' | 'tenant.budget_changed'
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -254,6 +258,51 @@ export function stopReportRow({ report, text }: StopReportEvent): IdentityRow {
     tenant,
     actor_sub: stopped_by,
     ...payloadOf(text),
+  });
+}
+
+/** A tenant comes or goes. */
+export interface TenantEvent {
+  readonly kind:
+    | 'tenant.operation_started'
+    | 'tenant.operation_halted'
+    | 'tenant.operation_succeeded'
+    | 'tenant.offboarded';
+  readonly subject: string;
+  readonly operationId: string;
+  readonly tenant: string;
+  /** Whether the row is one of the tenant's, which its final export has and its tombstone hides. */
+  readonly isOfTenant: boolean;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+const TENANT_WORDS: Readonly<Record<TenantEvent['kind'], string>> = {
+  'tenant.operation_started': 'an operation began on',
+  'tenant.operation_halted': 'a person has to look at the operation on',
+  'tenant.operation_succeeded': 'the operation is done on',
+  'tenant.offboarded': 'nobody is let in any more of',
+};
+
+/** The row of a tenant's event. */
+export function tenantRow({
+  kind,
+  subject,
+  operationId,
+  tenant,
+  isOfTenant,
+  by,
+  reason,
+  detail,
+}: TenantEvent): IdentityRow {
+  return rowOf(kind, subject, {
+    reasoning: `${TENANT_WORDS[kind]} tenant ${tenant}`,
+    policy_decision: { operation_id: operationId, tenant, ...detail },
+    correlation_id: operationId,
+    ...(isOfTenant && { tenant }),
+    actor_sub: by,
+    ...reasonOf(reason),
   });
 }
 

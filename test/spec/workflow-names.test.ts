@@ -9,6 +9,7 @@ import { PROBE } from '../../workflows/probe/messages.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
 import { REVIEW } from '../../workflows/review/messages.js';
 import { SETTLE_ROW } from '../../workflows/settle-row/messages.js';
+import { TENANT_LIFECYCLE } from '../../workflows/tenant-lifecycle/messages.js';
 import { FAILURES, TOOL_CALL } from '../../workflows/tool-call/messages.js';
 import { WARM_UP } from '../../workflows/warm-up/messages.js';
 
@@ -44,6 +45,7 @@ describe('names of workflows, their messages and their failures stand in message
       REVIEW,
       CALLBACK,
       PROBE,
+      TENANT_LIFECYCLE,
       EGRESS,
       RECONCILE,
       SETTLE_ROW,

@@ -1,4 +1,6 @@
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
+import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
+import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -55,17 +57,38 @@ export function identityThatTells(words: string): (path: string, search: string,
     report_sha256: 'a'.repeat(64),
   };
   const set = { budget_micros: 5_000_000, updated_at: AT, updated_by: words, reason: words };
-  const budget: TenantBudget = { tenant: 'acme', ...set, agents: [{ agent_name: 'stopped-bot', ...set }] };
+  const budget: Omit<TenantBudget, 'tenant'> = { ...set, agents: [{ agent_name: 'stopped-bot', ...set }] };
+  const begun = shownOperation(
+    newOperation({
+      id: '70000000-0000-7000-8000-000000000007',
+      tenant: 'acme',
+      kind: 'offboard',
+      idempotencyKey: 'once',
+      reason: words,
+      by: words,
+      nowMs: Date.parse(AT),
+    }),
+  );
+  const operation: TenantOperation = {
+    ...begun,
+    state: 'manual_recovery',
+    steps: begun.steps.map((step, at) => ({
+      ...step,
+      ...(at === 0 && { state: 'succeeded' as const, attempts: 1, receipt: {}, receipt_sha256: 'a'.repeat(64) }),
+      ...(at === 1 && { state: 'manual_recovery' as const, attempts: 5, last_error: words }),
+    })),
+  };
   return (path, search, method) => {
     const query = new URLSearchParams(search);
     const tools: StopRecord[] = [tool, { ...tool, id: STOP_ID.replace('5', '6'), tool: 'let_go', state: 'active' }];
+    if (path.endsWith('/lifecycle')) return { status: 200, body: path.includes('/acme/') ? [operation] : [] };
     if (path === '/stops' && method === 'GET')
       return { status: 200, body: query.get('state') === null ? tools : tools.slice(0, 1) };
     if (path === '/stops') return { status: 200, body: tool };
     if (path === '/stops/reports') return { status: 200, body: [report] };
     if (path.startsWith('/stops/reports/')) return { status: 200, body: { ...report, report: null } };
     if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
-    if (path.endsWith('/budget')) return { status: 200, body: budget };
+    if (path.endsWith('/budget')) return { status: 200, body: { ...budget, tenant: path.split('/')[2] } };
     if (path === '/agents' && method === 'GET')
       return { status: 200, body: [agent(query.get('agent_name') ?? 'stopped-bot')] };
     if (path === '/agents') return { status: 201, body: agent('a-bot') };

@@ -39,6 +39,8 @@ const TABLES = [
   'stops',
   'stop_reports',
   'budgets',
+  'tenants',
+  'tenant_operations',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */

@@ -1,6 +1,7 @@
 import type { Credential } from '../../adapters/identity/certificate-authority.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
+import { tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { createIdentityService, type IdentityServiceOptions } from '../../api/identity/app.js';
 import type { Caller } from '../../api/plugins/app.js';
@@ -20,6 +21,7 @@ export const identityOver = (
     signer: svidSigner(ca.cert, ca.key),
     signList: revocationSigner(ca.cert, ca.key),
     signReport: stopReportSigner(ca.cert, ca.key),
+    signWarrant: tenantWarrantSigner(ca.cert, ca.key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
     tokenKeys: [],
     ...unwatched(),

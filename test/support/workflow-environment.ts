@@ -43,7 +43,16 @@ export interface WorkflowEnvironment {
 /** `activities` is asked at each of them, so that every test may bring its own. Without a room every parked call may move at once. */
 export async function openWorkflowEnvironment(
   activities: () => GateActivities,
-  { room, seal }: { room?: ParkedRoom; seal?: () => Pick<ChangeSeal, 'sealed'> } = {},
+  {
+    room,
+    seal,
+    also = {},
+  }: {
+    room?: ParkedRoom;
+    seal?: () => Pick<ChangeSeal, 'sealed'>;
+    /** Activities besides, as the engine calls them. */
+    also?: Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
+  } = {},
 ): Promise<WorkflowEnvironment> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
@@ -72,7 +81,7 @@ export async function openWorkflowEnvironment(
       taskQueue,
       workflowBundle,
       dataConverter,
-      activities: forEngine(current(activities), room),
+      activities: { ...forEngine(current(activities), room), ...also },
     });
     workers.push(worker);
     running.push(worker.run());

@@ -9,6 +9,7 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import type { TenantLifecycle } from '../../../domain/review/tenant-lifecycle.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { tenantStepRoute } from '../../plugins/tenant-steps.js';
 import { administratorsOnly, deciderOf, scopeFirst } from '../scope.js';
 import { type DecideRoutes, mayDecide } from './decide.js';
 import type { ServiceScope } from '../scope.js';
@@ -17,10 +18,11 @@ import type { FastifyRequest } from 'fastify';
 export interface TenantRoutes extends Pick<DecideRoutes, 'scopeOf'> {
   readonly scopeOf: (request: FastifyRequest) => ServiceScope;
   readonly tenantLifecycle: TenantLifecycle;
+  readonly tls: { readonly ca: string } | undefined;
 }
 
 /** What ends many reviews at once (docs/architecture/reviews.md#tenants), safe to repeat; and what was done so. */
-export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: TenantRoutes): void {
+export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf, tls }: TenantRoutes): void {
   app.post(
     '/admin/tenants/:tenant/lifecycle',
     {
@@ -39,6 +41,13 @@ export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: Tena
       return tenantLifecycle.step({ tenant, ...request.body, asked_by: deciderOf(scope)(tenant).subject });
     },
   );
+
+  tenantStepRoute(app, {
+    owner: 'hil',
+    tls,
+    receipt: tenantReviewsReceipt,
+    take: ({ tenant, operation_id, kind, asked_by }) => tenantLifecycle.step({ tenant, operation_id, kind, asked_by }),
+  });
 
   app.get(
     '/admin/tenants/:tenant/lifecycle',

@@ -10,12 +10,17 @@ import {
 } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { tenantStepRoute } from '../../plugins/tenant-steps.js';
 import type { PolicyManagement } from '../management.js';
 
 const byPrefix = z.strictObject({ prefix: tenantName });
 
 /** A tenant's copies, when it comes and when it goes; safe to repeat. */
-export function policyTenantRoutes(app: ServiceApp, management: PolicyManagement | null): void {
+export function policyTenantRoutes(
+  app: ServiceApp,
+  management: PolicyManagement | null,
+  tls: { readonly ca: string } | undefined,
+): void {
   const managed = (): PolicyManagement => {
     if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
     return management;
@@ -52,4 +57,15 @@ export function policyTenantRoutes(app: ServiceApp, management: PolicyManagement
         byService(request, `operation ${request.body.operation_id}`),
       ),
   );
+  tenantStepRoute(app, {
+    owner: 'policy-engine',
+    tls,
+    receipt: tenantPoliciesReceipt,
+    take: ({ tenant, operation_id, kind, asked_by }) =>
+      managed().tenants.step(
+        tenant,
+        { operation_id, kind },
+        { reason: `operation ${operation_id}`, actor_sub: asked_by, actor_idp: 'gate' },
+      ),
+  });
 }

@@ -27,9 +27,18 @@ const told = async (as: Parameters<ConsoleFixture['browser']>[0] = { role: 'view
 
 describe('the tenant', () => {
   it('is active where nothing was done, and the page has no form but the one to sign out', async () => {
-    expect(await told()).toMatch(/Tenant acme active.*Nothing was done.*Nothing was done/);
+    fixture.standings = () => ({ status: 200, body: [] });
+    expect(await told()).toMatch(/Tenant acme active.*Nothing was begun.*Nothing was done.*Nothing was done/);
     const { text } = await (await fixture.browser()).get('/tenants');
     expect([...text.matchAll(/<form/g)]).toHaveLength(1);
+  });
+
+  it('goes: each step with its owner, state, attempts, receipt or error', async () => {
+    const words = await told();
+    expect(words).toMatch(/offboard, begun .* by a reason: a reason/);
+    expect(words).toMatch(/1 authority fence identity succeeded 1 .*aaaaaaaa/);
+    expect(words).toMatch(/2 credential keys identity manual recovery 5 .*a reason/);
+    expect(words).toMatch(/8 retained backup disposition platform pending 0/);
   });
 
   it('has left: what each service did, with its receipt', async () => {
@@ -81,12 +90,14 @@ describe('the tenant', () => {
       'GET /admin/tenants/globex/lifecycle',
       'GET /spend',
       'GET /tenants/globex/budget',
+      'GET /tenants/globex/lifecycle',
     ]);
   });
 
   it.each([
     ['hil', 'The review service is away', 'Its rows in the ledger Nothing was done'],
     ['ledger', 'The ledger is away', 'Tenant acme active'],
+    ['identity', 'The identity service is away', 'Its rows in the ledger Nothing was done'],
   ] as const)('says that %s is away, and shows the rest', async (name, away, rest) => {
     fixture.away.add(name);
     const words = await told();

@@ -1,18 +1,20 @@
 import type { LifecycleReceipt } from '../../../contracts/erasure.js';
+import type { TenantOperation, TenantStep } from '../../../contracts/tenant-lifecycle.js';
 import type { TenantReviews } from '../../../contracts/tenant-reviews.js';
 import { settled } from '../../services.js';
 import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { Budget, budgetFound } from './budget.js';
 
-/** The person's tenant: whether it may have reviews, and what was done when it came or left. To look at. */
+/** The person's tenant: what was begun with it, step by step, whether it may have reviews, and what was done when it came or left. To look at. */
 export const TENANTS: Page = {
   of: 'tenants',
   path: '/tenants',
   role: 'viewer',
   nav: { label: 'Tenant', key: 't' },
   async show({ services, person, nowMs }) {
-    const [reviews, rows, budget] = await Promise.all([
+    const [operations, reviews, rows, budget] = await Promise.all([
+      settled('identity', services.identity.tenantOperations()),
       settled('hil', services.hil.tenant()),
       settled('ledger', services.ledger.tenant()),
       budgetFound({ services }),
@@ -30,10 +32,23 @@ export const TENANTS: Page = {
             )}
           </h1>
           <p class="dim">
-            Of your own tenant alone. A tenant comes and leaves by the lifecycle routes of the services; nothing is
-            changed here.
+            Of your own tenant alone. A tenant comes and leaves by <code>gate tenant</code>; nothing is changed here.
           </p>
           <Budget of={budget} />
+          <h2>What was begun</h2>
+          <OrAway of={operations}>
+            {(found) =>
+              found.length === 0 ? (
+                <Empty>Nothing was begun: the tenant may do what policy lets it.</Empty>
+              ) : (
+                <>
+                  {found.map((operation) => (
+                    <Steps of={operation} nowMs={nowMs} key={operation.id} />
+                  ))}
+                </>
+              )
+            }
+          </OrAway>
           <h2>Its reviews</h2>
           <OrAway of={reviews}>{(found) => <Operations of={found} nowMs={nowMs} />}</OrAway>
           <h2>Its rows in the ledger</h2>
@@ -43,6 +58,45 @@ export const TENANTS: Page = {
     };
   },
 };
+
+const TAGS: Readonly<Record<TenantStep['state'], string>> = {
+  pending: 'none',
+  running: 'park',
+  retryable: 'park',
+  manual_recovery: 'deny',
+  succeeded: 'allow',
+};
+
+const Steps = ({ of, nowMs }: { readonly of: TenantOperation; readonly nowMs: number }) => (
+  <>
+    <p>
+      <strong>{of.kind}</strong>, begun <Time iso={of.created_at} nowMs={nowMs} /> by <Foreign text={of.actor_sub} />:{' '}
+      <Foreign text={of.reason} />. Operation <Id id={of.id} short />, {of.state.replaceAll('_', ' ')}.
+    </p>
+    <Table
+      label={`Steps of ${of.kind}`}
+      heads={['Step', 'Owner', 'State', { number: 'Attempts' }, 'Last changed', 'Receipt', 'Last error']}
+    >
+      {of.steps.map((step) => (
+        <tr key={step.id}>
+          <td>
+            {step.order} {step.id.replaceAll('_', ' ')}
+          </td>
+          <td>{step.owner}</td>
+          <td>
+            <span class={`tag ${TAGS[step.state]}`}>{step.state.replaceAll('_', ' ')}</span>
+          </td>
+          <td class="number">{step.attempts}</td>
+          <td>
+            <Time iso={step.updated_at} nowMs={nowMs} />
+          </td>
+          <td>{step.receipt_sha256 !== null && <Id id={step.receipt_sha256} short />}</td>
+          <td>{step.last_error !== null && <Foreign text={step.last_error} />}</td>
+        </tr>
+      ))}
+    </Table>
+  </>
+);
 
 const Operations = ({ of, nowMs }: { readonly of: TenantReviews; readonly nowMs: number }) =>
   of.operations.length === 0 ? (

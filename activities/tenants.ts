@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../contracts/json.js';
+import type {
+  DrivenTenantCompletion,
+  DrivenTenantOperation,
+  DrivenTenantStep,
+  StepOwner,
+  TenantOperationState,
+  TenantStep,
+  TenantWarrant,
+} from '../contracts/tenant-lifecycle.js';
+import { ERROR_CODES } from '../contracts/error-codes.js';
+import { errorText, GateError } from '../domain/errors.js';
+import type { RevocationMirror } from '../domain/identity/revocation-mirror.js';
+import { nextStep } from '../domain/identity/tenant-operations.js';
+
+/** Who asks identity hears of a change within half a second. */
+const HEARD_LIMIT_MS = 5_000;
+const HEARD_LOOK_MS = 100;
+
+/** Identity, as the driver of operations asks it. */
+export interface TenantOperations {
+  driven(operationId: string): Promise<DrivenTenantOperation>;
+  drive(operationId: string): Promise<DrivenTenantStep>;
+  complete(operationId: string, said: DrivenTenantCompletion): Promise<DrivenTenantOperation>;
+}
+/** The services that have a step done for a warrant. */
+export type StepTakers = Readonly<
+  Record<Extract<StepOwner, 'policy-engine' | 'hil' | 'ledger'>, (warrant: TenantWarrant) => Promise<JsonObject>>
+>;
+
+export interface TenantActivityOptions {
+  readonly identity: TenantOperations;
+  readonly takers: StepTakers;
+  /** What this process has heard of identity; absent where nobody asks. */
+  readonly heard: Pick<RevocationMirror, 'position' | 'agentFault'> | undefined;
+}
+
+/** How far an operation is, without what its owners said. */
+export interface TenantProgress {
+  readonly state: TenantOperationState;
+  readonly steps: number;
+  readonly next: Pick<TenantStep, 'id' | 'order' | 'owner' | 'attempts' | 'last_error'> | null;
+  /** Milliseconds until that can be claimed; `null` where none goes on by itself. */
+  readonly wait_ms: number | null;
+}
+
+export const createTenantActivities = ({ identity, takers, heard }: TenantActivityOptions) => {
+  /** What the proxies' own list says of the tenant, once this process has heard so much of it. */
+  async function heardOf({ warrant: { tenant, kind }, feed_generation: feed }: Claim): Promise<JsonObject> {
+    if (!heard)
+      throw new GateError(
+        'control_state_unavailable',
+        'nobody here asks identity what is stopped (GATE_PROXY_REVOCATIONS)',
+      );
+    const untilMs = performance.now() + HEARD_LIMIT_MS;
+    while (heard.position() < feed && performance.now() < untilMs) await sleep(HEARD_LOOK_MS);
+    const generation = heard.position();
+    if (generation < feed)
+      throw new GateError(
+        'control_state_unavailable',
+        `number ${generation} of the list is heard here, and identity is at ${feed}`,
+      );
+    const fault = heard.agentFault({ tenant, agent: '' });
+    const isStopped = fault?.code === 'tenant_suspended';
+    if (fault !== null && !(isStopped && kind === 'offboard')) throw fault;
+    if (!isStopped && kind === 'offboard')
+      throw new GateError('control_state_unavailable', `tenant ${tenant} is not heard to be stopped`);
+    return { tenant, generation, state: isStopped ? 'offboarded' : 'active' };
+  }
+
+  /** What stays, and under whose digest. */
+  function retained({ operation }: DrivenTenantStep): JsonObject {
+    const exported = operation.steps.find(({ id }) => id === 'ledger_final_export')?.receipt ?? {};
+    return { disposition: 'retained-pending-erasure', artifact_sha256: exported['artifact_sha256'] ?? null };
+  }
+
+  async function receiptOf(step: DrivenTenantStep, claim: Claim): Promise<JsonObject | undefined> {
+    const { owner, warrant } = claim;
+    if (owner === 'identity') return undefined;
+    if (owner === 'proxy') return heardOf(claim);
+    if (owner === 'platform') return retained(step);
+    return takers[owner](warrant);
+  }
+
+  return {
+    async lookAtTenant(operationId: string): Promise<TenantProgress> {
+      return progressOf(await identity.driven(operationId));
+    },
+
+    /**
+     * One attempt at the next step: claimed, done by its owner, and said. Where this process ends in between, identity has the claim, and its lease
+     * ends; what an owner did it does not do twice. Leases and warrants stay in here, and in no history.
+     */
+    async takeTenantStep(operationId: string): Promise<TenantProgress> {
+      const step = await identity.drive(operationId);
+      const { claim } = step;
+      if (claim === null) return progressOf(step);
+      const { step_id, lease_token } = claim;
+      const say = (said: Pick<DrivenTenantCompletion, 'outcome' | 'receipt' | 'error'>) =>
+        identity.complete(operationId, { step_id, lease_token, ...said }).then(progressOf);
+      try {
+        const receipt = await receiptOf(step, claim);
+        return await say({ outcome: 'succeeded', ...(receipt && { receipt }) });
+      } catch (error) {
+        return say({ outcome: isFinal(error) ? 'manual_recovery' : 'retryable', error: told(error) });
+      }
+    },
+  };
+};
+export type TenantActivities = ReturnType<typeof createTenantActivities>;
+
+type Claim = NonNullable<DrivenTenantStep['claim']>;
+
+const progressOf = ({ operation, wait_ms }: DrivenTenantOperation): TenantProgress => {
+  const next = nextStep<TenantStep>(operation);
+  return {
+    state: operation.state,
+    steps: operation.steps.length,
+    next: next && {
+      id: next.id,
+      order: next.order,
+      owner: next.owner,
+      attempts: next.attempts,
+      last_error: next.last_error,
+    },
+    wait_ms,
+  };
+};
+
+/** What the same request comes to again. */
+const isFinal = (error: unknown): boolean => error instanceof GateError && ERROR_CODES[error.code].retry === 'no';
+const told = (error: unknown): string =>
+  error instanceof GateError ? `${error.code}: ${error.message}` : errorText(error);

@@ -1,0 +1,33 @@
+import type { StepOwner, TenantWarrant, TenantWarrantContent } from '../../contracts/tenant-lifecycle.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { tenantWarrantBytes } from '../../domain/identity/tenant-warrant.js';
+import { caSigner, caVerifier } from './ca-signature.js';
+
+export type TenantWarrantSigner = (content: TenantWarrantContent) => TenantWarrant;
+
+/** Signs that identity has a step done, with the key of the CA. */
+export function tenantWarrantSigner(caPem: string, key: string): TenantWarrantSigner {
+  const signed = caSigner(caPem, key);
+  return (content) => ({ ...content, signature: signed(tenantWarrantBytes(content)) });
+}
+
+/** What a warrant says, where it is for this owner, counts, and a CA of `trusted` signed it. Throws `warrant_invalid`. */
+export type TenantWarrantCheck = (warrant: TenantWarrant) => TenantWarrantContent;
+
+export function tenantWarrantCheck(
+  trusted: string,
+  owner: StepOwner,
+  clock: () => number = Date.now,
+): TenantWarrantCheck {
+  const verified = caVerifier(trusted, 'warrant', 'GATE_TLS_CA_FILE');
+  return ({ signature, ...content }) => {
+    try {
+      verified(tenantWarrantBytes(content), signature);
+    } catch (error) {
+      throw new GateError('warrant_invalid', errorText(error));
+    }
+    if (content.owner !== owner) throw new GateError('warrant_invalid', `it is for ${content.owner}`);
+    if (Date.parse(content.not_after) <= clock()) throw new GateError('warrant_invalid', 'it is over');
+    return content;
+  };
+}
