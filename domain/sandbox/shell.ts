@@ -200,8 +200,8 @@ const LINES_IN = words(
 );
 const DEEPEST = 3;
 const endsInside = (command: Command, read: Allowance, depth: number): boolean =>
-  endsSomething(command) ||
-  command.words.some(({ runs }) => runs.some((inner) => endsSomething(inner))) ||
+  endsSomething(command, read.checkpoint) ||
+  command.words.some(({ runs }) => runs.some((inner) => endsSomething(inner, read.checkpoint))) ||
   (depth < DEEPEST &&
     command.words.some(({ text }) => LINES_IN.has(text.slice(text.lastIndexOf('/') + 1))) &&
     command.words.some(

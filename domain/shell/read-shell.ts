@@ -26,6 +26,7 @@ import { changesByPrefix, changesVital, filesMade } from './touches.js';
 import { HARMLESS_RUN, loadsByVariable, movesSettings } from './variables.js';
 import { isRunner, leavesFiles, mayRun, textWithin } from './inside.js';
 import { words } from '../text.js';
+import type { Checkpoint } from '../in-place.js';
 
 /**
  * Finds the shell commands in the arguments of a call. The result depends only on the arguments. Takes linear time, and throws only what the
@@ -612,13 +613,13 @@ export const changesSystem = (command: Command, paths: Paths): boolean => {
 
 const ENDS_WORK = words('rm unlink rmdir shred reboot halt poweroff shutdown');
 /** Whether a command given to a shell removes, empties or stops something, however plainly it says so. */
-export const endsSomething = (command: Command): boolean => {
+export const endsSomething = (command: Command, checkpoint: Checkpoint): boolean => {
   const call = callOf(command.words);
   if (call === null) return command.redirects.some(({ operator }) => operator === '>');
   const { program, args } = call;
   if (program === ':' || program === 'true') return command.redirects.some(({ operator }) => operator === '>');
   if (program === 'crontab') return args.some((arg) => /^-[a-zA-Z]{0,8}r/.test(arg));
-  if (isToldToRemove(program, args)) return true;
+  if (isToldToRemove(program, args, checkpoint)) return true;
   return ENDS_WORK.has(program) && !args.some((arg) => arg === '--help' || arg === '--version');
 };
 

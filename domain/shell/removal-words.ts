@@ -1,3 +1,4 @@
+import { type Checkpoint, unlimited } from '../in-place.js';
 import { words } from '../text.js';
 
 /** Words that say, in a name or behind a program, that something is removed. */
@@ -14,10 +15,23 @@ const LOOKS = words(
   'get list describe view show info help explain inspect status ls ps cat diff version man search find grep jest vitest mocha rspec pytest install i add build create new init docs doc which whatis',
 );
 /** The same of these programs alone: others have a group of commands that is called so. */
-const LOOKS_OF_SOME = words('log logs test t plan checkout');
-const SOME = words(
-  'kubectl oc docker podman nerdctl docker-compose npm pnpm yarn npx bun cargo go gh terraform tofu terragrunt mvn gradle dotnet',
-);
+const LOOKS_OF_SOME: readonly (readonly [words: ReadonlySet<string>, programs: ReadonlySet<string>])[] = [
+  [
+    words('log logs test t plan checkout'),
+    words(
+      `kubectl oc docker podman nerdctl docker-compose npm pnpm yarn npx bun cargo go gh terraform tofu terragrunt mvn gradle dotnet flutter mix
+      swift deno ng nx playwright svn hg`,
+    ),
+  ],
+  [words('log logs'), words('pm2 fly flyctl heroku')],
+  // What `nx` generates may be a removal: `nx g rm lib`.
+  [words('g generate'), words('rails ng nest')],
+];
+const looksBy = (program: string, word: string): boolean =>
+  LOOKS.has(word) ||
+  // `php artisan make:migration drop_x`.
+  word.startsWith('make:') ||
+  LOOKS_OF_SOME.some(([looks, programs]) => programs.has(program) && looks.has(word));
 /** Their words are files, patterns and texts. */
 const NAMES_FILES = words(
   `cp mv ln mkdir touch install ls cat echo printf head tail grep egrep fgrep zgrep rg ag ack find fd wc stat date whoami id uname uptime df du which type whereis
@@ -49,7 +63,7 @@ const OVERRIDES = [
 
 /** Whether a word behind a program says that it removes or stops: `delete`, `delete-bucket`, `db:drop`, `topic-delete`. */
 const removes = (word: string): boolean => {
-  if (!/^[a-z][a-z:_-]{1,48}$/i.test(word)) return false;
+  if (!/^[a-z][a-z0-9:_-]{1,96}$/i.test(word)) return false;
   const low = word.toLowerCase();
   if (BEHIND.has(low)) return true;
   const parts = low.split(/[:_-]/);
@@ -59,13 +73,19 @@ const removes = (word: string): boolean => {
 
 /** `./delete_all.sh`, `Stop-Service`. */
 function isNamedForRemoval(program: string): boolean {
-  const [, bare = program, ending] =
-    /^(.{1,64}?)(\.(?:sh|bash|zsh|py|js|mjs|ts|rb|pl|php|ps1|bat|cmd|exe))?$/.exec(program) ?? [];
+  const bare = program.replace(SCRIPT, '');
   if (/^(?:stop|remove|clear|uninstall|disable)-[a-z]/i.test(bare)) return true;
   return (
-    removes(bare) &&
-    (ending !== undefined || !BEHIND.has(bare.toLowerCase()) || REMOVES_IN_NAME.has(bare.toLowerCase()))
+    removes(bare) && (bare !== program || !BEHIND.has(bare.toLowerCase()) || REMOVES_IN_NAME.has(bare.toLowerCase()))
   );
+}
+const SCRIPT = /\.(?:sh|bash|zsh|py|js|mjs|ts|rb|pl|php|ps1|bat|cmd|exe)$/;
+/** Shells that are given a file: `bash x/delete_all.sh`. In other languages such a name is a program's as often as a deed's. */
+const SHELL = /^(?:(?:ba|z|da|k|a|fi)?sh|source|\.)$/;
+function runsNamedForRemoval({ program, args }: Told): boolean {
+  if (!SHELL.test(program)) return false;
+  const script = args.find((arg) => SCRIPT.test(arg)) ?? args.find((arg) => !arg.startsWith('-')) ?? '';
+  return isNamedForRemoval(script.slice(script.lastIndexOf('/') + 1));
 }
 
 /** As the first option or the only one; behind others it may be the value of one. */
@@ -81,8 +101,6 @@ const stopsUnit = (args: readonly string[]): boolean =>
   args.some((arg) => /^(?:isolate|rescue|emergency|reboot)$/.test(arg)) ||
   (args.includes('--now') && args.some((arg) => /^(?:disable|mask)$/.test(arg)));
 
-/** Of these programs alone, the value of these options is a name: of others a switch without a value may stand there. */
-const VALUED: Readonly<Record<string, RegExp>> = { journalctl: /^-[ut]$/ };
 /** Programs that have another one run. */
 const SPEAKS_EXEC = words(
   'kubectl oc docker podman nerdctl docker-compose nomad fly flyctl heroku lxc incus npm npx pnpm yarn bundle',
@@ -90,30 +108,63 @@ const SPEAKS_EXEC = words(
 const OF_SSH = /^-[BbcDEeFIiJLlmOopQRSWw]$/;
 const isPlain = (arg: string, before: string | undefined, valued: RegExp): boolean =>
   !arg.startsWith('-') && !valued.test(before ?? '');
+/** A program and what it is told. */
+interface Told {
+  readonly program: string;
+  readonly args: readonly string[];
+}
 /** What a program is handed to run: its own program, and the words of that one. */
-function runsRemoval(args: readonly string[]): boolean {
+function handed(args: readonly string[]): boolean | readonly Told[] {
   const [program = '', ...rest] = args[0] === '--' ? args.slice(1) : args;
-  return program !== '' && (removes(program) || isToldToRemove(program, rest));
+  if (program === '') return false;
+  return removes(program) || [{ program, args: rest }];
 }
 /** Behind `exec` stands where, and then what: `kubectl exec pod -- rm x`, `nomad alloc exec id rm x`. */
-function runsIn(args: readonly string[]): boolean {
+function handedIn(args: readonly string[]): boolean | readonly Told[] {
   const behind = args.indexOf('--');
-  if (behind !== -1) return runsRemoval(args.slice(behind + 1));
-  const named = args.filter((arg) => !arg.startsWith('-'));
-  for (const [at, arg] of named.entries()) {
+  if (behind !== -1) return handed(args.slice(behind + 1));
+  const programs: Told[] = [];
+  let [named, before] = [0, ''];
+  for (const [at, arg] of args.entries()) {
+    if (arg.startsWith('-')) continue;
     if (removes(arg)) return true;
-    if (at > 0 && (NAMES_FILES.has(arg) || LOOKS.has(arg))) return false;
-    if (at > 0 && isToldToRemove(arg, args.slice(args.indexOf(arg) + 1))) return true;
-    if (at >= MOST_WORDS) return false;
+    if (named > 0) {
+      if (NAMES_FILES.has(arg) || looksBy(before, arg)) break;
+      programs.push({ program: arg, args: args.slice(at + 1) });
+    }
+    if (named >= MOST_WORDS) break;
+    [named, before] = [named + 1, arg];
   }
-  return false;
+  return programs;
 }
+
+/** Of the programs that a command may hand to each other. More are no plain command, and count as a removal. */
+const MOST_PROGRAMS = 32;
 
 /**
  * Whether a program is told by a word or an option that it removes or stops something, whatever program it is: `gh repo delete x`,
  * `kafka-topics --delete`, `ip link set eth0 down`, `curl -X DELETE u`. Programs whose words are files or texts are not read so.
  */
-export function isToldToRemove(program: string, args: readonly string[]): boolean {
+export function isToldToRemove(program: string, args: readonly string[], checkpoint: Checkpoint = unlimited): boolean {
+  const programs: Told[] = [{ program, args }];
+  // What is handed on are the last words, so that their number says which they are.
+  const known = new Set([args.length]);
+  for (const one of programs) {
+    checkpoint();
+    const told = toldBy(one);
+    if (told === true) return true;
+    for (const other of told === false ? [] : told) {
+      if (known.has(other.args.length)) continue;
+      if (known.size === MOST_PROGRAMS) return true;
+      known.add(other.args.length);
+      programs.push(other);
+    }
+  }
+  return false;
+}
+
+/** Whether the words of one program say it, or which programs it is handed to run. */
+function toldBy({ program, args }: Told): boolean | readonly Told[] {
   if (program === 'git') {
     const [sub = ''] = args.filter((arg, at) => !arg.startsWith('-') && !/^-[Cc]$/.test(args[at - 1] ?? ''));
     const isGroup = /^(?:stash|remote|worktree|submodule|notes|reflog|lfs|tag|branch|bundle)$/.test(sub);
@@ -140,9 +191,9 @@ export function isToldToRemove(program: string, args: readonly string[]): boolea
     );
   if (NAMES_FILES.has(program) || LOOKS.has(program)) return false;
   if (isNamedForRemoval(program)) return true;
-  if (program === 'ssh')
-    return runsRemoval(args.slice(args.findIndex((arg, at) => isPlain(arg, args[at - 1], OF_SSH)) + 1));
-  if (/^python[\d.]{0,8}$/.test(program) && args[0] === '-m') return runsRemoval(args.slice(1));
+  if (program === 'ssh') return handed(args.slice(args.findIndex((arg, at) => isPlain(arg, args[at - 1], OF_SSH)) + 1));
+  if (/^python[\d.]{0,8}$/.test(program) && args[0] === '-m') return handed(args.slice(1));
+  if (runsNamedForRemoval({ program, args })) return true;
   if (SERVICES.has(program)) return args.some((arg) => !arg.startsWith('-') && removes(arg));
   if (program === 'systemctl' && stopsUnit(args)) return true;
   if (FILE_SYSTEMS.has(program) && args.some((arg) => /^-(?:rm|rmr|rmdir|expunge|delete[a-z]{0,16})$/i.test(arg)))
@@ -152,22 +203,18 @@ export function isToldToRemove(program: string, args: readonly string[]): boolea
   const exec = args.findIndex((arg) => /^exec$/i.test(arg));
   // What follows is another program's, whose options are read with it.
   if ((exec === -1 || !SPEAKS_EXEC.has(program)) && args.some((arg) => OPTION.test(arg))) return true;
-  if (exec !== -1 && !args.slice(0, exec).some(removes)) return runsIn(args.slice(exec + 1));
+  if (exec !== -1 && !args.slice(0, exec).some(removes)) return handedIn(args.slice(exec + 1));
   let words = 0;
   for (const [at, arg] of args.entries()) {
     const before = args[at - 1] ?? '';
     if (arg.startsWith('-') || (SPEAKS.has(program) && TOLD.test(before))) continue;
-    if (VALUED[program]?.test(before)) continue;
+    // A name; of other programs a switch without a value may stand there.
+    if (program === 'journalctl' && /^-[ut]$/.test(before)) continue;
     words += 1;
     if (words > MOST_WORDS) return false;
     if (removes(arg)) return true;
     // The value of an option looks like such a word too.
-    const low = arg.toLowerCase();
-    if (
-      (LOOKS.has(low) || (SOME.has(program) && LOOKS_OF_SOME.has(low))) &&
-      !(before.startsWith('-') && !before.includes('='))
-    )
-      return false;
+    if (looksBy(program, arg.toLowerCase()) && !(before.startsWith('-') && !before.includes('='))) return false;
   }
   return false;
 }
