@@ -1,13 +1,18 @@
 import { GRAPHQL_TOKEN } from '../policy/graphql.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
 import { toolTokens } from '../tool-shape.js';
+import { words } from '../text.js';
 
 const removes = (word: string | undefined): boolean => word !== undefined && REMOVES_IN_NAME.has(word);
+/** `v1deleteUser`, `delete2users`. */
+const wordsIn = (name: string): readonly string[] => toolTokens(name.replaceAll(/\d+/g, ' '));
 /** Any word of it: `bulkDeleteUsers`. */
-const saysRemoval = (name: string): boolean => toolTokens(name).some(removes);
+const saysRemoval = (name: string): boolean => wordsIn(name).some(removes);
 /** What they have in braces is their answer, also where nothing is given to them. */
 const DOES =
-  /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|open|get|list|send|submit|mark|move)/i;
+  /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|get|list|send|submit|mark|move)(?![a-z])/;
+/** What is said of these in an answer is what somebody may do: `permissions { create delete }`. */
+const ALLOWS = words('can may permission permissions capability capabilities ability abilities rights access allowed');
 
 /** What the names of a pair of braces are: what a mutation does, what one of its namespaces does, or what it answers. */
 type Kind = 'does' | 'space' | 'answers';
@@ -31,7 +36,15 @@ interface Field {
 export function removingField(document: string): string | null {
   /** By the fragment they stand in; those of mutations under no name. */
   const found = new Map<string, string>();
+  const note = (of: string, name: string): void => {
+    if (!found.has(of)) found.set(of, name);
+  };
   const spread = new Map<string, string[]>();
+  const follow = (from: string, to: string): void => {
+    const others = spread.get(from);
+    if (others) others.push(to);
+    else spread.set(from, [to]);
+  };
   const open: Level[] = [];
   let head: string[] = [];
   let field: Field | null = null;
@@ -39,17 +52,11 @@ export function removingField(document: string): string | null {
   let isInline = false;
   const end = (): void => {
     const level = open.at(-1);
-    // Of an answer a name may say anything; but what is given an argument of its own there is called, and so is `user(id: 1) { delete { ok } }`.
-    const isCalled =
-      field !== null &&
-      level !== undefined &&
-      (level.kind !== 'answers' || (level.inMutation && (field.isGiven || removes(field.name.toLowerCase()))));
-    if (isCalled && field !== null && level !== undefined) {
-      const says =
-        level.kind !== 'space' || field.isGiven
-          ? saysRemoval(field.name)
-          : !DOES.test(level.parent) && removes(toolTokens(field.name)[0]);
-      if (says && !found.has(level.of)) found.set(level.of, field.name);
+    if (field !== null && level?.inMutation === true) {
+      const { name } = field as Field;
+      const isRemoval = removesBy(field, level);
+      if (isRemoval[level.kind]) note(level.of, name);
+      if (isRemoval.answers && level.of !== '') note(inAnswer(level.of), name);
     }
     field = null;
   };
@@ -69,7 +76,7 @@ export function removingField(document: string): string | null {
       } else {
         const { name, isGiven } = field ?? { name: '', isGiven: true };
         end();
-        const kind = isGiven || level.kind === 'answers' ? 'answers' : 'space';
+        const kind = isGiven || level.kind === 'answers' || DOES.test(name) ? 'answers' : 'space';
         open.push({ of: level.of, inMutation: level.inMutation, parent: name, kind });
       }
       head = [];
@@ -85,10 +92,10 @@ export function removingField(document: string): string | null {
       } else if (before === '.') {
         end();
         if (token === 'on') isInline = true;
-        else if (level.kind !== 'answers' || level.inMutation) {
-          const others = spread.get(level.of);
-          if (others) others.push(token);
-          else spread.set(level.of, [token]);
+        else if (level.inMutation) {
+          const other = `...${token}`;
+          follow(level.of, level.kind === 'answers' ? inAnswer(other) : other);
+          if (level.of !== '') follow(inAnswer(level.of), inAnswer(other));
         }
       } else {
         // What stands before a colon is an alias.
@@ -103,9 +110,25 @@ export function removingField(document: string): string | null {
   }
   end();
   const reached = new Set(['']);
-  for (const one of reached) for (const other of spread.get(one) ?? []) reached.add(`...${other}`);
+  for (const one of reached) for (const other of spread.get(one) ?? []) reached.add(other);
   return [...found].find(([one]) => reached.has(one))?.[1] ?? null;
 }
+
+/** What a fragment holds says something else where it is spread in an answer. */
+const inAnswer = (fragment: string): string => `?${fragment}`;
+
+/**
+ * Whether a field is a removal, by what its braces are. Of an answer a name may say anything; but what is given an argument of its own there is
+ * called, and so is `user(id: 1) { delete { ok } }`.
+ */
+const removesBy = ({ name, isGiven }: Field, { parent }: Level): Readonly<Record<Kind, boolean>> => {
+  const says = saysRemoval(name);
+  return {
+    does: says,
+    space: isGiven ? says : removes(wordsIn(name)[0]),
+    answers: isGiven ? says : removes(name.toLowerCase()) && !toolTokens(parent).some((word) => ALLOWS.has(word)),
+  };
+};
 
 /** By what stands before the braces: `mutation Name`, `fragment Name on Type`. */
 function levelOf(head: readonly string[]): Level {
