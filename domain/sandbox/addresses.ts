@@ -2,6 +2,7 @@ import { requestLine } from '../policy/request-line.js';
 import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
 import { isAddress } from '../shell/paths.js';
 import { plain } from '../argument-names.js';
+import { toolTokens } from '../tool-shape.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
 import type { Leaf } from '../argument-values.js';
@@ -13,7 +14,9 @@ const ADDRESSES = words(
 );
 /** What an address is put together from. */
 const PARTS = words('url uri endpoint host hostname site domain path pathname route resource');
-const HOSTS = words('host hostname endpoint site domain route');
+const HOSTS = words('host hostname endpoint');
+/** What else may be called so stands for an address only beside another part of one. */
+const MAY_BE_HOSTS = words('site domain route');
 const METHODS = words(
   'method httpmethod requestmethod httpverb verb methodoverride xmethodoverride xhttpmethod xhttpmethodoverride',
 );
@@ -39,7 +42,7 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   });
   // Without a whole address a method that changes something still says what is asked for: host and path may stand apart.
   const apart = call.leaves.flatMap(({ name, value }) => (PARTS.has(name) && typeof value === 'string' ? [value] : []));
-  const said = saidMethods(call, urls.length > 0 || call.leaves.some(({ name }) => HOSTS.has(name)));
+  const said = saidMethods(call, urls.length > 0 || isPutTogether(call));
   if (urls.length === 0 && !said.some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
   const method = methodOf(call, verb, said);
   // A resource has an address of its server's own making.
@@ -85,6 +88,21 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
       reasons: inside.length > 0 ? inside : [`an HTTP ${method} only looks`],
     },
   ];
+}
+
+/** Tools that send the request they are given, whatever it is. */
+function isClient(tool: string): boolean {
+  const [first = '', ...others] = toolTokens(tool);
+  return [first, ...others].some((word) => CLIENTS.has(word)) || (first === 'fetch' && others.every(isUrl));
+}
+const CLIENTS = words('http https request api rest');
+const isUrl = (word: string): boolean => word === 'url' || word === 'uri';
+
+/** Whether the arguments hold what an address is put together from: `{"site": "a.example", "route": "/users/1"}`. */
+function isPutTogether({ tool, leaves }: ReadCall): boolean {
+  const parts = new Set(leaves.map(({ name }) => name).filter((name) => PARTS.has(name)));
+  const isEnough = parts.size > 1 || isClient(tool);
+  return [...parts].some((name) => HOSTS.has(name) || (isEnough && MAY_BE_HOSTS.has(name)));
 }
 
 const OPENS_ANYTHING = 'the address is of a kind that may be opened as anything';
@@ -176,19 +194,23 @@ function methodsIn({ name, path }: Leaf, text: string, hasAddress: boolean): rea
   return [...forms.flatMap((form) => [...read.matchAll(form)]), ...inParts].flatMap(([, method]) => asMethod(method));
 }
 
-/** What is looked for on a page, or told of it. */
+/** What is looked for on a page, pressed on it or told of it, or what a hook listens to. */
 const SHOWN = words(
-  'tag tags label labels element selector keyword keywords section heading kind category word words filter term terms',
+  `tag tags label labels element selector selectors keyword keywords section heading kind category word words filter term terms key button name value event
+  events trigger topic topics anchor`,
 );
+/** A word for a reader, and no method: of these names not in capitals, nor of a tool that sends any request. */
+const isWord = (tool: string, { name, value }: Leaf): boolean =>
+  SHOWN.has(name) ? String(value) !== String(value).toUpperCase() && !isClient(tool) : isSpeech(name);
 /**
  * A value that is nothing but a method which changes something, whatever it is called, where it goes with an address: `{"m": "DELETE"}`. Not of a
  * header of another name, nor of a body.
  */
-const wholeMethods = ({ leaves }: ReadCall): readonly string[] =>
-  leaves.flatMap(({ name, path, value, group }, at) => {
+const wholeMethods = ({ tool, leaves }: ReadCall): readonly string[] =>
+  leaves.flatMap((leaf, at) => {
+    const { name, path, value, group } = leaf;
     const [method] = asMethod(value);
-    if (method === undefined || LOOKS.has(method) || isSpeech(name) || SHOWN.has(name) || path.some(isBodyName))
-      return [];
+    if (method === undefined || LOOKS.has(method) || isWord(tool, leaf) || path.some(isBodyName)) return [];
     const before = leaves[at - 1];
     if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
     const isHeader = path.some((one) => /header|cookie/i.test(one));
