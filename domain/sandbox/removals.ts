@@ -49,6 +49,7 @@ const OUTRIGHT = words('command commands cmd cmds operation operations op statem
 const WORDS_OF_SEARCH = words('query queries input text');
 /** Tools that only look, whatever words they look for; a `query` may be any command. */
 const LOOKS = words('search find get list lookup count browse scroll recommend similar retrieve');
+const ARGUMENTS = words('args arguments');
 /** Stores in which texts are looked for. */
 const SEARCHES = words('qdrant pinecone weaviate milvus chroma elasticsearch elastic opensearch solr');
 /** What the arguments of a call may be put into. */
@@ -61,6 +62,8 @@ const STORE_WORDS = words(
   brpop zremrangebyscore zremrangebyrank zremrangebylex shutdown swapdb migrate dropdatabase dropindexes deletemany deleteone findoneanddelete flush_all
   deletebyquery truncate evict detach rmr deleteall`,
 );
+/** Of these, words of a language and names of fields. */
+const ALSO_ENGLISH = words('del migrate shutdown truncate evict detach');
 const isStoreRemoval = (word: string): boolean =>
   STORE_WORDS.has(word.toLowerCase()) || REMOVES_IN_NAME.has(toolTokens(word)[0] ?? '');
 /** Commands of Redis whose second word says what they do. */
@@ -77,15 +80,19 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
     const short = plain(name);
     return COMMANDS.has(short) && (OUTRIGHT.has(short) || !(isSearch && WORDS_OF_SEARCH.has(short)));
   };
-  /** Of a tool that only looks, words of any language say nothing; commands of a store do. */
-  const isMeant = (name: string, word: string): boolean =>
-    looks && !OUTRIGHT.has(plain(name)) ? STORE_WORDS.has(word.toLowerCase()) : isStoreRemoval(word);
+  /** Of a tool that only looks, words of any language say nothing; commands of a store do. Arguments of a program are no language. */
+  const isMeant = (name: string, word: string): boolean => {
+    const short = plain(name);
+    if (!looks || OUTRIGHT.has(short)) return isStoreRemoval(word);
+    const low = word.toLowerCase();
+    return STORE_WORDS.has(low) && (!ALSO_ENGLISH.has(low) || word === word.toUpperCase() || ARGUMENTS.has(short));
+  };
   const says = (name: string, text: string): boolean => {
     const read = clipped(text, READ);
     if (STORE_CALL.test(read) || /^\s*DELETE\s{1,8}\//i.test(read)) return true;
     return read.split(/[\n;]/).some((line) => {
       const [first = '', second = ''] = line.trim().split(/\s+/, 2);
-      return isMeant(name, first) || (GROUPS.has(first.toLowerCase()) && isMeant(name, second));
+      return isMeant(name, first) || (GROUPS.has(first.toLowerCase()) && isStoreRemoval(second));
     });
   };
   const found = call.groups.some(({ path, members }) => {
@@ -98,18 +105,28 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
       if (isInside && isOutright && /^(?:delete|drop|remove)$/i.test(name)) return true;
       if (!isCommand(name)) return false;
       if (typeof value === 'string') return says(name, value);
-      const list = wordsOf(value);
-      return (
-        list !== undefined &&
-        (says(name, list.join(' ')) || list.some((item) => item.includes(' ') && says(name, item)))
+      return listsIn(value).some(
+        (list) => says(name, list.join(' ')) || list.some((item) => item.includes(' ') && says(name, item)),
       );
     });
   });
-  // [["SET", "a", 1], ["FLUSHALL"]] is a pipeline.
+  // ["SET a 1", "FLUSHALL"].
   const piped = call.leaves.some(
     ({ name, value }) => isCommand(name) && typeof value === 'string' && /^flush(?:all|db)$/i.test(value.trim()),
   );
   return found || piped ? removal(call, 'remove data of a store', 'a command of a store removes what it names') : null;
+}
+
+/** Lists of words, also within lists: `[["SET", "a", 1], ["DEL", "a"]]` is a pipeline. */
+function listsIn(value: unknown): readonly (readonly string[])[] {
+  const lists: (readonly string[])[] = [];
+  const open: unknown[] = [value];
+  for (const one of open) {
+    const list = wordsOf(one);
+    if (list !== undefined) lists.push(list);
+    else if (Array.isArray(one)) open.push(...(one.filter(Array.isArray) as unknown[]));
+  }
+  return lists;
 }
 
 function mutationRemoval(call: ReadCall, verb: Verb): Finding | null {

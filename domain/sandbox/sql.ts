@@ -69,14 +69,23 @@ function isStatement(call: ReadCall, one: SqlFinding, readers: Readers): boolean
   if (one.effect === 'text') return isNamed || speaks;
   const wants = isNamed || speaks || call.words.some((word) => query_words.includes(word));
   if (wants) return one.form !== 'prose';
-  return (one.form === 'statement' || grantsRights(call, one.path)) && !isCarried(call, one.path, readers);
+  return (one.form === 'statement' || isNoEnglish(call, one.path, readers)) && !isCarried(call, one.path, readers);
 }
 
-/** English too may grant something to somebody, but no right of SQL. */
+/**
+ * English too may grant something to somebody, but no right of SQL; and alter or cut short something, but in no words that are a whole statement
+ * about tables or users.
+ */
+const isNoEnglish = (call: ReadCall, path: readonly string[], readers: Readers): boolean =>
+  call.leaves.some(
+    ({ value, path: own }) =>
+      typeof value === 'string' &&
+      isSamePath(own, path) &&
+      (GRANTS.test(value) || (CHANGES.test(value) && IN_STATEMENTS.test(value) && parse(value, readers) !== null)),
+  );
 const GRANTS =
   /^\s{0,8}grant\s{1,8}(?:all|select|insert|update|delete|usage|execute)(?:\s{1,8}privileges)?\s{1,8}on\s/i;
-const grantsRights = (call: ReadCall, path: readonly string[]): boolean =>
-  call.leaves.some((leaf) => typeof leaf.value === 'string' && isSamePath(leaf.path, path) && GRANTS.test(leaf.value));
+const CHANGES = /^\s{0,8}(?:alter|truncate)\s/i;
 
 const SEEKS = words('search find lookup browse');
 const SOUGHT = words('q query search term terms text keyword keywords phrase');
