@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { eventually } from '../../test/support/waiting.js';
+import { canonicalJson } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
@@ -222,6 +223,14 @@ describe('the review of a call of a tool', () => {
       expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(WHY);
       const fault = await definitionFault(guard(), CALL, ['pay'], batch.reviewed, () => 30_000);
       expect(fault?.replace('`pay`: ', '')).toMatch(WHY);
+    });
+
+    it('is of the pinned definition: what that says of itself is told from what was kept, also after a restart', async () => {
+      await pins.pin(CALL, new Map([['pay', definitionDigest(X)]]));
+      await pins.keep('acme', new Map([[definitionDigest(X), canonicalJson(X)]]));
+      tools = null;
+      const { told, says } = await guard().open(CALL);
+      expect([told, says]).toEqual([expect.stringMatching(/the pinned one/), ['the tool says of itself: "pays"']]);
     });
 
     it('is of the pinned definition, which Gate knew all along: the call runs under that and no other', async () => {

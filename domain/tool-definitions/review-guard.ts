@@ -181,14 +181,25 @@ export function createReviewGuard(
   /** What tools say of themselves, by the digest of the definition that says it, and the lists that were asked for to know it. */
   const descriptions = new LRUCache<string, string>({ max: DESCRIPTIONS_KEPT });
   const describing = new LRUCache<string, Promise<unknown>>({ max: DESCRIPTIONS_KEPT, ttl: DESCRIBED_AGAIN_AFTER_MS });
-  async function saysOf(call: ReviewedCall, sha256: string, seenOnly: boolean): Promise<readonly string[]> {
-    if (!seenOnly && !descriptions.has(sha256)) {
+  /**
+   * What the tool says of itself in that definition: as it is known here, or was kept by whoever saw it, or else as the upstream tells, where
+   * that may be asked.
+   */
+  async function saysOf(call: ReviewedCall, sha256: string, ask: boolean): Promise<readonly string[]> {
+    if (!descriptions.has(sha256)) await readKept(call, sha256);
+    if (ask && !descriptions.has(sha256)) {
       const asking = describing.get(sha256) ?? listed(call, LIST_AT_OPENING_MS).catch(() => undefined);
       describing.set(sha256, asking, { noUpdateTTL: true });
       await asking;
     }
     const description = descriptions.get(sha256);
     return description ? [saysLine(description)] : [];
+  }
+  async function readKept({ tenant }: ReviewedCall, sha256: string): Promise<void> {
+    const text = (await pins.texts(tenant, [sha256])).get(sha256);
+    if (text === undefined) return;
+    const { description } = JSON.parse(text) as { readonly description?: unknown };
+    descriptions.set(sha256, foreignText(typeof description === 'string' ? description : '', DESCRIPTION_UNITS));
   }
 
   /** The definition that the upstream lists, `undefined` where it lists none; `null` where it did not say so in time. */
@@ -199,15 +210,6 @@ export function createReviewGuard(
     } catch (error) {
       return error instanceof ListsNone ? undefined : null;
     }
-  }
-
-  /** What the tool says of itself in a definition that was kept. */
-  async function keptSaysOf({ tenant }: ReviewedCall, sha256: string): Promise<readonly string[]> {
-    const text = descriptions.has(sha256) ? undefined : (await pins.texts(tenant, [sha256])).get(sha256);
-    const told = text === undefined ? undefined : (JSON.parse(text) as { description?: unknown }).description;
-    if (typeof told === 'string') descriptions.set(sha256, foreignText(told, DESCRIPTION_UNITS));
-    const description = descriptions.get(sha256);
-    return description ? [saysLine(description)] : [];
   }
 
   /**
@@ -239,11 +241,11 @@ export function createReviewGuard(
    * Of a call whose upstream did not list its tools in time. Gate knew the pinned definition all along: the review is bound to that, and the
    * call runs under it alone. Without one nobody knows what would be approved but the name.
    */
-  function unanswered(
+  async function unanswered(
     call: ReviewedCall,
     { digests, narrow, tampered }: PinnedTools,
     names: Iterable<string>,
-  ): Awaited<ReturnType<ReviewGuard['open']>> {
+  ): ReturnType<ReviewGuard['open']> {
     const pin = tampered || narrow.has(call.tool) ? undefined : digests.get(call.tool);
     if (pin === undefined)
       return {
@@ -251,11 +253,10 @@ export function createReviewGuard(
         told: unansweredLine(`: ${shown} ${silent}${likeness(call.tool, names)}`),
         says: [],
       };
-    const description = descriptions.get(pin);
     return {
       reviewed: { sha256: pin, upstream: upstreamName },
       told: definedLine(pin, ` of ${shown}: the pinned one; it ${silent}, and the call runs under no other`),
-      says: description ? [saysLine(description)] : [],
+      says: await saysOf(call, pin, false),
     };
   }
 
@@ -284,7 +285,7 @@ export function createReviewGuard(
       return {
         reviewed: { sha256, upstream: upstreamName },
         told: definedLine(sha256, ` of ${shown}: ${how}${earlier === undefined ? '' : EARLIER}`),
-        says: await (earlier === undefined ? saysOf(call, sha256, seenOnly) : keptSaysOf(call, sha256)),
+        says: await saysOf(call, sha256, earlier === undefined && !seenOnly),
       };
     },
 
