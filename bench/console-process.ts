@@ -14,7 +14,7 @@ import { createBrainService } from '../api/brain/app.js';
 import { createConsoleService } from '../api/console/app.js';
 import { readAssets } from '../api/console/assets.js';
 import { operatorTokenMode } from '../api/console/sign-in/operator-token.js';
-import { createHilService } from '../api/hil/app.js';
+import { hilService } from '../test/support/hil-service.js';
 import { createLedgerService } from '../api/ledger/app.js';
 import type { Over } from '../api/plugins/declaration.js';
 import type { Service } from '../api/plugins/service.js';
@@ -114,7 +114,7 @@ const answers = {
     const neighbours = {
       hil: over(
         'hil',
-        createHilService({
+        hilService({
           ...shared,
           reviews,
           sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createHilService } from '../api/hil/app.js';
+import { hilService } from '../test/support/hil-service.js';
 import { sealReviews } from '../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../adapters/review/tables.js';
 import { openStore } from '../adapters/store/database.js';
@@ -48,7 +48,7 @@ export async function runReviewListsBench(options: {
     store.sqlite?.exec('pragma synchronous = off');
     await sealReviews(store, place.keys);
     const reviews = reviewStoreOver(store, { payloadKeys: place.keys, clock: () => NOW_MS });
-    const { app } = createHilService({
+    const { app } = hilService({
       reviews,
       sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
       starter: { start: () => Promise.reject(new Error('nothing is asked for here')) },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createHilService } from '../../api/hil/app.js';
+import { hilService } from '../../test/support/hil-service.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { ModificationDiff, NewReview, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
@@ -69,7 +69,7 @@ beforeEach(async () => {
     target: { file: join(directory, 'hil.db') },
     payloadKeys: parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`),
   });
-  service = createHilService({
+  service = hilService({
     reviews: store,
     sender: { decide: () => Promise.reject(new Error('no decisions here')) },
     starter: { start: () => Promise.reject(new Error('no reviews without a call here')) },

@@ -9,7 +9,7 @@ import {
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
 import { valuesIn } from '../../test/support/html.js';
-import type { HilOptions } from '../hil/app.js';
+import type { HilTestOptions } from '../../test/support/hil-service.js';
 import { ASK_LIMITS } from './ask-limits.js';
 
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
@@ -142,7 +142,7 @@ describe('a passkey at the console', () => {
   });
 
   describe('where calls of tier strict take one', () => {
-    const open = async (hilOptions: Partial<HilOptions>) => {
+    const open = async (hilOptions: Partial<HilTestOptions>) => {
       await fixture.close();
       fixture = await openConsole(undefined, { consoleUrl: CONSOLE_ORIGIN, hilOptions });
       browser = await fixture.browser();

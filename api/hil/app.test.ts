@@ -27,7 +27,7 @@ import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
 import { isWhole } from '../../domain/review/carried-change.js';
-import { createHilService } from './app.js';
+import { hilService, type HilTestOptions } from '../../test/support/hil-service.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { softwareAuthenticator } from '../../test/support/authenticator.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
@@ -114,9 +114,9 @@ let service: Service;
 let registry: Registry;
 let now: number;
 
-function start(over: Partial<Parameters<typeof createHilService>[0]> = {}): Service {
+function start(over: Partial<HilTestOptions> = {}): Service {
   registry = new Registry();
-  return createHilService({
+  return hilService({
     reviews,
     sender,
     starter: { start: () => Promise.reject(new Error('no review is asked for here')) },

@@ -8,7 +8,6 @@ import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
-import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createAskForReview } from '../../domain/review/asked-review.js';
 import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
@@ -16,11 +15,9 @@ import type { QuorumRule } from '../../domain/decision/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
-import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
+import type { ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, relyingPartyOf } from '../../domain/review/passkeys.js';
 import type { PasskeyRequired } from '../../domain/review/passkey-required.js';
-import { createRuleDecisions } from '../../domain/review/rule-decision.js';
-import { createWithdrawals } from '../../domain/review/withdrawal.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -29,6 +26,7 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { approversIn, vouchedLifeMs } from './approvers.js';
+import type { DecisionParts } from './decision-parts.js';
 import { refuseDemoSessions } from './demo-sessions.js';
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
@@ -52,7 +50,7 @@ import { peopleRoutes } from './routes/people.js';
 import { tenantRoutes } from './routes/tenants.js';
 import { operatorsOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
 
-export interface HilOptions {
+export interface HilOptions extends DecisionParts {
   readonly reviews: Pick<
     ReviewsWithNotices,
     | 'reads'
@@ -69,10 +67,8 @@ export interface HilOptions {
     | 'chatLinks'
     | 'vouchings'
     | 'changeSeal'
-    | 'clockMs'
     | 'ready'
   >;
-  readonly sender: DecisionSender;
   /** For a row that waits although its call is over; it stays as it is when absent. */
   readonly settleRow?: RowSettler;
   /** Starts what waits for the decision of a review without a call. */
@@ -84,8 +80,8 @@ export interface HilOptions {
   readonly decideToken?: string | undefined;
   /** How long its word holds. */
   readonly vouchedSeconds?: number;
-  /** Whose agents they are; nobody's when absent. */
-  readonly agentOwners?: readonly AgentOwner[] | undefined;
+  /** Whose agents they are: who calls by an agent of his own does not approve it. */
+  readonly agentOwners: readonly AgentOwner[];
   /** 32 bytes; links to decisions are derived from it. */
   readonly sessionKey: Uint8Array;
   readonly linkSeconds?: number;
@@ -108,10 +104,10 @@ export interface HilOptions {
   readonly clock?: () => number;
   /** Makes the first administrator who signs in by a passkey; nobody without it. */
   readonly bootstrapToken?: string | undefined;
-  /** Which calls are approved only with a passkey; none when absent. */
-  readonly passkeyRequired?: PasskeyRequired;
-  /** How many people predicted effects ask for; one when absent. */
-  readonly quorum?: QuorumRule;
+  /** Which calls are approved only with a passkey. */
+  readonly passkeyRequired: PasskeyRequired;
+  /** How many people predicted effects ask for. */
+  readonly quorum: QuorumRule;
   readonly simulatorTenant?: string | undefined;
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
@@ -144,16 +140,14 @@ export function operatorRoutes(
 
 /** The human review service (docs/architecture/reviews.md): lists rows by tenant, and sends decisions to the call's workflow. */
 export function createHilService(options: HilOptions): Service {
-  const { reviews, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
-  const clocks = createClockWatch({ decisionKey, clock, storeMs: () => reviews.clockMs(), logger: options.logger });
-  const sender = clocks.over(options.sender);
+  const { reviews, sender, decisionKey, operators, simulatorTenant, registry, clock = Date.now } = options;
   const service = createService({
     name: 'hil',
     governed: 'hil',
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => reviews.ready(), clock: () => clocks.check(), ...options.readiness },
+    readiness: { storage: () => reviews.ready(), clock: () => options.checkClock(), ...options.readiness },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
@@ -163,7 +157,7 @@ export function createHilService(options: HilOptions): Service {
   const passkeys = createPasskeys({
     store: reviews.passkeys,
     relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
-    required: options.passkeyRequired ?? 'none',
+    required: options.passkeyRequired,
     sessionKey: options.sessionKey,
     bootstrapToken: options.bootstrapToken,
     mayApprove,
@@ -252,11 +246,8 @@ export function createHilService(options: HilOptions): Service {
     tls: options.tls,
     tenantLifecycle: createTenantLifecycle({ reviews, sender, decisionKey, clock, decisionLifeMs }),
   });
-  settleRoutes(service.app, {
-    reviews,
-    decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),
-    withdrawCall: createWithdrawals({ reviews, sender, decisionKey, clock, decisionLifeMs }),
-  });
+  const { decideByRule, withdrawCall } = options;
+  settleRoutes(service.app, { reviews, decideByRule, withdrawCall });
   return service;
 }
 

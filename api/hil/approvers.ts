@@ -10,8 +10,8 @@ import { operatorsOf, ownersOf } from './scope.js';
 interface ApproversInOptions {
   readonly reviews: Pick<OpenedReviews, 'vouchings' | 'passkeys'>;
   readonly operators: readonly Operator[];
-  /** Whose agents they are; nobody's when absent. */
-  readonly agentOwners?: readonly AgentOwner[] | undefined;
+  /** Whose agents they are. */
+  readonly agentOwners: readonly AgentOwner[];
   /** How long the console's word about somebody holds. */
   readonly vouchedSeconds?: number;
   readonly clock?: () => number;
@@ -24,7 +24,7 @@ export const vouchedLifeMs = ({ vouchedSeconds = 3_600 }: Pick<ApproversInOption
 /** Who may approve now, by the settings and the store, and what approvals are shown as by that. */
 export function approversIn(options: ApproversInOptions) {
   const { reviews, operators, clock = Date.now } = options;
-  const owners = ownersOf(options.agentOwners ?? []);
+  const owners = ownersOf(options.agentOwners);
   const approvers = createApprovers({
     operators: operatorsOf({ operators }),
     vouched: vouchedApprovers({ store: reviews.vouchings, lifeMs: vouchedLifeMs(options), clock }),

@@ -11,9 +11,6 @@ import { dispositionFile } from '../../adapters/review/disposition-file.js';
 import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
-import { createRuleDecisions } from '../../domain/review/rule-decision.js';
-import { createWithdrawals } from '../../domain/review/withdrawal.js';
-import { createClockWatch } from '../../domain/review/clock-watch.js';
 import { createDecisionSender, createRowSettler } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { engineAnswers } from '../../workers/readiness.js';
@@ -22,6 +19,7 @@ import { needed, readSigningKey } from '../plugins/start.js';
 import { channelReadiness } from './channel-readiness.js';
 import { approversIn } from './approvers.js';
 import { createHilService } from './app.js';
+import { decisionParts } from './decision-parts.js';
 import { notificationMetrics, retentionMetrics } from './metrics.js';
 import { tooFewFor } from './scope.js';
 
@@ -78,8 +76,6 @@ export async function open({
       { tenant, operators, required: mostPeople },
       'this tenant has fewer operators (GATE_HIL_OPERATORS) than some of its calls need (GATE_HIL_QUORUM_STRICT, _RISKY, _DESTRUCTIVE): nobody can approve those',
     );
-  const decisionLifeMs = own.decisionLifeSeconds * 1000;
-  const decideByRule = createRuleDecisions({ reviews, decisionKey, decisionLifeMs });
   const channels = told.notificationMode === 'disabled' ? [] : channelsSet(told, own);
   const notifier = createNotifier({
     reviews,
@@ -96,22 +92,16 @@ export async function open({
   });
   parts.onStop('sweeps', 'the notifications', () => notifier.close());
   const engine = await shared.engine();
-  const sender = createDecisionSender(engine, reviews.changeSeal);
-  const clocks = createClockWatch({
+  const decisions = decisionParts({
+    reviews,
+    sender: createDecisionSender(engine, reviews.changeSeal),
     decisionKey,
+    decisionLifeMs: own.decisionLifeSeconds * 1000,
     clock: Date.now,
-    storeMs: () => reviews.clockMs(),
     logger: parts.logger,
   });
-  const withdrawCall = createWithdrawals({
-    reviews,
-    sender: clocks.over(sender),
-    decisionKey,
-    decisionLifeMs,
-    clock: Date.now,
-  });
   return {
-    port: { ...reviewsOf(reviews, decideByRule), withdrawCall },
+    port: { ...reviewsOf(reviews, decisions.decideByRule), withdrawCall: decisions.withdrawCall },
     ready: () => reviews.ready(),
     begin: () => notifier.start(),
     listener: () =>
@@ -119,7 +109,7 @@ export async function open({
         createHilService({
           ...parts,
           reviews,
-          sender,
+          ...decisions,
           settleRow: createRowSettler(engine, engine.settings.taskQueue),
           starter: createReviewStarter(engine, engine.settings),
           decisionKey,

@@ -12,7 +12,7 @@ import type { ReviewsWithNotices } from '../../domain/notification/ports.js';
 import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { Service } from '../plugins/service.js';
-import { createHilService } from './app.js';
+import { hilService, type HilTestOptions } from '../../test/support/hil-service.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 
@@ -30,8 +30,8 @@ let service: Service;
 let received: SignedDecision[];
 let now = T0;
 
-const start = (over: Partial<Parameters<typeof createHilService>[0]> = {}): Service =>
-  createHilService({
+const start = (over: Partial<HilTestOptions> = {}): Service =>
+  hilService({
     reviews,
     sender: {
       decide: (decision) => {

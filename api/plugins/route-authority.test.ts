@@ -35,7 +35,7 @@ import { uncertainRoutes } from '../proxy/routes/uncertain.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
 import { standingRoutes } from '../proxy/routes/standing.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
-import { createHilService } from '../hil/app.js';
+import { hilService } from '../../test/support/hil-service.js';
 import { createAuthority } from '../../adapters/identity/certificate-authority.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
@@ -148,7 +148,7 @@ beforeAll(async () => {
     () => reviews.close(),
   );
   running.ledger = createLedgerService({ ...common(), ledger, evidence: ledger });
-  running.hil = createHilService({
+  running.hil = hilService({
     ...common(),
     reviews,
     sender: { decide: () => Promise.reject(new Error('no engine in this test')) },

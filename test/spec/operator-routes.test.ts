@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createHilService } from '../../api/hil/app.js';
+import { hilService } from '../support/hil-service.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { echoTools, openLite } from '../support/lite.js';
 import { DECISION_KEYS, openPipeline } from '../support/pipeline-fixture.js';
@@ -28,7 +28,7 @@ interface Edition {
 
 async function full(): Promise<Edition> {
   const gate = await openPipeline({ script: { tier: 'yellow' } });
-  const service = createHilService({
+  const service = hilService({
     reviews: gate.reviews,
     sender: gate.host,
     starter: { start: () => Promise.reject(new Error('no review is asked for here')) },

@@ -9,7 +9,7 @@ import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
 import { ASK_LIMITS, type AskLimits } from '../../api/console/ask-limits.js';
 import type { NeighbourName } from '../../api/console/neighbour.js';
-import type { HilOptions } from '../../api/hil/app.js';
+import type { HilTestOptions } from './hil-service.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
@@ -121,7 +121,7 @@ export async function openConsole(
     readonly consoleUrl?: string;
     /** Another way to sign in than by an operator's token. */
     readonly signIn?: (hil: Promise<Over>, clock: () => number) => SignInMode;
-    readonly hilOptions?: Partial<HilOptions>;
+    readonly hilOptions?: Partial<HilTestOptions>;
     readonly logger?: Logger;
     /** Where the console finds a neighbour, in place of where it is. */
     readonly overOf?: (name: Neighbour, over: Promise<Over>) => Promise<Over>;

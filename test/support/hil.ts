@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createHilService, type HilOptions } from '../../api/hil/app.js';
+import { hilService, type HilTestOptions } from './hil-service.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { Modification, NewReview, PendingRequest, SettledReview } from '../../contracts/review.js';
 import { isPerson } from '../../domain/decision/deciders.js';
@@ -58,11 +58,11 @@ export interface HilFixture {
     over?: { by?: string; status?: SettledReview['status']; at?: number; modification?: Modification },
   ): Promise<void>;
   /** Serves the same rows in another way. */
-  serve(over: Partial<HilOptions>): Promise<void>;
+  serve(over: Partial<HilTestOptions>): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOptions> = {}): Promise<HilFixture> {
+export async function openHil(kind: (typeof STORES)[number], over: Partial<HilTestOptions> = {}): Promise<HilFixture> {
   const place = await ledgerPlace(kind, { migrated: hilMigrations });
   const clock = () => fixture.now;
   const reviews = await openReviewStore({
@@ -71,8 +71,8 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
     clock,
     quorum: over.quorum ?? { strict: 2, risky: 1, destructive: 1 },
   });
-  const serviceOf = (more: Partial<HilOptions>): Service =>
-    createHilService({
+  const serviceOf = (more: Partial<HilTestOptions>): Service =>
+    hilService({
       reviews,
       sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
       starter: { start: () => Promise.reject(new Error('nothing is asked for here')) },

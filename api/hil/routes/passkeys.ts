@@ -24,7 +24,7 @@ import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
 import type { Passkeys } from '../../../domain/review/passkeys.js';
 import { passkeyPerson } from '../../../domain/review/passkey-people.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
-import { ONE_APPROVER, type QuorumRule } from '../../../domain/decision/quorum.js';
+import type { QuorumRule } from '../../../domain/decision/quorum.js';
 import { whySettled } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
@@ -36,14 +36,11 @@ export interface PasskeyRoutes {
   readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly scopeOf: (request: FastifyRequest) => ServiceScope;
   /** How many people predicted effects ask for, where they do. */
-  readonly quorum?: QuorumRule | undefined;
+  readonly quorum: QuorumRule;
 }
 
 /** Passkeys of approvers (docs/how-to/set-up-passkeys.md). Whoever may decide registers his own, and nobody else's. */
-export function passkeyRoutes(
-  app: ServiceApp,
-  { passkeys, reviews, scopeOf, quorum = ONE_APPROVER }: PasskeyRoutes,
-): void {
+export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf, quorum }: PasskeyRoutes): void {
   const approverOf = (request: FastifyRequest): Approver => {
     const scope = scopeOf(request);
     // Whoever can vouch could otherwise make somebody up, with a passkey of his own.
