@@ -180,6 +180,15 @@ describe('POST /log/batch: the rows of one call in one transaction', () => {
     expect([answer.status, answer.body['error'], answer.body['field']]).toEqual([400, 'invalid_log_request', 'rows']);
   });
 
+  it.each([
+    ['no body at all', ''],
+    ['a body that is no JSON', '{"rows":'],
+    ['a key written twice', '{"rows":[],"rows":[]}'],
+  ])('refuses %s as no body', async (_, body) => {
+    const answer = await post('/log/batch', body);
+    expect([answer.status, answer.body['error'], answer.body['field']]).toEqual([400, 'invalid_log_request', 'body']);
+  });
+
   it('is for the proxy, and for the rows of policy changes for the policy engine', async () => {
     expect((await post('/log/batch', { rows: [testRow()] }, as('service-deep-review'))).status).toBe(403);
     const changed = (more: object = {}) => ({

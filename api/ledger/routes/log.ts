@@ -15,7 +15,7 @@ import { isOfIdentity } from '../../../domain/identity/identity-rows.js';
 import { isOfPolicyChange } from '../../../domain/policy/library-rows.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { utf8Of } from '../../plugins/utf8.js';
+import { readJsonBodies } from '../../plugins/json-bodies.js';
 
 /** Most bytes of a body of `POST /log` (docs/architecture/ledger-rows.md#appending). */
 const LOG_BODY_BYTES = 1_048_576;
@@ -64,14 +64,7 @@ export function logRoutes({
   void app.register((child, _options, done) => {
     const scope = child as unknown as ServiceApp;
     // Duplicate keys, or numbers that JavaScript rounds, would be hashed as something the author did not say.
-    scope.removeContentTypeParser('application/json');
-    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, parsed) => {
-      try {
-        parsed(null, parseStrictJson(utf8Of(body as Buffer)));
-      } catch (error) {
-        parsed(notARow(errorText(error)));
-      }
-    });
+    readJsonBodies(scope, parseStrictJson, notARow);
 
     scope.post(
       '/log',
