@@ -9,7 +9,7 @@ import { CONTROL_METHODS } from './control-methods.js';
 import { idempotencyKeyFault } from './idempotency-key.js';
 import { logLevelFault } from './log-levels.js';
 import { unjudgedField, withoutForeignMeta } from './outgoing.js';
-import { READ_METHODS, readFault } from './read-methods.js';
+import { isRead, READ_METHODS, readFault } from './read-methods.js';
 import { roundFault, withoutRound } from './rounds.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 import { TASK_METHODS, taskFault } from './tasks.js';
@@ -104,7 +104,7 @@ export function parseMcpRequest(
     if (fault !== null) throw invalid(fault);
     return { kind: 'tool', method, tool: BATCH_METHOD, body };
   }
-  if (READ_METHODS.has(method)) {
+  if (isRead(method)) {
     const fault = readFault(method, body.params);
     if (fault !== null) throw invalid(fault);
     return { kind: 'tool', method, tool: method, body };

@@ -11,6 +11,7 @@ const MEMBERS: Readonly<Record<ReadCall, readonly string[]>> = {
  * name whose arguments are these members of `params`. Only they are sent to the upstream.
  */
 export const READ_METHODS: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(MEMBERS));
+export const isRead = (method: string): method is ReadCall => READ_METHODS.has(method);
 
 /** RFC 3986 sets no limit; no address that a person can judge is longer. */
 export const MAX_URI = 8_192;
@@ -29,20 +30,25 @@ export function argumentsOfRead(method: unknown, params: unknown): JsonObject | 
   );
 }
 
+/** What is wrong with the members of each that are judged; `null` when nothing is. */
+const FAULTS: Readonly<Record<ReadCall, (given: JsonObject) => string | null>> = {
+  'resources/read': ({ uri }) =>
+    isText(uri, MAX_URI) ? null : `\`params.uri\` must be a string of 1 to ${MAX_URI} characters`,
+  'prompts/get': ({ name, arguments: given }) => {
+    if (!isText(name, MAX_NAME)) return `\`params.name\` must be a string of 1 to ${MAX_NAME} characters`;
+    const texts =
+      given === undefined ||
+      (given !== null &&
+        typeof given === 'object' &&
+        !Array.isArray(given) &&
+        Object.values(given).every((value) => typeof value === 'string'));
+    return texts ? null : '`params.arguments` must be an object of strings';
+  },
+};
+
 /** What is wrong with the `params` of a read; `null` when nothing is. */
-export function readFault(method: string, params: unknown): string | null {
-  const { uri, name, arguments: given } = argumentsOfRead(method, params) ?? {};
-  if (method === 'resources/read')
-    return isText(uri, MAX_URI) ? null : `\`params.uri\` must be a string of 1 to ${MAX_URI} characters`;
-  if (!isText(name, MAX_NAME)) return `\`params.name\` must be a string of 1 to ${MAX_NAME} characters`;
-  const texts =
-    given === undefined ||
-    (given !== null &&
-      typeof given === 'object' &&
-      !Array.isArray(given) &&
-      Object.values(given).every((value) => typeof value === 'string'));
-  return texts ? null : '`params.arguments` must be an object of strings';
-}
+export const readFault = (method: ReadCall, params: unknown): string | null =>
+  FAULTS[method](argumentsOfRead(method, params) ?? {});
 
 const isText = (value: unknown, longest: number): boolean =>
   typeof value === 'string' && value.length >= 1 && value.length <= longest;
