@@ -11,10 +11,16 @@ const SETTLE_LIMIT_MS = 500;
 /** `row_owed`: the review is over, and its row could not be made to say so. Absent while it is not over, and from an earlier Gate. */
 export type Opened = CallSummary & { readonly row_owed?: boolean };
 
+/**
+ * How a row stands once it was tried to settle it at once. `differs`: it is gone or was closed as something else, and nothing is left to do; `owed`: the
+ * store did not answer in time, and the row is left to a retrying activity.
+ */
+export type RowStanding = 'agrees' | 'differs' | 'owed';
+
 /** What is done at once with the row of a review that has ended. */
 export interface ReviewRow {
-  /** The row as it is then; `null` when the store did not answer in time. Never throws. */
-  settled(correlationId: string, reached?: ReachedRecord): Promise<boolean | null>;
+  /** Brings the row to what the record says. Never throws. */
+  settled(correlationId: string, reached?: ReachedRecord): Promise<RowStanding>;
   /**
    * Opens the review of a call. What policy put into the tier `auto` is approved at once, with its row; if HIL cannot do that now, the call
    * waits for a person. A review that is found to be over has its row settled: whoever ended it may have died before.
@@ -39,20 +45,23 @@ export function reviewRow(
   parts: Pick<ReviewActivities, 'openReview' | 'decideByRule' | 'applyDecision' | 'settleReviewRow'>,
   waitMs = SETTLE_LIMIT_MS,
 ): ReviewRow {
-  const settled = async (correlationId: string, reached?: ReachedRecord): Promise<boolean | null> => {
+  const settled = async (correlationId: string, reached?: ReachedRecord): Promise<RowStanding> => {
     try {
-      return await within(waitMs, parts.settleReviewRow(correlationId, reached), () => new Error('not in time'));
+      const settling = parts.settleReviewRow(correlationId, reached);
+      return (await within(waitMs, settling, () => new Error('not in time'))) ? 'agrees' : 'differs';
     } catch {
-      return null;
+      return 'owed';
     }
   };
   const decided: ReviewRow['decided'] = async (decision) => {
     const verdict = await parts.applyDecision(decision);
     if (!verdict.applied || verdict.settled === null) return verdict;
-    return { ...verdict, row_settled: (await settled(decision.correlation_id, verdict.summary)) === true };
+    return { ...verdict, row_settled: (await settled(decision.correlation_id, verdict.summary)) === 'agrees' };
   };
   const ended = async (reached: CallSummary): Promise<Opened> =>
-    isReviewed(reached) ? { ...reached, row_owed: (await settled(reached.correlation_id, reached)) === null } : reached;
+    isReviewed(reached)
+      ? { ...reached, row_owed: (await settled(reached.correlation_id, reached)) === 'owed' }
+      : reached;
   const ruled = async (parked: CallSummary): Promise<Opened> => {
     if (parked.state !== 'parked' || parked.approval_tier !== 'auto' || parked.pending_id === null) return parked;
     try {

@@ -163,7 +163,7 @@ export function createStepActivities(
 
     /** Brings the review row to what the record says: after an expiry, or when that could not be done with the decision. */
     async settleReview(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {
-      if (insistence === 'at_once') return (await row.settled(correlationId, reached)) !== null;
+      if (insistence === 'at_once') return (await row.settled(correlationId, reached)) !== 'owed';
       await parts.settleReviewRow(correlationId);
       return true;
     },

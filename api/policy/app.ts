@@ -10,7 +10,7 @@ import { EVALUATION_LIMIT_MS, type PolicyManagement } from './management.js';
 import { policyMetrics } from './metrics.js';
 import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
-import { judgeResponseRoutes } from './routes/evaluate-egress.js';
+import { judgeResponseRoutes } from './routes/judge-response.js';
 import { policyRoutes } from './routes/policies.js';
 import { policyTenantRoutes } from './routes/tenants.js';
 import { policyTemplateRoutes } from './routes/templates.js';

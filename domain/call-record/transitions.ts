@@ -5,7 +5,7 @@ export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**
  * The one table of a call's transitions (docs/architecture/record-and-claim.md). Each is a compare-and-set on the stored state: if it finds
- * another state, that state stands. Pure: the workflow, the in-process host and the store all read it.
+ * another state, that state stands. Pure: the workflow, the in-process runner and the store all read it.
  */
 export const CALL_MOVES = {
   /** The review row is stored and the workflow waits. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 export const CEREMONY_COOKIE = 'gate_hil_ceremony';
-export const SESSION_COOKIE = 'gate_hil_session';
+export const PASSKEY_SESSION_COOKIE = 'gate_hil_session';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 
 export const cookie = (name: string, value: string, lifeMs: number): string =>

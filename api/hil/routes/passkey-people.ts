@@ -15,7 +15,7 @@ import { CEREMONY } from '../../../domain/review/passkey-ceremonies.js';
 import type { Passkeys } from '../../../domain/review/passkeys.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, scopeFirst, type ServiceScope } from '../scope.js';
-import { CEREMONY_COOKIE, cookie, cookieOf, SESSION_COOKIE } from './passkey-cookies.js';
+import { CEREMONY_COOKIE, cookie, cookieOf, PASSKEY_SESSION_COOKIE } from './passkey-cookies.js';
 
 /**
  * Looks up, before anything of a request is read, whose passkey's session the console shows. An operator's token counts instead of it, so
@@ -27,7 +27,7 @@ export function passkeyHolders(
 ): (request: FastifyRequest) => PasskeyHolder | null {
   const holders = new WeakMap<FastifyRequest, PasskeyHolder>();
   app.addHook('onRequest', async (request) => {
-    const value = cookieOf(request, SESSION_COOKIE);
+    const value = cookieOf(request, PASSKEY_SESSION_COOKIE);
     if (value === null || request.headers.authorization !== undefined) return;
     if (request.caller?.callerId !== CALLER_IDS.console) return;
     const tenant = namedTenant(request);

@@ -28,7 +28,7 @@ import type { QuorumRule } from '../../../domain/decision/quorum.js';
 import { whySettled } from '../../../domain/decision/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
-import { CEREMONY_COOKIE as COOKIE, cookie, cookieOf, SESSION_COOKIE as SESSION } from './passkey-cookies.js';
+import { CEREMONY_COOKIE as COOKIE, cookie, cookieOf, PASSKEY_SESSION_COOKIE as SESSION } from './passkey-cookies.js';
 import { ById } from './schemas.js';
 
 export interface PasskeyRoutes {
