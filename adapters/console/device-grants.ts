@@ -14,8 +14,8 @@ export type Collected =
 /** Device authorizations (RFC 8628) as the console keeps them. */
 export interface DeviceGrants {
   /**
-   * Begins one. Where its address has as many open as it may, its oldest is forgotten that no person looked at, and where all have, that of the
-   * address that has most. `null` where no code is free.
+   * Begins one. If its address has as many open ones as it may, the oldest of them that no person has looked at is forgotten; if all addresses
+   * together have as many as they may, the oldest such one of the address that has the most. `null` if no code is free.
    */
   begin(from: string): Promise<{ readonly deviceCode: string; readonly userCode: string } | null>;
   /**

@@ -43,8 +43,8 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
   }
 
   /**
-   * The hold that a row is under, and whose row it is. Of a tampered row its operations say so; where it says that it is under one that no
-   * operation put there, whoever releases any ends that.
+   * The hold that a row is under, and the tenant whose row it is. Of a tampered row the recorded operations are believed, not the row. If there are
+   * none and the row itself names a hold, a release of any hold ends that one.
    */
   async function standing(row: Row, { hold_id }: LegalHoldRequest): Promise<{ held: LegalHold | null; of: string }> {
     if (row.status !== 'tampered') return { held: legalHoldOf(row), of: row.tenant };

@@ -59,8 +59,8 @@ const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What is derived now, to be held against what a row has of it: as the ledger keeps it, unless the row has it as it is, or as it was kept when
- * secrets that only their names tell were none.
+ * `now` in the form in which it can be compared with what a row holds (`then`): as it is, if the row holds it so; else masked without `secrets`, as an
+ * earlier Gate did, which took nothing for a secret by its name alone, if the row holds that; else masked as the ledger does today.
  */
 export function heldAgainst<Now>(
   then: unknown,

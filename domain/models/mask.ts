@@ -142,8 +142,8 @@ function hidesWords(key: string): boolean {
 }
 
 /**
- * Every text of a value, keys too, numbers that are one (a card number), and what has the name of a secret, its own or that of what it stands
- * in. Numbers are not written otherwise.
+ * Masks every text of a value, its keys too; a number that is a secret itself (that of a card); and whatever has the name of a secret, its own or
+ * that of something around it. Any other number stays as it is written.
  */
 function masked(value: Json, secrets: Secrets, name?: string): Json {
   if (typeof value === 'string') {

@@ -44,8 +44,8 @@ export interface VouchedPeople {
 }
 
 /**
- * What stands after a word; `null` where the word is older than what stands and says something else. That somebody may do nothing any more
- * holds by whatever clock it is said, and of two words of one moment the one that gives less.
+ * What stands after a word; `null` where the word is older than what stands and says something else. A word that
+ * takes everything away holds whatever clock it was said by. Of two words of the same moment, the one that allows less holds.
  */
 export function standingAfter(standing: KeptVouching | null, word: KeptVouching): KeptVouching | null {
   if (standing === null) return word;
