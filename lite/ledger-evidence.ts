@@ -48,7 +48,7 @@ export async function liteEvidence(options: LiteEvidenceOptions): Promise<LiteEv
   return {
     evidence: {
       ...derived,
-      cases: createCases(file.store<LedgerTables & CaseTables>(), now),
+      cases: createCases(file.store<CaseTables>(), derived.caseEvidence, now),
       silence: createSilenceAllowlist(file.store<SilenceTables>(), now),
     },
     tick: () => void time.fill(now()),

@@ -62,6 +62,8 @@ describe.each(STORES)('what is computed of many rows, in a thread, on %s', (kind
     expect(await both(({ evidence }) => evidence.reports.narrative({ agentId: 'one', window: '7d' }))).toBeTruthy();
     expect(await both(({ evidence }) => evidence.reports.hunt(WINDOW, 10))).toBeTruthy();
     expect(await both(({ evidence }) => evidence.complianceEvidence({ ...WINDOW, tenant: 'acme' }))).toBeTruthy();
+    const subjects = { agent_ids: ['one', 'two'], correlation_ids: [], tenant: 'acme' };
+    expect(await both(({ evidence }) => evidence.cases.evidence(subjects))).toHaveLength(2);
   });
 
   it('keeps errors with their codes', async () => {
@@ -211,7 +213,7 @@ it('a report that is larger than the memory it may have is refused with its code
     const { openLedgerWithEvidenceThread } = await from('adapters/evidence/evidence.js');
     const { keyRing } = await from('domain/crypto/key-ring.js');
     const { testRow } = await from('test/support/ledger.js');
-    const { ledger, evidence: { reports } } = await openLedgerWithEvidenceThread({
+    const { ledger, evidence: { cases, reports } } = await openLedgerWithEvidenceThread({
       target: { file: ${JSON.stringify(join(folder, 'ledger.db'))} },
       sidecarKeys: keyRing(new Map([['k', Buffer.alloc(32, 7)]])),
       heapMb: 128,
@@ -225,8 +227,10 @@ it('a report that is larger than the memory it may have is refused with its code
 policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
       })));
     const story = () => reports.narrative({ agentId: 'agent-0-0', window: '7d' });
+    const agents = Array.from({ length: 500 }, (_, n) => 'agent-' + Math.floor(n / 50) + '-' + n % 50);
     const answers = [];
     for (const ask of [
+      () => [cases.evidence({ agent_ids: agents, correlation_ids: [] })],
       () => [story()],
       () => [story(), story()],
       () => [reports.spend({ limit: 10 })],
@@ -248,11 +252,12 @@ policy_decision: { padding: (page + '-' + n + ' ').padEnd(240_000, 'text ') },
     expect([ran.status, ran.signal, ran.stderr]).toEqual([0, null, '']);
     expect(JSON.parse(ran.stdout)).toMatchObject([
       ['report_too_large'],
+      ['report_too_large'],
       ['report_too_large', 'report_too_large'],
       // What only counts holds nothing of the rows.
       ['answered'],
       ['answered'],
-      { valid: true, entries_checked: 504 },
+      { valid: true, entries_checked: 505 },
     ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -112,6 +112,7 @@ export function derivedInThread(
 
   return {
     activeAgents: part<Derived['activeAgents']>('activeAgents', { invoice: true, adjust: true }),
+    caseEvidence: (subjects) => call('caseEvidence', subjects) as ReturnType<Derived['caseEvidence']>,
     coldTier: part<Derived['coldTier']>('coldTier', {
       export: true,
       exports: true,

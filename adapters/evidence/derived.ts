@@ -8,6 +8,7 @@ import type { LedgerTables } from '../../domain/ledger/tables.js';
 import { createGoneFrom } from '../ledger/vacuum/gone.js';
 import type { Store } from '../store/database.js';
 import { type ActiveAgentMeter, createActiveAgentMeter } from './active-agents/active-agents.js';
+import { type CaseEvidence, createCaseEvidence } from './cases/case-evidence.js';
 import { type ColdSink, type ColdTables, type ColdTier, createColdTier } from './cold-tier/cold-tier.js';
 import { type ComplianceEvidence, createComplianceEvidence } from './compliance/evidence.js';
 import { createBundleMaker, type MakeBundle } from './regulatory/bundle.js';
@@ -25,6 +26,7 @@ import type { LedgerReader } from '../../domain/ledger/ports.js';
 /** Everything that is computed from many rows. It takes long, so it may run in a thread of its own. */
 export interface Derived {
   readonly activeAgents: ActiveAgentMeter;
+  readonly caseEvidence: CaseEvidence;
   readonly coldTier: ColdTier;
   readonly complianceEvidence: ComplianceEvidence;
   readonly exportRegulatory: MakeBundle;
@@ -93,6 +95,7 @@ export function derivedOver(
       goneFrom,
       clock,
     }),
+    caseEvidence: createCaseEvidence(db),
     coldTier,
     complianceEvidence: createComplianceEvidence({
       reader,

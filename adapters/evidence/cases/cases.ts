@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Compilable, Kysely } from 'kysely';
+import type { Compilable } from 'kysely';
 import {
   caseSeverity,
   caseStatus,
@@ -8,35 +8,20 @@ import {
   type CaseStatus,
   type IncidentCase,
 } from '../../../contracts/cases.js';
-import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Store } from '../../store/database.js';
 import { writeTogether } from '../../store/write-together.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
-import { filtered, turn } from '../../ledger/rows.js';
-import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { type NotificationSweep, sweepNotifications, type SweptNotifications } from './authority-notifications.js';
+import type { CaseEvidence, CaseScope, Subjects } from './case-evidence.js';
 import type { CaseTables, CaseTable } from './case-tables.js';
-import type { RowFilter } from '../../../domain/ledger/row-filter.js';
-import { toEntry } from '../../../domain/ledger/shown-entry.js';
-
-/** Whose cases are meant: those of one tenant, or without one all of them, also those from before cases had a tenant. */
-export interface CaseScope {
-  readonly tenant?: string | undefined;
-}
-
-export interface Subjects {
-  readonly agent_ids: readonly string[];
-  readonly correlation_ids: readonly string[];
-}
 
 /** Days from an incident's classification to the deadline of the report to the authority (Regulation (EU) 2024/1689, article 73). */
 const DEADLINE_DAYS: Readonly<Record<CaseSeverity, number>> = { serious: 15, death: 10, critical_infra: 2 };
 const DAY_MS = 86_400_000;
 /** Most agents, and most calls, that one case may name. */
 const MAX_SUBJECTS = 1_000;
-const MAX_EVIDENCE = 500;
 /** Attempts when others change the same case: each loser reads again and tries once more. */
 const MAX_TRIES = 20;
 
@@ -70,15 +55,14 @@ export interface Cases {
   ): Promise<{ readonly severity: CaseSeverity; readonly regulatory_deadline: string }>;
   /** Adds the subjects that are not attached yet. Throws `invalid_request` beyond 1,000 agents or 1,000 calls. */
   attach(id: string, subjects: Subjects, actor: string, scope: CaseScope): Promise<void>;
-  /** Rows of every agent and call of the case, newest first, at most 500, of its tenant alone where it has one. Hidden rows are left out. */
-  evidence(subjects: Subjects & CaseScope): Promise<LedgerEntry[]>;
+  readonly evidence: CaseEvidence;
   /** Delivers the notifications that are due; called by a sweep. */
   notifyAuthority(sweep: NotificationSweep): Promise<SweptNotifications>;
 }
 
-export function createCases(store: Store<LedgerTables & CaseTables>, clock: () => number): Cases {
+/** What people keep. The rows that a case names are many: `evidence` reads them, in the thread of the reports. */
+export function createCases(store: Store<CaseTables>, evidence: CaseEvidence, clock: () => number): Cases {
   const { db } = store;
-  const ledger = db as unknown as Kysely<LedgerTables>;
   const now = () => new Date(clock()).toISOString();
 
   async function timelines(ids: readonly string[]): Promise<Map<string, CaseEvent[]>> {
@@ -234,31 +218,7 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
           event: { at: now(), kind: 'attached', actor, detail },
         };
       }),
-    evidence: ({ agent_ids, correlation_ids, tenant }) =>
-      reading(async () => {
-        const subjects = [
-          ...agent_ids.map((agentId): RowFilter => ({ agentId, tenant })),
-          ...correlation_ids.map((correlationId): RowFilter => ({ correlationId, tenant })),
-        ];
-        // One query per subject, so that each uses its index; for all of them at once a store may read the whole chain.
-        let newest: number[] = [];
-        for (const subject of subjects) {
-          const seqFrom = newest.length === MAX_EVIDENCE ? newest.at(-1) : undefined;
-          const rows = await filtered(ledger.selectFrom('ledger_entries').select('seq'), { ...subject, seqFrom })
-            .orderBy('seq', 'desc')
-            .limit(MAX_EVIDENCE)
-            .execute();
-          const found = new Set([...newest, ...rows.map(({ seq }) => Number(seq))]);
-          newest = [...found].toSorted((one, other) => other - one).slice(0, MAX_EVIDENCE);
-          await turn();
-        }
-        if (newest.length === 0) return [];
-        const rows = await filtered(ledger.selectFrom('ledger_entries').selectAll(), {})
-          .where('seq', 'in', newest)
-          .orderBy('seq', 'desc')
-          .execute();
-        return rows.map(toEntry);
-      }),
+    evidence,
     notifyAuthority: (sweep) => sweepNotifications(store, { ...sweep, clock }),
   };
 }
