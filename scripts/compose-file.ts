@@ -2,7 +2,6 @@ import type { ServiceDeclaration } from '../api/plugins/declaration.js';
 import { settingLines } from '../config/setting-lines.js';
 import { MOUNTED_AT } from '../stack/certificates/deployment-files.js';
 import { MADE_SETTINGS } from '../stack/certificates/made-secrets.js';
-import { IDENTITY } from '../api/identity/service.js';
 import { APART_SETTINGS, askedBy, defaultPort } from '../stack/process-settings.js';
 import { commandOf, SERVICES } from '../stack/services.js';
 
@@ -35,9 +34,9 @@ export function printedCompose(text: string): string {
     hosts: [`- --hosts=${[...SERVICES.filter((service) => defaultPort(service)), TEMPORAL].map(nameOf).join(',')}`],
     'certificate volumes': SERVICES.map(({ name }) => `- ${name}-files:/out/${name}`),
     services: SERVICES.flatMap(container),
-    volumes: SERVICES.flatMap(({ name }) => [
-      `${name}-files: {}`,
-      ...(keepsCertificate(name) ? [`${name}-certificate: {}`] : []),
+    volumes: SERVICES.flatMap((service) => [
+      `${service.name}-files: {}`,
+      ...(keepsCertificate(service) ? [`${service.name}-certificate: {}`] : []),
     ]),
   };
   return Object.entries(parts).reduce((before, [part, lines]) => {
@@ -49,15 +48,15 @@ export function printedCompose(text: string): string {
   }, text);
 }
 
-/** Where a service keeps the certificate that identity gave it; identity gives itself one at each start. */
+/** Where a service keeps the certificate that it was given; who issues them gives itself one at each start. */
 const CERTIFICATE_AT = '/state';
-const keepsCertificate = (name: string): boolean => name !== IDENTITY.name;
+const keepsCertificate = ({ certifies }: ServiceDeclaration): boolean => !certifies;
 
 const TEMPORAL = { name: 'temporal' } as const;
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
 function container(service: (typeof SERVICES)[number]): readonly string[] {
-  const { name, engine, stores, calledBy } = service;
+  const { name, engine, stores, calledBy, certifies } = service;
   const variables = new Set(settingLines(APART_SETTINGS[name]).map(({ variable }) => variable));
   const reachesTools = variables.has('GATE_UPSTREAM_URL');
   const networks = [
@@ -77,13 +76,13 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
       (job) => `    ${job}: { condition: service_completed_successfully }`,
     ),
     // Whom identity asks has its certificate of identity.
-    ...(name === IDENTITY.name ? [] : askedBy(service)).map(
+    ...(certifies ? [] : askedBy(service)).map(
       ({ name: asked, dispensable }) => `    ${asked}: { condition: service_${dispensable ? 'started' : 'healthy'} }`,
     ),
     '  environment:',
     `    <<: ${engine ? '[*workload, *engine-client]' : '*workload'}`,
     ...environment(service, variables).map(([variable, value]) => `    ${variable}: ${value}`),
-    `  volumes: [${[`${name}-files:${MOUNTED_AT}:ro`, ...(keepsCertificate(name) ? [`${name}-certificate:${CERTIFICATE_AT}`] : []), ...(reachesTools ? [UPSTREAMS_MOUNT] : [])].map((each) => `'${each}'`).join(', ')}]`,
+    `  volumes: [${[`${name}-files:${MOUNTED_AT}:ro`, ...(keepsCertificate(service) ? [`${name}-certificate:${CERTIFICATE_AT}`] : []), ...(reachesTools ? [UPSTREAMS_MOUNT] : [])].map((each) => `'${each}'`).join(', ')}]`,
     ...(calledBy === 'agents'
       ? [
           '  # The one public entry. 0.0.0.0 as GATE_PUBLISH_ADDRESS opens it to the network.',
@@ -126,7 +125,7 @@ function environment(
       variables.has(variable) ? [[variable, `\${${variable}:-${otherwise}}`] as const] : [],
     ),
     ...Object.entries(TOOLS).filter(([variable]) => variables.has(variable)),
-    ...(keepsCertificate(service.name) ? [['GATE_WORKLOAD_STATE_DIR', `${CERTIFICATE_AT}/certificate`] as const] : []),
+    ...(keepsCertificate(service) ? [['GATE_WORKLOAD_STATE_DIR', `${CERTIFICATE_AT}/certificate`] as const] : []),
     ...(stores.length > 0 ? [['GATE_DATABASE_URL_FILE', `${MOUNTED_AT}/database-url`] as const] : []),
     // A secret is read from the file that `<variable>_FILE` names; a setting that is the path of a key says so itself.
     ...made.map(({ variable, file, path }) => [path ? variable : `${variable}_FILE`, `${MOUNTED_AT}/${file}`] as const),

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { CONSOLE } from '../api/console/service.js';
 import { HIL } from '../api/hil/service.js';
-import { IDENTITY } from '../api/identity/service.js';
 import { LEDGER } from '../api/ledger/service.js';
 import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { needed } from '../api/plugins/start.js';
@@ -197,7 +196,7 @@ function developmentWorkloads(pki: DevPki, logger: Logger, undo: Undo) {
         trustDomain: pki.trustDomain,
         ca: pki.ca,
         bootstrap: () => bootstrapOf(name),
-        folder: service.name === IDENTITY.name ? null : join(pki.stateDir, 'workloads', name),
+        folder: service.certifies ? null : join(pki.stateDir, 'workloads', name),
         logger,
       });
       known.set(name, workload);

@@ -4,11 +4,11 @@ import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '..
 import type { TlsMaterial } from '../api/plugins/service.js';
 import type { GroupConfig, SettingGroups } from '../config/env.js';
 import type { StoreTarget } from '../adapters/store/database.js';
-import { IDENTITY } from '../api/identity/service.js';
 import type { Workload } from './certificates/workload.js';
 import { addressName } from './address-name.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
+import { CERTIFIER } from './services.js';
 import type { Undo } from './undo.js';
 
 /** What a process gives the services that it opens. */
@@ -105,6 +105,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
       tls: owner.tlsOf(service),
       ...certifying(service),
       trustDomain,
+      neighbours: service.neighbours,
       logger,
       registry: registryOf(service),
       together,
@@ -120,16 +121,16 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     };
   }
 
-  /** Identity gives itself a certificate; whoever else is in this process asks it as soon as it listens. */
+  /** Who issues them gives itself a certificate; whoever else is in this process asks it as soon as it listens. */
   function certifying(service: ServiceDeclaration): Pick<Opening<never>, 'certified'> {
     const workload = owner.workloadOf?.(service);
     if (!workload) return {};
     // Two services may be one workload, which its own shows.
     if (service.workload === undefined || !here.has(service.workload)) workload.observe(registryOf(service));
-    return service.name === IDENTITY.name ? { certified: (issueOwn) => workload.startBy(issueOwn) } : {};
+    return service.certifies ? { certified: (issueOwn) => workload.startBy(issueOwn) } : {};
   }
   async function certified(service: ServiceDeclaration): Promise<void> {
-    const url = service.name === IDENTITY.name ? null : listening(IDENTITY);
+    const url = service.certifies ? null : listening(CERTIFIER);
     const workload = owner.workloadOf?.(service);
     if (url && workload) await workload.startAt(await url);
   }
@@ -165,9 +166,8 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     const listener = open?.listener?.();
     if (!listener) return;
     const phase =
-      service.name === IDENTITY.name
-        ? 'identity'
-        : ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[service.calledBy];
+      service.stopsIn ??
+      ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[service.calledBy];
     undo.push(phase, `the ${service.name}`, () => listener.service.close(), listener.drainMs ?? SERVICE_LIMIT_MS);
     try {
       const listens = await listener.listen();

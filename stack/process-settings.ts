@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
-import { IDENTITY } from '../api/identity/service.js';
 import { DEVELOPMENT_SETTINGS } from '../config/development.js';
 import {
   ConfigError,
@@ -14,7 +13,7 @@ import {
 import { urlSetting } from '../config/listener.js';
 import { ENGINE_SETTINGS, SHARED_SETTINGS, TLS_SETTINGS } from '../config/shared.js';
 import { settingLines } from '../config/setting-lines.js';
-import { commandOf, type ProcessName, serviceNamed, SERVICES } from './services.js';
+import { CERTIFIER, commandOf, type ProcessName, serviceNamed, SERVICES } from './services.js';
 
 /** A separate process uses the engine; it never starts one. */
 const ENGINE_APART_SETTINGS = {
@@ -42,10 +41,10 @@ export function defaultPort({ prefix, settings }: ServiceDeclaration): number | 
   return found ? (found.type.parse(undefined) as number) : null;
 }
 
-/** The services that it asks: those that it calls, and identity for its certificate. */
-export const askedBy = ({ name, neighbours }: ServiceDeclaration): readonly ServiceDeclaration[] => [
+/** The services that it asks: those that it calls, and who issues its certificate. */
+export const askedBy = ({ certifies, neighbours }: ServiceDeclaration): readonly ServiceDeclaration[] => [
   ...neighbours,
-  ...(name === IDENTITY.name || neighbours.some((each) => each.name === IDENTITY.name) ? [] : [IDENTITY]),
+  ...(certifies || neighbours.some((each) => each.name === CERTIFIER.name) ? [] : [CERTIFIER]),
 ];
 
 /** Their addresses, by name. */

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import pino, { type Logger } from 'pino';
-import { IDENTITY } from '../api/identity/service.js';
 import type { EngineParts, Opening, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { LEDGER } from '../api/ledger/service.js';
 import { needed } from '../api/plugins/start.js';
@@ -21,7 +20,7 @@ import { openServices } from './open-services.js';
 import { faultsOf, readApartConfig } from './process-settings.js';
 import { presentOpa } from './programs/find-program.js';
 import { storeTarget } from './proxy-store.js';
-import { commandOf, type ProcessName, serviceNamed, workloadOf } from './services.js';
+import { CERTIFIER, commandOf, type ProcessName, serviceNamed, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
 import { Undo } from './undo.js';
 
@@ -72,8 +71,8 @@ export async function startApart(name: ProcessName, env: Env): Promise<ApartProc
   try {
     if (workload) {
       undo.push('sweeps', 'the certificate of this process', () => workload.close());
-      // Identity gives itself its own, as soon as its store is open.
-      if (service.name !== IDENTITY.name) await workload.startAt(config.addresses[IDENTITY.name] ?? '');
+      // Who issues them gives itself its own, as soon as its store is open.
+      if (!service.certifies) await workload.startAt(config.addresses[CERTIFIER.name] ?? '');
     }
     const { ports, begin } = await openServices({
       services: [service],
@@ -119,11 +118,7 @@ export function loadSettings(name: ProcessName, env: Env): { config: ApartConfig
   const service = serviceNamed(name);
   const config = readApartConfig(name, env) as ApartConfig;
   const engine = config.engine ? engineTlsFault(config.engine) : null;
-  const tls = readTls(
-    config.tls,
-    serviceSpiffe(config.shared.trustDomain, workloadOf(service)),
-    service.name !== IDENTITY.name,
-  );
+  const tls = readTls(config.tls, serviceSpiffe(config.shared.trustDomain, workloadOf(service)), !service.certifies);
   const faults = [
     ...(engine === null ? [] : [engine]),
     ...faultsOf(service, config),
@@ -151,7 +146,7 @@ function workloadOfProcess(
     trustDomain: shared.trustDomain,
     ca,
     bootstrap: readFirst,
-    folder: service.name === IDENTITY.name ? null : (files.workloadDir ?? null),
+    folder: service.certifies ? null : (files.workloadDir ?? null),
     logger,
   });
 }

@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { ServiceDeclaration } from '../api/plugins/declaration.js';
+import { SANDBOX } from '../api/sandbox/service.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { settingLines } from '../config/setting-lines.js';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { APART_SETTINGS, defaultPort, START_SETTINGS } from './process-settings.js';
-import { commandOf, keyOf, SERVICES, workloadOf } from './services.js';
+import { commandOf, keyOf, SERVICES, withNeighbours, workloadOf } from './services.js';
 
 const distinct = (values: readonly unknown[]) => expect(new Set(values).size).toBe(values.length);
 
@@ -60,6 +61,14 @@ describe('the list of services', () => {
       }
     };
     for (const service of SERVICES) asks(service, []);
+  });
+
+  it('has the console ask each that is added whether it answers, and nobody else', () => {
+    const added = { ...SANDBOX, name: 'added', title: 'Added' };
+    const asking = SERVICES.filter((service) =>
+      withNeighbours(service, [...SERVICES, added]).neighbours.includes(added),
+    );
+    expect(asking.map(({ name }) => name as string)).toEqual(['console']);
   });
 
   it('lets a process that listens nowhere together show its metrics at one that does', () => {

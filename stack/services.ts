@@ -24,10 +24,23 @@ interface ListeningService extends ServiceDeclaration {
 /** Its key in `.gate/dev.json`, for services that listen. */
 export type ServiceKey = NonNullable<Listening['key']>;
 
-export const SERVICES: readonly (ServiceDeclaration & { readonly name: ProcessName })[] = LIST;
+type Service = ServiceDeclaration & { readonly name: ProcessName };
+/** A service with its neighbours: whoever tells how all services are has every one of the list that listens for services. */
+export function withNeighbours<One extends ServiceDeclaration>(service: One, list: readonly ServiceDeclaration[]): One {
+  const { name, neighbours, tellsOfAll } = service;
+  if (!tellsOfAll) return service;
+  const known = [name, ...neighbours.map((each) => each.name)];
+  const others = list.filter((each) => each.calledBy === 'services' && !known.includes(each.name));
+  return { ...service, neighbours: [...neighbours, ...others] };
+}
+
+export const SERVICES: readonly Service[] = LIST.map((service) => withNeighbours<Service>(service, LIST));
 /** The services with a listener of their own, whose `own` settings say where: all but those that answer only probes. */
 export const LISTENING_SERVICES: readonly ListeningService[] = LIST.filter((service) => service.calledBy !== 'probes');
 export const PROCESS_NAMES: readonly ProcessName[] = LIST.map(({ name }) => name);
+
+/** Who issues the certificates of services. */
+export const CERTIFIER = SERVICES.find(({ certifies }) => certifies) as Service;
 
 export const serviceNamed = (name: ProcessName): ServiceDeclaration =>
   SERVICES.find((service) => service.name === name) as ServiceDeclaration;

@@ -55,9 +55,11 @@ let ledger: TestLedgerService;
 let browser: TestBrowser;
 let row: PendingRequest;
 let calls = 0;
+/** A service that no page is about. */
+let added: () => Promise<void>;
 const { sharedHere } = openedFor(
   async () => {
-    fixture = await openConsole(undefined, { limits });
+    fixture = await openConsole(undefined, { limits, others: { Added: () => added() } });
     unchanged = { sender: fixture.sender, streamed: fixture.streamed };
     ledger = await ledgerService('sqlite', { ledger: { clock: () => fixture.hil.now } });
     browser = await fixture.browser();
@@ -71,6 +73,7 @@ const { sharedHere } = openedFor(
 beforeEach(async () => {
   ends();
   Object.assign(fixture, unchanged);
+  added = () => Promise.resolve();
   fixture.policies = POLICIES;
   fixture.ledger = async (path, search) => {
     const { status, bytes } = await ledger.call(`GET ${path}${search}`);
@@ -394,6 +397,12 @@ describe('what the console is ready without, on the page of health', () => {
     fixture.identity = () => Promise.reject(new Error('connect ECONNREFUSED'));
     expect(await tagsOf('identity service')).toEqual([['tag deny', 'away']]);
     expect((await tagsOf('worker')).join()).not.toContain('away');
+  });
+
+  it('is a service that no page is about, which is told under its title', async () => {
+    expect(await tagsOf('Added')).toEqual([['tag allow', 'answers']]);
+    added = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    expect(await tagsOf('Added')).toEqual([['tag deny', 'away']]);
   });
 
   it.each<[string, NonNullable<typeof fixture.proxy.upstreams>, [string, string]]>([

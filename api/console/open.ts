@@ -82,6 +82,11 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
             over: ofEach({ ...ASKED, ...SEEN }, parts.over),
             readiness: ofEach({ ...ASKED, ...NEEDED_BESIDE }, parts.readinessOf),
             seen: ofEach(SEEN, parts.readinessOf),
+            others: Object.fromEntries(
+              parts.neighbours
+                .filter(({ name }) => !KNOWN.some((each) => each.name === name))
+                .map((service) => [service.title, parts.readinessOf(service)]),
+            ),
             limits: ASK_LIMITS,
           },
         }),
@@ -89,6 +94,9 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
       ),
   };
 }
+
+/** The services of which some page tells more than whether they answer. */
+const KNOWN: readonly { readonly name: string }[] = Object.values({ ...ASKED, ...NEEDED_BESIDE, ...SEEN });
 
 const ofEach = <Name extends string, Service, Value>(
   services: Readonly<Record<Name, Service>>,

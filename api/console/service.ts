@@ -13,6 +13,7 @@ export const CONSOLE = declareService({
   faults: ({ own, signIn }) => [certificateFault(own), consoleAddressFault(own), ...signInFaults(signIn, own)],
   stores: ['console'],
   neighbours: Object.values({ ...ASKED, ...NEEDED_BESIDE, ...SEEN }),
+  tellsOfAll: true,
   async metrics(registry) {
     (await import('./metrics.js')).consoleMetrics(registry);
   },

@@ -37,6 +37,8 @@ export interface NeighboursOver {
   readonly readiness: ServiceChecks;
   /** Those that the page of health tells of as well, and without which the console is ready. */
   readonly seen?: ServiceChecks;
+  /** Of others the page of health tells whether they answer, and no more: by their names for people. */
+  readonly others?: ReadinessChecks;
   /** `ASK_LIMITS` unless said otherwise. */
   readonly limits?: AskLimits;
 }
@@ -101,15 +103,20 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
 /** Whether each service is ready, the engine behind the review service, and what runs calls behind the proxy, where that is another process. */
 function standingsOf(
   { hil, proxy }: { readonly hil: Neighbour; readonly proxy: Neighbour | undefined },
-  { seen, readiness, hasEngine = true, limits }: Pick<Reached, 'seen' | 'readiness' | 'hasEngine' | 'limits'>,
+  {
+    seen,
+    readiness,
+    others = {},
+    hasEngine = true,
+    limits,
+  }: Pick<Reached, 'seen' | 'readiness' | 'others' | 'hasEngine' | 'limits'>,
 ) {
   const checks: ServiceChecks = { ...seen, ...readiness };
   const standingOf = async (
-    service: ServiceName,
+    name: string,
     check: () => Promise<string>,
     began = performance.now(),
   ): Promise<ServiceHealth> => {
-    const name = serviceHead(service);
     const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
     const late = () => new Error(`no answer within ${limits.healthMs} ms`);
     try {
@@ -118,11 +125,12 @@ function standingsOf(
       return { ...told(false, errorText(error)), isPartly: error instanceof Partly };
     }
   };
-  const of = (service: ServiceName): Promise<ServiceHealth> =>
-    standingOf(service, async () => {
-      const words = await checks[service]?.();
+  const answered = (name: string, check: ReadinessChecks[string] | undefined): Promise<ServiceHealth> =>
+    standingOf(name, async () => {
+      const words = await check?.();
       return typeof words === 'string' ? words : 'answers';
     });
+  const of = (service: ServiceName): Promise<ServiceHealth> => answered(serviceHead(service), checks[service]);
   /** The review service has a connection to the engine; the console has none. */
   const workflows = async (): Promise<string> => {
     const { available, reason } = await hil
@@ -140,9 +148,12 @@ function standingsOf(
     const asked = proxy.ask(proxyStanding, get('/standing'), limits.healthMs).catch((error: unknown) => {
       throw new Error(`not known: ${errorText(error)}`);
     });
-    const worker = standingOf('worker', async () => asCheck((await asked).worker), began);
+    const worker = standingOf(serviceHead('worker'), async () => asCheck((await asked).worker), began);
     const upstreams = await asked.then((told) => told.upstreams).catch(() => null);
-    return [await worker, ...(upstreams ? [await standingOf('upstreams', async () => asCheck(upstreams), began)] : [])];
+    return [
+      await worker,
+      ...(upstreams ? [await standingOf(serviceHead('upstreams'), async () => asCheck(upstreams), began)] : []),
+    ];
   };
   return {
     of,
@@ -150,7 +161,8 @@ function standingsOf(
       const [own, behind] = await Promise.all([
         Promise.all([
           ...(Object.keys(checks) as ServiceName[]).map(of),
-          ...(hasEngine ? [standingOf('engine', workflows)] : []),
+          ...Object.entries(others).map(([name, check]) => answered(name, check)),
+          ...(hasEngine ? [standingOf(serviceHead('engine'), workflows)] : []),
         ]),
         behindProxy(),
       ]);

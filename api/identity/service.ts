@@ -12,6 +12,8 @@ export const IDENTITY = declareService({
   faults: ({ own }) => [adminFault(own)],
   stores: ['identity'],
   neighbours: [LEDGER],
+  certifies: true,
+  stopsIn: 'identity',
   // Agents that have no certificate yet, and whoever verifies one.
   published: true,
   metrics: async (registry) => (await import('./metrics.js')).identityMetrics(registry),

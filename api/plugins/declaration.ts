@@ -58,6 +58,12 @@ export interface ServiceDeclaration<Name extends string = string, Port = unknown
   readonly stores: readonly string[];
   /** The services it calls; as a separate process, over their addresses. */
   readonly neighbours: readonly ServiceDeclaration[];
+  /** Its page of health tells how every service is: each that others can reach is its neighbour (`stack/services.ts`). */
+  readonly tellsOfAll?: true;
+  /** It issues the certificates of services, its own among them; whoever shows one asks it. */
+  readonly certifies?: true;
+  /** Where it closes in the order of a stop, when that does not follow from who calls it. */
+  readonly stopsIn?: StopPhase;
   /** Who calls it goes on without its answer: a container that calls it starts without waiting for it. */
   readonly dispensable?: true;
   /** Who is no service asks it too, so a deployment publishes its port: on its own machine alone, unless it is told otherwise. */
@@ -206,6 +212,8 @@ export interface Opening<Settings> {
    */
   certified?(issueOwn: OwnCertificate): Promise<void>;
   readonly trustDomain: string;
+  /** The services that it calls, as the list of services has them. */
+  readonly neighbours: readonly ServiceDeclaration[];
   readonly logger: Logger;
   readonly registry: Registry;
   /** All services run in this process; otherwise only this one. */

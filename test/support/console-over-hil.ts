@@ -14,6 +14,7 @@ import type { Over } from '../../api/plugins/declaration.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import type { Service } from '../../api/plugins/service.js';
+import type { ReadinessChecks } from '../../api/plugins/health.js';
 import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
@@ -112,6 +113,7 @@ export async function openConsole(
     consoleUrl,
     signIn,
     hilOptions,
+    others = {},
     logger,
     overOf = (_name, over) => over,
   }: {
@@ -122,6 +124,8 @@ export async function openConsole(
     /** Another way to sign in than by an operator's token. */
     readonly signIn?: (hil: Promise<Over>, clock: () => number) => SignInMode;
     readonly hilOptions?: Partial<HilTestOptions>;
+    /** Services that no page is about, by their titles. */
+    readonly others?: ReadinessChecks;
     readonly logger?: Logger;
     /** Where the console finds a neighbour, in place of where it is. */
     readonly overOf?: (name: Neighbour, over: Promise<Over>) => Promise<Over>;
@@ -245,6 +249,7 @@ export async function openConsole(
             sandbox: readyUnless('sandbox'),
           },
           seen: { identity: () => fixture.identity() },
+          others,
           limits,
         },
         clock,
