@@ -120,7 +120,11 @@ describe('the services of a process', () => {
       },
     });
     await openServices(
-      processOf([declared('identity', listening('identity')), asking, declared('hil', listening('hil'))]),
+      processOf([
+        declared('identity', listening('identity'), { stopsIn: 'identity' }),
+        asking,
+        declared('hil', listening('hil')),
+      ]),
     );
     told = [];
     await undo.all(logger);
@@ -205,6 +209,7 @@ describe('the services of a process', () => {
     const identity = declared(
       'identity',
       listening('identity', () => Promise.reject(new StartError('its port is taken'))),
+      { certifies: true },
     );
     const ledger = declared('ledger', listening('ledger'));
     const workload = {

@@ -8,7 +8,6 @@ import type { Workload } from './certificates/workload.js';
 import { addressName } from './address-name.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
-import { CERTIFIER } from './services.js';
 import type { Undo } from './undo.js';
 
 /** What a process gives the services that it opens. */
@@ -129,8 +128,9 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     if (service.workload === undefined || !here.has(service.workload)) workload.observe(registryOf(service));
     return service.certifies ? { certified: (issueOwn) => workload.startBy(issueOwn) } : {};
   }
+  const certifier = services.find(({ certifies }) => certifies);
   async function certified(service: ServiceDeclaration): Promise<void> {
-    const url = service.certifies ? null : listening(CERTIFIER);
+    const url = !certifier || service === certifier ? null : listening(certifier);
     const workload = owner.workloadOf?.(service);
     if (url && workload) await workload.startAt(await url);
   }
