@@ -45,7 +45,8 @@ import {
   spentByAgents,
 } from './spend.js';
 import * as statements from './statements.js';
-import { costOf, monthOf } from '../../domain/spend/spend.js';
+import { costOf } from '../../domain/call-record/cost.js';
+import { monthOf } from '../../domain/spend/spend.js';
 import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
 import { reconciledOutcome } from '../../domain/call-record/reconciliation.js';
 import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';

@@ -18,7 +18,7 @@ import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../decision/transitions.js';
 import { TAMPERED } from './transitions.js';
 import type { RecordedInspection } from '../responses/judge.js';
-import { pricePaid } from '../spend/spend.js';
+import { pricePaid } from './cost.js';
 import { stepsOfBatch, type ToldStep } from './batch-steps.js';
 import { responseRow } from './response-row.js';
 
@@ -412,8 +412,9 @@ export type QuotaSignal = 'quota_exceeded_tenant' | 'quota_exceeded_agent';
 export const isQuota = (limit: string): limit is QuotaSignal =>
   limit === 'quota_exceeded_tenant' || limit === 'quota_exceeded_agent';
 
-export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
-  fittingRow({
+export function limitedRow(limited: LimitedRequest): NewLedgerRow {
+  const signal: Stopped | QuotaSignal | 'rate_limited_agent' = limited.signal ?? 'rate_limited_agent';
+  return fittingRow({
     id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
     agent_id: limited.agent,
     method: 'proxy.verdict',
@@ -433,8 +434,9 @@ export const limitedRow = (limited: LimitedRequest): NewLedgerRow =>
     agent_spiffe: limited.spiffe,
     tenant: limited.tenant,
     tool_name: limited.tool,
-    signal: limited.signal ?? 'rate_limited_agent',
+    signal,
   });
+}
 
 /** Of a call that did not run since its agent was stopped: an approval that came to nothing is the graver one. */
 function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra {

@@ -2,7 +2,7 @@
 const MICROS = 1_000_000;
 const SUM = /^(\d{1,10})(?:\.(\d{1,6}))?$/;
 
-/** The micro-units of a sum that a person types, as `12.50`; `undefined` for what is none. */
+/** The micro-units of a sum that a person types, as `12.50`; `undefined` for any other text. */
 export function microsOf(sum: string): number | undefined {
   const [, units, parts = ''] = SUM.exec(sum) ?? [];
   if (units === undefined) return undefined;

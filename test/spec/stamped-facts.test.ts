@@ -44,7 +44,12 @@ async function stamped(): Promise<ReadonlySet<string>> {
     tools: noToolClasses('tools'),
   });
   const behaviour = { available: false, score_bp: 0, reasons: [], calls: 0, days: 0, profile_sha256: null };
-  await evaluate(callInput(NOW_MS), { available: true, inspection: { ...inspectionOf(true), behaviour } } as never);
+  const budget = { of: 'agent', budget_micros: 9, spent_micros: 0 } as const;
+  const spend = { month: '2026-11', reserved_micros: 1, prices: {}, budget };
+  await evaluate(callInput(NOW_MS, { spend }), {
+    available: true,
+    inspection: { ...inspectionOf(true), behaviour },
+  } as never);
   return seen;
 }
 
