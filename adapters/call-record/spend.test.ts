@@ -274,10 +274,8 @@ describe.each([
     await admitted(call);
     await admitted(call, asked(), await another());
     expect(await spent()).toEqual([0, 30]);
-    const [first, second] = await Promise.all(
-      [callOf(), callOf()].map((one) => ({ ...one, correlation_id: call.correlation_id })),
-    );
-    await Promise.all([admitted(first as CallInput), admitted(second as CallInput, asked(), await another())]);
+    const again = () => ({ ...callOf(), correlation_id: call.correlation_id });
+    await Promise.all([admitted(again()), admitted(again(), asked(), await another())]);
     expect(await spent()).toEqual([0, 30]);
   });
 

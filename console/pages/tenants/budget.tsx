@@ -44,7 +44,7 @@ function Sums({ budget, spent }: { readonly budget: TenantBudget; readonly spent
       label="Budgets"
       heads={['Who', { number: 'Budget' }, { number: `Spent in ${spent.month}` }, { number: 'Reserved' }, 'Set by']}
     >
-      <Row name={`tenant ${budget.tenant}`} limit={budget} spent={spent} />
+      <Row name="the tenant" limit={budget} spent={spent} />
       {names.map((name) => (
         <Row key={name} name={name} limit={limits.get(name)} spent={sums.get(name) ?? NOTHING} />
       ))}

@@ -61,7 +61,7 @@ describe('the tenant', () => {
     const agent = { agent_name: 'other-bot', spent_micros: 40, reserved_micros: 0 };
     fixture.spend = { ...fixture.spend, agents: [agent] };
     const words = await told();
-    expect(words).toMatch(/Who Budget Spent in 2026-11 Reserved Set by tenant acme 5\.00 1\.25 0\.50 a reason/);
+    expect(words).toMatch(/Who Budget Spent in 2026-11 Reserved Set by the tenant 5\.00 1\.25 0\.50 a reason/);
     expect(words).toMatch(/other-bot no limit 0\.00004 0\.00 stopped-bot 5\.00 0\.00 0\.00 a reason/);
   });
 
