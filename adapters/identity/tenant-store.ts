@@ -310,6 +310,17 @@ export function openTenantStore(parts: TenantParts): Tenants {
         return { ...knownOf(row), certificatesRevoked: Number(revoked) };
       });
     },
+    hasOpenReport: (tenant, sinceMs) =>
+      asked(async () => {
+        const open = await db
+          .selectFrom('identity_stop_reports')
+          .select('id')
+          .where('tenant', '=', tenant)
+          .where('state', '<>', 'made')
+          .where('stopped_ms', '>', sinceMs)
+          .executeTakeFirst();
+        return open !== undefined;
+      }),
     feedGeneration: () => asked(async () => (await parts.numbers()).feedGeneration),
 
     async assertNotOffboarded(within, tenant) {

@@ -9,7 +9,7 @@ import {
   tenantStepClaimed,
 } from '../../contracts/tenant-lifecycle.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import { ADMIN, DEV, identityWithPeople, OTHERS, VOUCHES } from '../../test/support/identity-people.js';
+import { ADMIN, DEV, HOUR_MS, identityWithPeople, OTHERS, VOUCHES } from '../../test/support/identity-people.js';
 import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import { STORES } from '../../test/support/ledger.js';
@@ -63,7 +63,9 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
     return tenantOperation.parse(reply.json<{ operation: unknown }>().operation);
   }
   async function doneUpTo(id: string, step: StepId): Promise<void> {
-    for (;;) if ((await done(id)).steps.find((one) => one.id === step)?.state === 'succeeded') return;
+    // No proxy tells here what was running, and that is not waited for for ever.
+    for (; ; at.now += HOUR_MS)
+      if ((await done(id)).steps.find((one) => one.id === step)?.state === 'succeeded') return;
   }
   const receiptOf = async (id: string, step: StepId) =>
     tenantOperation
@@ -265,6 +267,18 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       expect((await begin('offboard')).json()).toMatchObject({ id, state: 'succeeded' });
       // Another tenant is as it was.
       expect((await begin('provision', { tenant: 'other', confirm: 'other', as: OTHERS })).statusCode).toBe(201);
+    });
+
+    it('is exported when it is reported what was running, or nobody tells that for a minute', async () => {
+      const { id } = await begun('offboard');
+      for (let step = 0; step < 5; step += 1) await done(id);
+      const early = () => asWorker(() => ask('POST', `/tenant-operations/${id}/claim`, { as: null, body: {} }));
+      isRefused(await early(), 503, 'operation_unfinished');
+      at.now += 60_000;
+      expect((await drive(id)).claim).toMatchObject({ step_id: 'ledger_final_export' });
+      expect(tenantOperation.parse((await ask('GET', `/tenants/acme/lifecycle/${id}`)).json()).steps[5]).toMatchObject({
+        attempts: 1,
+      });
     });
 
     it('by a person, under the lease of the fence alone; again, it says the same', async () => {

@@ -35,6 +35,8 @@ export interface TenantLifecycleOptions {
   readonly signWarrant: (content: TenantWarrantContent) => TenantWarrant;
   /** Resolves when the ledger has every row that identity has stored. */
   readonly told: () => Promise<void>;
+  /** How long the report of a stop is waited for; 60,000 by default. */
+  readonly reportLimitMs?: number;
 }
 
 export interface Asked {
@@ -74,7 +76,16 @@ export interface TenantLifecycle {
 /** So long identity itself works at a step: its lease is longer, and so is who waits for the answer. */
 const OWN_LIMIT_MS = 20_000;
 
-export function createTenantLifecycle({ store, clock, signWarrant, told }: TenantLifecycleOptions): TenantLifecycle {
+/** A report is made within seconds; where no proxy asks identity, none is. */
+const REPORT_LIMIT_MS = 60_000;
+
+export function createTenantLifecycle({
+  store,
+  clock,
+  signWarrant,
+  told,
+  reportLimitMs = REPORT_LIMIT_MS,
+}: TenantLifecycleOptions): TenantLifecycle {
   const doingOf = ({ id, tenant, actor_sub: by, reason }: KeptOperation): Doing => ({
     operationId: id,
     tenant,
@@ -105,7 +116,14 @@ export function createTenantLifecycle({ store, clock, signWarrant, told }: Tenan
     of: { readonly stepId: string; readonly owner: StepOwner },
   ): Promise<{ readonly operation: KeptOperation; readonly step: KeptStep; readonly leaseToken: string }> {
     // What is exported or hidden has in it what identity told of the tenant before.
-    if (of.owner === 'ledger') await told();
+    if (of.owner === 'ledger') {
+      if (await store.hasOpenReport(operation.tenant, clock() - reportLimitMs))
+        throw new GateError(
+          'operation_unfinished',
+          'what was running when the tenant was stopped is still to be reported',
+        );
+      await told();
+    }
     const leaseToken = randomBytes(32).toString('base64url');
     const stored = await store.moveOperation(operation.id, (now) =>
       claimed(now, { ...of, leaseSha256: sha256Hex(leaseToken), nowMs: clock() }),

@@ -58,6 +58,8 @@ export interface TenantStore {
     clock: () => number,
     untilMs: number,
   ): Promise<KnownTenant & { readonly certificatesRevoked: number }>;
+  /** Whether the report of a stop of the tenant since that time is still to be made. */
+  hasOpenReport(tenant: string, sinceMs: number): Promise<boolean>;
   /** The number of the list of revocations now. */
   feedGeneration(): Promise<number>;
 }

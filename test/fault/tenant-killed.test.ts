@@ -12,7 +12,7 @@ import { timePasses } from '../support/waiting.js';
 const PROCESSES = ['identity', 'worker', 'policy-engine', 'hil', 'ledger', 'proxy'] as const;
 const TENANTS = PROCESSES.map((name) => `of-${name}`);
 const AGENTS = 20;
-const OPERATION_LIMIT_MS = 240_000;
+const OPERATION_LIMIT_MS = 600_000;
 
 const tokenOf = (tenant: string): string => `${tenant}-0123456789abcdefghijklmnopqrstuvwxyz`;
 const OPERATORS = {

@@ -123,6 +123,20 @@ describe('a tenant that comes and goes', () => {
     expect(filesWith(SECRET)).toEqual([]);
   });
 
+  it('is hidden in the ledger whole, what identity told of its end too', () => {
+    const store = new DatabaseSync(join(gate.stateDir, 'data', 'ledger.db'), { readOnly: true });
+    try {
+      const rows = store
+        .prepare("select event_kind, deleted_at is null as shown from ledger_entries where tenant = 'acme'")
+        .all() as unknown as readonly { event_kind: string; shown: number }[];
+      const kinds = rows.map(({ event_kind: kind }) => kind);
+      expect(kinds).toEqual(expect.arrayContaining(['stop.reported', 'tenant.offboarded', 'hil.denied']));
+      expect(rows.filter(({ shown }) => shown === 1)).toEqual([]);
+    } finally {
+      store.close();
+    }
+  });
+
   it('shows its steps by name in the engine, and no lease in any history', async () => {
     const { address, namespace } = gate.development.temporal;
     const connection = await Connection.connect({ address });

@@ -55,6 +55,8 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
       clock: Date.now,
       signWarrant: tenantWarrantSigner(authority.cert, authority.key),
       told: () => Promise.resolve(),
+      // No proxy tells what was running.
+      reportLimitMs: 0,
     });
     const activities = createTenantActivities({
       identity: {
