@@ -108,6 +108,8 @@ export const tenantFence = z.strictObject({
   state: z.literal('offboarded'),
   generation: z.number().int().min(1),
   agents_decommissioned: z.number().int().min(0),
+  /** Whether the tenant, or an agent of it, had a budget. */
+  budget_cleared: z.boolean(),
 });
 
 /**

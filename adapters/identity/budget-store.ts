@@ -25,10 +25,20 @@ export interface BudgetParts {
   inTurn<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
   asked<Value>(work: () => Promise<Value>): Promise<Value>;
   told(within: Database, event: BudgetEvent): Promise<unknown>;
+  /** Throws `tenant_offboarded`: it gets no budget any more. */
+  assertNotOffboarded(within: Database, tenant: string): Promise<void>;
 }
 
 /** What tenants and their agents may spend in a month (docs/architecture/budgets.md). */
-export function openBudgetStore({ db, rows, intact, inTurn, asked, told }: BudgetParts): BudgetStore {
+export function openBudgetStore({
+  db,
+  rows,
+  intact,
+  inTurn,
+  asked,
+  told,
+  assertNotOffboarded,
+}: BudgetParts): BudgetStore {
   /** Each is on the list that every proxy keeps in memory. */
   async function assertRoom(within: Database, tenant: string): Promise<void> {
     const { count } = await within
@@ -51,6 +61,7 @@ export function openBudgetStore({ db, rows, intact, inTurn, asked, told }: Budge
       }),
     setBudget: (of, budgetMicros, by) =>
       inTurn(async (within) => {
+        if (budgetMicros !== null) await assertNotOffboarded(within, of.tenant);
         const id = budgetIdOf(of);
         const found = await rows.asItIs(within, id);
         // One that somebody edited is written anew, whole, and the ledger is told of it.

@@ -529,6 +529,7 @@ export async function openIdentityStore(
     asked,
     inTurn: inStateTurn,
     told: (within, event) => toldRow(within, budgetRow(event)),
+    assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
   });
   const standings = openStandingStore({
     db,
@@ -599,6 +600,7 @@ export async function openIdentityStore(
     told: (within, event) => toldRow(within, tenantRow(event)),
     stopTenant: (within, tenant, by) => stops.stopWithin(within, { tenant, tool: null }, by),
     decommission: (id, tenant, by) => standings.decommission(id, tenant, by),
+    clearBudget: (of, by) => budgets.setBudget(of, null, by),
     leftOf: (within, tenant, nowMs) => leftOf(within, tenant, nowMs),
     async numbers() {
       const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();

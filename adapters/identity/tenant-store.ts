@@ -4,7 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { TenantEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { intentOf, isEnded, type KeptOperation, newOperation } from '../../domain/identity/tenant-operations.js';
-import type { Doing, KnownTenant, TenantStore } from '../../domain/identity/tenant-store.js';
+import type { Doing, FencedTenant, KnownTenant, TenantStore } from '../../domain/identity/tenant-store.js';
 import type { IdentityTables } from './identity-tables.js';
 import { type LeftBehind, leftFault } from './stop-report-store.js';
 
@@ -28,6 +28,8 @@ export interface TenantParts {
   stopTenant(within: Database, tenant: string, by: RevokedBy): Promise<unknown>;
   /** Ends an agent for good, whatever somebody edited of it. */
   decommission(id: string, tenant: string, by: RevokedBy): Promise<unknown>;
+  /** Takes a budget away, of the tenant or (`agent`) of one of its agents, whatever somebody edited of it. */
+  clearBudget(of: { readonly tenant: string; readonly agent: string | null }, by: RevokedBy): Promise<unknown>;
   /** What still counts of an agent of the tenant; `null` where nothing does. */
   leftOf(within: Database, tenant: string, nowMs: number): Promise<LeftBehind | null>;
   /** The number of the list of revocations, and the sequence of the trust bundle. */
@@ -149,6 +151,33 @@ export function openTenantStore(parts: TenantParts): Tenants {
       }
     }
   }
+  /** Nobody of the tenant spends anything any more; the tenant is stopped, so none of them is let in by that. */
+  async function clearBudgets({ tenant, by, reason }: Doing, clock: () => number): Promise<void> {
+    const set = await asked(() =>
+      db
+        .selectFrom('identity_budgets')
+        .select('agent_name as agent')
+        .where('tenant', '=', tenant)
+        .where('budget_micros', 'is not', null)
+        .execute(),
+    );
+    for (const { agent } of set) await parts.clearBudget({ tenant, agent }, { by, reason, nowMs: clock() });
+  }
+  /** What was ended and taken away since the tenant was fenced: the same however often it is asked. */
+  async function fencedOf(within: Database, row: Row<'identity_tenants'>): Promise<FencedTenant> {
+    const { cleared } = await within
+      .selectFrom('identity_budgets')
+      .select(({ fn }) => fn.countAll().as('cleared'))
+      .where('tenant', '=', row.id)
+      .where('budget_micros', 'is', null)
+      .where('set_ms', '>=', Number(row.changed_ms))
+      .executeTakeFirstOrThrow();
+    return {
+      ...knownOf(row),
+      agentsDecommissioned: Number(row.ended_count),
+      isBudgetCleared: Number(cleared) > 0,
+    };
+  }
   /** The record that this operation has fenced. */
   async function fencedRow(within: Database, { tenant, operationId }: Doing): Promise<Row<'identity_tenants'>> {
     const row = await tenantOf(within, tenant);
@@ -266,11 +295,12 @@ export function openTenantStore(parts: TenantParts): Tenants {
         await parts.stopTenant(within, tenant, doing);
         return recorded(within, was, doing, 'offboarded');
       });
-      if (stopped.ended_count !== null) return fencedOf(stopped);
+      if (stopped.ended_count !== null) return asked(() => fencedOf(db, stopped));
       await endAgents(doing, clock, untilMs);
+      await clearBudgets(doing, clock);
       return inTurn(async (within) => {
         const row = await fencedRow(within, doing);
-        if (row.ended_count !== null) return fencedOf(row);
+        if (row.ended_count !== null) return fencedOf(within, row);
         const { ended } = await within
           .selectFrom('identity_standings')
           .select(({ fn }) => fn.countAll().as('ended'))
@@ -291,7 +321,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
           reason: doing.reason,
           detail: { generation: Number(row.tenant_generation), agents_decommissioned: fenced.ended_count },
         });
-        return fencedOf(fenced);
+        return fencedOf(within, fenced);
       });
     },
     async retireKeys(doing, clock, untilMs) {
@@ -347,8 +377,4 @@ const knownOf = (row: Row<'identity_tenants'>): KnownTenant => ({
   tenant: row.id,
   state: row.state as KnownTenant['state'],
   generation: Number(row.tenant_generation),
-});
-const fencedOf = (row: Row<'identity_tenants'>) => ({
-  ...knownOf(row),
-  agentsDecommissioned: Number(row.ended_count),
 });

@@ -201,6 +201,8 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       const { id: first, pem } = await certified('one');
       await certified('two');
       await enrolled('three');
+      const budget = (budget_micros: number | null) => ask('POST', '/tenants/acme/budget', { body: { budget_micros } });
+      expect((await budget(1_000)).statusCode).toBe(200);
       const { id } = await begun('offboard');
       await done(id);
       expect(await receiptOf(id, 'authority_fence')).toEqual({
@@ -208,7 +210,10 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
         state: 'offboarded',
         generation: 1,
         agents_decommissioned: 3,
+        budget_cleared: true,
       });
+      isRefused(await budget(1_000), 409, 'tenant_offboarded');
+      expect((await budget(null)).statusCode).toBe(200);
       const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => at.now });
       for (let more = true; more; ) more = mirror.take(await listAfter(mirror.position())) === 'more';
       expect(mirror.agentFault({ tenant: 'acme', agent: 'never heard of' })?.code).toBe('tenant_suspended');
@@ -300,7 +305,12 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       isRefused(await fence(claimed.lease_token, 'acne'), 400, 'confirm_mismatch');
       expect(await sql('select id from identity_tenants')).toEqual([]);
       const first = await fence(claimed.lease_token);
-      expect(first.json()).toMatchObject({ tenant: 'acme', agents_decommissioned: 1, generation: 1 });
+      expect(first.json()).toMatchObject({
+        tenant: 'acme',
+        agents_decommissioned: 1,
+        budget_cleared: false,
+        generation: 1,
+      });
       expect((await fence(claimed.lease_token)).json()).toEqual(first.json());
       expect((await kinds()).filter((one) => one === 'tenant.offboarded')).toHaveLength(1);
       at.now += 30_000;

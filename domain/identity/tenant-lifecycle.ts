@@ -101,7 +101,11 @@ export function createTenantLifecycle({
     if (step.id === 'tenant_record') return shownTenant(await store.recordTenant(doing));
     if (step.id === 'authority_fence') {
       const fenced = await store.fenceTenant(doing, clock, untilMs);
-      return { ...shownTenant(fenced), agents_decommissioned: fenced.agentsDecommissioned };
+      return {
+        ...shownTenant(fenced),
+        agents_decommissioned: fenced.agentsDecommissioned,
+        budget_cleared: fenced.isBudgetCleared,
+      };
     }
     if (operation.kind === 'provision') {
       const { bundleSequence, ...known } = await store.confirmKeys(operation.tenant);

@@ -12,6 +12,8 @@ export interface KnownTenant {
 /** A tenant whose agents are all ended. */
 export interface FencedTenant extends KnownTenant {
   readonly agentsDecommissioned: number;
+  /** Whether it, or an agent of it, had a budget. */
+  readonly isBudgetCleared: boolean;
 }
 
 /** What a change makes of an operation; `refused` is thrown when that is stored. */

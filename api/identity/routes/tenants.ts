@@ -134,9 +134,18 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
       const leaseToken = request.headers['x-gate-lifecycle-lease'];
       if (!id.success) throw new GateError('not_found');
       if (typeof leaseToken !== 'string') throw new GateError('lease_invalid');
-      const { generation, agentsDecommissioned } = await tenants.fence(id.data, { tenant, leaseToken });
+      const { generation, agentsDecommissioned, isBudgetCleared } = await tenants.fence(id.data, {
+        tenant,
+        leaseToken,
+      });
       onChanged();
-      return { tenant, state: 'offboarded' as const, generation, agents_decommissioned: agentsDecommissioned };
+      return {
+        tenant,
+        state: 'offboarded' as const,
+        generation,
+        agents_decommissioned: agentsDecommissioned,
+        budget_cleared: isBudgetCleared,
+      };
     },
   );
 
