@@ -120,7 +120,7 @@ export const LITE_SETTINGS = {
   upstreamAdapter: setting(
     'GATE_LITE_UPSTREAM_ADAPTER',
     z.enum(['auto', 'mcp-jsonrpc-v1', 'raw-json']).default('auto'),
-    '`mcp-jsonrpc-v1` opens MCP sessions (streamable HTTP), `raw-json` posts each call as one JSON object; `auto` asks the address once, with `initialize`, which it is.',
+    '`mcp-jsonrpc-v1` opens MCP sessions (streamable HTTP), `raw-json` posts each call as one JSON object; `auto` asks the address once, with `initialize` and where that is refused with `server/discover`, which it is.',
   ),
   upstreamApiKey: setting(
     'GATE_LITE_UPSTREAM_API_KEY',

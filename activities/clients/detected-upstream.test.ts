@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { startDemoUpstream } from '../../demo/upstream/server.js';
+import { startStatelessUpstream } from '../../test/support/conformance-upstream.js';
 import { detectUpstream, type DetectedUpstream } from './detected-upstream.js';
 
 const AGENT = { tenant: 'acme', agent: 'alice' };
@@ -93,7 +94,7 @@ describe('what stands at the address of the tools', () => {
       const outcome = await upstream.callTool(AGENT, call('pay'), LIMIT);
       expect(outcome).toMatchObject({ kind: 'reply', text: '{"jsonrpc":"2.0","id":7,"result":{"done":true}}' });
       await upstream.callTool(AGENT, call('pay'), LIMIT);
-      expect(asked).toEqual(['initialize', 'tools/call', 'tools/call']);
+      expect(asked).toEqual(['initialize', 'server/discover', 'tools/call', 'tools/call']);
     },
   );
 
@@ -122,6 +123,41 @@ describe('what stands at the address of the tools', () => {
       expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
     },
   );
+
+  it('is an MCP server where it speaks the revision without sessions alone, and is called in that', async () => {
+    const tools = await startStatelessUpstream(undefined, true);
+    const mcp = detectUpstream({ url: tools.url });
+    try {
+      expect(await mcp.look()).toEqual({ kind: 'mcp', words: expect.stringMatching(/^MCP server \S+/) });
+      const outcome = await mcp.callTool(AGENT, call('test_simple_text'), LIMIT);
+      expect(outcome).toMatchObject({ kind: 'reply', statusCode: 200, failed: false });
+    } finally {
+      await mcp.close();
+      await tools.close();
+    }
+  }, 60_000);
+
+  it.each([
+    ['400 and the error of an unknown revision', 400, -32_022],
+    ['404 and the error of an unknown method', 404, -32_601],
+    ['200 and the error of an unknown method', 200, -32_601],
+  ])('is an MCP server where it answers initialize with %s, and server/discover as one', async (_how, status, code) => {
+    const result = {
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {} },
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'new', version: '1' } },
+    };
+    answer = ({ id, method }) =>
+      method === 'initialize'
+        ? { status, text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message: 'no' } }) }
+        : method === 'server/discover'
+          ? { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, result }) }
+          : { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, result: { content: [] } }) };
+    expect(await upstream.look()).toEqual({ kind: 'mcp', words: 'MCP server new 1' });
+    expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'reply', failed: false });
+    expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
 
   it('is found when it starts after Gate', async () => {
     const { port } = server.address() as AddressInfo;
@@ -154,7 +190,7 @@ describe('what stands at the address of the tools', () => {
 
   it('asks once for callers that come together', async () => {
     await Promise.all(Array.from({ length: 5 }, () => upstream.callTool(AGENT, call('pay'), LIMIT)));
-    expect(asked.toSorted()).toEqual(['initialize', ...Array<string>(5).fill('tools/call')]);
+    expect(asked.toSorted()).toEqual(['initialize', 'server/discover', ...Array<string>(5).fill('tools/call')]);
   });
 
   it('follows no redirect', async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request as undiciRequest } from 'undici';
+import type { JsonObject } from '../../contracts/json.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import { createJsonUpstream, type JsonUpstreamOptions } from './json-upstream.js';
 import { introducesItself, introductionText } from './mcp-handshake.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { NoReply, post } from './one-post.js';
+import { discovered, statelessMessage } from './stateless-server.js';
 import { causeText, connectorThatTells } from './unsent.js';
 
 /** What was found at the address of the tools, worded for an operator. */
@@ -32,8 +34,9 @@ const failsForNow = (message: ReadonlyMap<string, string>): boolean => {
 };
 
 /**
- * The tools at an address, whether it speaks MCP or plain JSON-RPC. It is asked with `initialize`, which runs nothing. Only an answer that
- * proves one or the other decides, for the life of this client. Until then no call is sent, so that no call is ever sent in both ways.
+ * The tools at an address, whether it speaks MCP or plain JSON-RPC. It is asked with `initialize`, and where it refuses that with `server/discover`,
+ * which run nothing. Only an answer that proves one or the other decides, for the life of this client. Until then no call is sent, so that no call is
+ * ever sent in both ways.
  */
 export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   const dispatcher = new Agent({ connect: connectorThatTells({ timeout: LOOK_LIMIT_MS }) });
@@ -47,6 +50,26 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   };
   const notMcp = (why: string) => take('json', `no MCP server: ${why}; each call is posted as one JSON object`);
   const unclear = (why: string): Found => ({ kind: 'unclear', words: why });
+
+  /** A server of the revision without sessions alone refuses `initialize` in words of its own. */
+  async function asksWithoutSession(headers: Record<string, string>): Promise<Found | null> {
+    const { text, headers: repeated } = statelessMessage(randomUUID(), { method: 'server/discover', params: {} });
+    try {
+      const answer = await post({
+        url: target.url,
+        headers: { ...headers, ...repeated },
+        text,
+        dispatcher,
+        timeoutMs: LOOK_LIMIT_MS,
+        maxBytes: target.maxResponseBytes ?? 1_000_000,
+        isAnswer: (message) => !message.has('method'),
+      });
+      const said = answer.kind === 'message' ? discovered(answer.message) : null;
+      return said && take('mcp', nameIn(said.serverInfo));
+    } catch {
+      return null;
+    }
+  }
 
   async function ask(): Promise<Found> {
     const headers = {
@@ -63,6 +86,12 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
         maxBytes: target.maxResponseBytes ?? 1_000_000,
         isAnswer: (message) => !message.has('method'),
       });
+      const isRefused =
+        answer.kind === 'refused'
+          ? answer.message !== null
+          : answer.kind === 'message' && !introducesItself(answer.message);
+      const stateless = isRefused ? await asksWithoutSession(headers) : null;
+      if (stateless) return stateless;
       if (answer.kind === 'refused')
         return saysNothing(answer.status) || answer.message === null || failsForNow(answer.message)
           ? unclear(`answers HTTP ${answer.status} to initialize (is the path right?)`)
@@ -72,7 +101,7 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
       if (!introducesItself(answer.message)) return notMcp('it does not know initialize');
       const session = answer.headers['mcp-session-id'];
       if (typeof session === 'string') void goodbye(session, headers);
-      return take('mcp', nameIn(answer.message));
+      return take('mcp', nameIn(infoIn(answer.message)));
     } catch (error) {
       return unclear(error instanceof NoReply ? 'answers initialize with no JSON object' : causeText(error));
     }
@@ -130,11 +159,13 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   };
 }
 
+const infoIn = (message: ReadonlyMap<string, string>): JsonObject =>
+  JSON.parse(membersOf(message.get('result') ?? '')?.get('serverInfo') ?? '{}') as JsonObject;
+
 /** The name that the server gives itself. */
-function nameIn(message: ReadonlyMap<string, string>): string {
-  const info = membersOf(membersOf(message.get('result') ?? '')?.get('serverInfo') ?? '');
+function nameIn(info: JsonObject): string {
   const said = (name: string): string => {
-    const value: unknown = JSON.parse(info?.get(name) ?? '""');
+    const value = info[name];
     return typeof value === 'string' ? value.slice(0, 60) : '';
   };
   return `MCP server ${said('name')} ${said('version')}`.trim();

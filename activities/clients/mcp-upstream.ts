@@ -170,7 +170,9 @@ export function createMcpUpstream({
     const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
     const answer = await say(null, { id, text: introductionText(id, undefined, can) }, limits());
-    if (answer.kind === 'refused' && answer.message !== null) {
+    if (
+      answer.kind === 'refused' ? answer.message !== null : answer.kind === 'message' && answer.message.has('error')
+    ) {
       // One that speaks the revision without sessions alone.
       const stateless = await discover(limits());
       if (stateless) return { ...stateless, id: null, stateless: true };
