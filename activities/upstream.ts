@@ -58,7 +58,7 @@ export function createUpstreamActivities({
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   rulesNow: RulesNow;
-  /** Whoever holds the agent's request, where that is this process. */
+  /** Whoever holds the agent's request. */
   talks?: CallTalks | undefined;
   /** Judges what the tool answers; absent where a test asks nothing of it. */
   responses?: ResponseJudge | undefined;
@@ -262,13 +262,13 @@ export function createUpstreamActivities({
       const stoppedSince = stoppedNow(call, called);
       if (stoppedSince) return notRunSince(correlationId, stoppedSince);
       const fault = () => stoppedMeanwhile(call, called);
-      const listening = talks?.listenerOf(correlationId) ?? null;
+      const listening = talks?.listenerOf(call) ?? null;
       const hearing = listening && withKeptAnswers(listening, fault);
       const heard = hearing?.listener ?? null;
       const talk = heard && responses && !tools ? responses.listening(call, heard) : null;
       const steps = batchCalls(call.method, body);
-      const reply = steps
-        ? await attemptBatch(
+      const attempt = steps
+        ? attemptBatch(
             {
               calls,
               upstream,
@@ -283,12 +283,13 @@ export function createUpstreamActivities({
             steps,
             request.body['id'],
           )
-        : await upstream.callTool(call, body, {
+        : upstream.callTool(call, body, {
             timeoutMs: leftMs(),
             ...(signal && { signal }),
             listener: talk?.listener ?? heard,
             fault,
           });
+      const reply = await attempt.finally(() => talks?.over(correlationId));
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
@@ -342,6 +343,7 @@ export function createUpstreamActivities({
     async settleExecution(correlationId: string, reason: string): Promise<CallSummary> {
       const record = await calls.find(correlationId);
       if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
+      await talks?.kept?.withdraw(correlationId).catch(() => undefined);
       if (record.state === 'intended') return lose(correlationId, reason);
       if (record.state === 'allowed' || record.state === 'approved') {
         const words = `the engine lost the attempt before it began, and nothing was sent: ${reason}`;

@@ -14,6 +14,7 @@ import { openStore, type Store, type StoreTarget } from '../adapters/store/datab
 import { schemaOf } from '../adapters/store/schema.js';
 import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
 import { heldSubscriptionsOver, type SubscriptionTables } from '../adapters/mcp/held-subscriptions.js';
+import { keptQuestionsOver, type QuestionTables } from '../adapters/mcp/kept-questions.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
@@ -22,8 +23,10 @@ import { type RequestStates, requestStates } from '../domain/mcp/request-state.j
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../domain/mcp/tasks.js';
+import type { QuestionStore } from '../domain/pipeline/talks-apart.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
+import { mcpQuestionMigrations } from '../migrations/mcp-questions.js';
 import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
 import { mcpTaskMigrations } from '../migrations/mcp-tasks.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
@@ -69,6 +72,7 @@ export async function openProxyStore(
   readonly mcpStates: RequestStates;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
+  readonly mcpQuestions: QuestionStore;
 }> {
   const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & McpSessionTables & TaskTables>(
     target,
@@ -79,6 +83,7 @@ export async function openProxyStore(
       tool_classes: toolClassMigrations,
       mcp_sessions: mcpSessionMigrations,
       mcp_tasks: mcpTaskMigrations,
+      mcp_questions: mcpQuestionMigrations,
     },
   );
   try {
@@ -107,6 +112,7 @@ export async function openProxyStore(
     mcpStates: requestStates({ keys }),
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     mcpSubscriptions: heldSubscriptionsOver(store as unknown as Store<SubscriptionTables>, { keys }),
+    mcpQuestions: keptQuestionsOver(store as unknown as Store<QuestionTables>, { keys }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

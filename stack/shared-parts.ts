@@ -9,6 +9,8 @@ import type { Config, Env } from '../config/env.js';
 import { type CALL_STORE_SETTINGS, flowSettingsOf } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { createCallTalks } from '../domain/pipeline/call-talks.js';
+import { talksApart } from '../domain/pipeline/talks-apart.js';
+import { errorText } from '../domain/errors.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';
@@ -70,13 +72,29 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   });
+  const talks = once(async () => {
+    if (together) return createCallTalks();
+    const made = talksApart({
+      questions: (await stores()).mcpQuestions,
+      keys: options.callStore().recordKeys,
+      onFault: (error) =>
+        error === null
+          ? logger.info({ event: 'questions_handed_on' }, 'what tools ask is handed on again')
+          : logger.warn(
+              { event: 'questions_kept_back', reason: errorText(error) },
+              'what tools ask cannot be handed on: the call store fails',
+            ),
+    });
+    onStop('sweeps', 'what tools ask', async () => made.close());
+    return made;
+  });
   let standing: KnownStanding | undefined;
   return {
     engine,
     callStores: stores,
     upstream,
     standing: (over, parts) => (standing ??= knownStanding({ ...parts, over })),
-    talks: together ? createCallTalks() : undefined,
+    talks,
     toolsName,
   };
 }

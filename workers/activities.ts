@@ -60,7 +60,7 @@ export interface ActivityPorts {
   readonly sandbox: Sandbox;
   readonly ledger: Ledger & HeldRows;
   readonly upstream: Upstream;
-  /** Whoever holds the requests of agents, where that is this process. */
+  /** Whoever holds the requests of agents. */
   readonly talks?: CallTalks | undefined;
   /** Judges what tools answer. */
   readonly responses?: ResponseJudge;

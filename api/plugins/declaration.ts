@@ -7,6 +7,7 @@ import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import type { QuestionStore } from '../../domain/pipeline/talks-apart.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
@@ -151,6 +152,7 @@ export interface CallStores {
   readonly mcpStates: RequestStates;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
+  readonly mcpQuestions: QuestionStore;
 }
 
 /** What a process knows of what identity took back and whom it stopped. */
@@ -165,8 +167,8 @@ export interface SharedParts {
   engine(): Promise<EngineParts>;
   callStores(): Promise<CallStores>;
   upstream(): Promise<Upstream>;
-  /** Where the process that holds the requests of agents also sends their calls. */
-  readonly talks?: CallTalks | undefined;
+  /** What tools ask and tell while their calls are under way, between those who send calls and those who hold the requests for them. */
+  talks(): Promise<CallTalks>;
   /** What identity took back and whom it stopped, as this process knows it: asked by whoever of the process comes first. */
   standing(
     over: () => Promise<Over>,

@@ -25,7 +25,7 @@ export interface CallEventsOptions {
   readonly progressToken?: string | number;
   /** From which level on the client hears log messages: without a progress token it is told in one that its call waits. Absent where it is not. */
   readonly leastLevel?: () => Promise<LeastLevel>;
-  /** What the upstream says, where this process sends the call. */
+  /** What the upstream says. */
   readonly talk?: Conversation;
   /** Asks the client to open the page on which its waiting call is decided; absent where the client cannot be asked. */
   readonly opens?: DecisionPage;

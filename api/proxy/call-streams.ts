@@ -18,7 +18,7 @@ export interface CallStreamsOptions {
   readonly controls: Pick<Controls, 'handedOn'>;
   readonly streams: EventStreams;
   readonly answers: ReturnType<typeof createClientAnswers>;
-  /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
+  /** Absent where nothing is handed on while a call is under way. */
   readonly talks?: CallTalks | undefined;
   /** A call of which nothing is recorded by then never began. */
   readonly unknownAfterMs: number;
@@ -53,7 +53,7 @@ export function createCallStreams(options: CallStreamsOptions) {
   const { handler, controls, streams, answers, unknownAfterMs, onDisk } = options;
   return { answered, events, talkOf };
 
-  /** What the upstream says of a call from here on; `null` where another process sends it. */
+  /** What the upstream says of a call from here on; `null` where nothing is handed on. */
   function talkOf({
     caller,
     correlationId,

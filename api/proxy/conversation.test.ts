@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { type ClientAnswer, Unaskable } from '../../domain/pipeline/call-talks.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import { type Conversation, clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 
@@ -43,6 +44,43 @@ describe('what an upstream says while a call is under way', () => {
     expect(await answer).toEqual(['result', '{"action":"accept"}']);
     expect(answers.give('s', id, ['result', '{}'])).toBe(false);
     expect(asked).toEqual([['elicitation/create', true]]);
+  });
+
+  it('is asked under the name that a kept question has in this session, and is over once that is, whoever was given the answer', async () => {
+    const { talk, answers, gone, asked } = conversation();
+    const settle: { give?: (answer: ClientAnswer) => void; withdraw?: (why: Error) => void } = {};
+    const kept = (id: string) => ({
+      id,
+      nameIn: (session: string) => `${id} in ${session}`,
+      over: new Promise<ClientAnswer>((give, withdraw) => Object.assign(settle, { give, withdraw })),
+    });
+    const answer = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('one'));
+    expect(await idOf(talk)).toBe('one in s');
+    expect(answers.give('s', 'one in s', ['result', '{"not":"by this process alone"}'])).toBe(false);
+    settle.give?.(['result', '{"action":"accept"}']);
+    expect(await answer).toEqual(['result', '{"action":"accept"}']);
+    const withdrawn = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('two'));
+    expect(await idOf(talk)).toBe('two in s');
+    settle.withdraw?.(new Error('the tool waits no more'));
+    await expect(withdrawn).rejects.toThrow('waits no more');
+    expect(await talk.take()).toEqual([
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two in s","reason":"the tool waits no more"}}',
+    ]);
+    const lost = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('three'));
+    gone.abort();
+    await expect(lost).rejects.toThrow('gone');
+    expect(asked.map(([, answered]) => answered)).toEqual([true, false, false]);
+  });
+
+  it('can never be asked what is too long, or in a revision in which nothing is asked: nobody need put it again', async () => {
+    const over = new Promise<ClientAnswer>(() => undefined);
+    const kept = { id: 'x', nameIn: () => 'x', over };
+    const long = JSON.stringify({ message: 'x'.repeat(65_536) });
+    for (const [talk, params] of [
+      [conversation().talk, long],
+      [conversation(null).talk, '{}'],
+    ] as const)
+      await expect(talk.asked('elicitation/create', params, 1_000, undefined, kept)).rejects.toBeInstanceOf(Unaskable);
   });
 
   it('rejects what nobody answers: in time, before the client is gone, or at all', async () => {

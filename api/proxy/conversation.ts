@@ -4,7 +4,7 @@ import { errorText } from '../../domain/errors.js';
 import { isHeard, isMilder, type LeastLevel, levelIn, type LogLevel } from '../../domain/mcp/log-levels.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../domain/mcp/strict-json.js';
-import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, type Listener, Unaskable } from '../../domain/pipeline/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { within } from './event-streams.js';
 
@@ -13,6 +13,7 @@ const MAX_QUEUED = 1_000;
 /** So many of them may stand before a log message that is kept: a flood of these leaves places for everything else. */
 const MAX_BEFORE_LOGS = 800;
 const MAX_TEXT = 65_536;
+const NOT_HANDED_ON = 'the request cannot be handed on to the client';
 /** How long a message waits until it is known which ones its client hears. */
 const LEVEL_LIMIT_MS = 1_000;
 
@@ -25,10 +26,7 @@ export function createClientAnswers() {
     async to(session: string, id: string, timeoutMs: number, signal: AbortSignal): Promise<ClientAnswer> {
       const key = keyOf(session, id);
       try {
-        const answer = new Promise<ClientAnswer>((resolve) => awaited.set(key, resolve));
-        const got = await within(answer, timeoutMs, signal);
-        if (!got) throw new Error(signal.aborted ? 'the client is gone' : 'the client did not answer in time');
-        return got.value;
+        return await inTime(new Promise<ClientAnswer>((resolve) => awaited.set(key, resolve)), timeoutMs, signal);
       } finally {
         awaited.delete(key);
       }
@@ -42,6 +40,15 @@ export function createClientAnswers() {
   };
 }
 export type ClientAnswers = ReturnType<typeof createClientAnswers>;
+
+async function inTime(answer: Promise<ClientAnswer>, timeoutMs: number, signal: AbortSignal): Promise<ClientAnswer> {
+  const got = await within(answer, timeoutMs, signal);
+  if (!got) throw new Error(signal.aborted ? 'the client is gone' : 'the client did not answer in time');
+  return got.value;
+}
+
+const cancelledText = (requestId: string, reason: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } });
 
 /** The body as a client's answer to a request; `null` for anything else, which is then read as a request. */
 export function clientAnswerIn(text: string): { readonly id: string; readonly answer: ClientAnswer } | null {
@@ -145,13 +152,16 @@ export function createConversation({
       const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
       say(message, method === 'notifications/message' ? levelIn(params) : undefined);
     },
-    async asked(method, params, timeoutMs) {
-      if (session === null) throw new Error('the client cannot be asked in its revision of MCP');
-      const id = `gate-${randomUUID()}`;
-      const answer = answers.to(session, id, timeoutMs, signal);
+    async asked(method, params, timeoutMs, _key, kept) {
+      if (session === null) throw new Unaskable('the client cannot be asked in its revision of MCP');
+      const id = kept?.nameIn(session) ?? `gate-${randomUUID()}`;
+      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${params}}`;
+      if (message.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
+      const answer = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session, id, timeoutMs, signal);
       answer.catch(() => undefined);
-      if (!say(`{"jsonrpc":"2.0","id":"${id}","method":${JSON.stringify(method)},"params":${params}}`))
-        throw new Error('the request cannot be handed on to the client');
+      if (!say(message)) throw new Error(NOT_HANDED_ON);
+      // Its client need not go on asking its user.
+      kept?.over.catch((error: unknown) => say(cancelledText(id, errorText(error))));
       try {
         const said = await answer;
         onAsked(method, said[0] === 'result');

@@ -68,7 +68,7 @@ export interface McpClientsOptions {
   /** Which parameters of the tools are repeated in headers. */
   readonly toolParams: ToolParams;
   readonly streams: EventStreams;
-  /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
+  /** Absent where nothing is handed on while a call is under way. */
   readonly talks?: CallTalks | undefined;
   readonly callDeadlineMs: number;
   /** Which calls are tasks. */
@@ -201,9 +201,29 @@ export function createMcpClients(options: McpClientsOptions) {
       request.correlationId = correlationId;
       const form = { id, tool: true, admitted: true, finish: underId(id) };
       const looksUp = { again: { caller, correlationId, name: 'GET /mcp' } };
+      // Another agent's call is nothing to be heard of; the stream says so.
+      const isOwn = await handler.standing(correlationId, caller).catch(() => null);
+      const heard =
+        isOwn &&
+        talkOf({
+          caller: asking(caller, session.can),
+          correlationId,
+          session: session.id,
+          progressToken: undefined,
+          leastLevel: () => sessions.logLevel(session),
+          signal: held.signal,
+        });
       return {
         ...held,
-        events: events({ caller, correlationId, form, looksUp, place: last as string, signal: held.signal }),
+        events: events({
+          caller,
+          correlationId,
+          form,
+          looksUp,
+          place: last as string,
+          signal: held.signal,
+          ...(heard && { talk: heard.talk, ended: heard.stop }),
+        }),
       };
     },
   };
@@ -247,7 +267,9 @@ export function createMcpClients(options: McpClientsOptions) {
     const session = await sessions.find(sealed, caller);
     if (said) {
       await controls.admit(caller, 'an answer of the client', correlationId);
-      answers.give(session.id, said.id, said.answer);
+      // Accepted also where it comes too late or nobody asked: some clients end with any other status.
+      if (!answers.give(session.id, said.id, said.answer))
+        await options.talks?.kept?.giveIn(session.id, said.id, said.answer);
       return ACCEPTED;
     }
     request.rpc = { ...form, admitted: true };

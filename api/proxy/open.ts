@@ -66,6 +66,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       );
   const engine = await shared.engine();
   const upstream = await shared.upstream();
+  const talks = await shared.talks();
   const names = await toolNames(parts);
   const { toolsName } = shared;
   const classesNow = operatorsClasses({
@@ -125,7 +126,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       reviews,
       rulesNow: rulesNowOf({ calls, policies, tools: classesNow }),
       ...(own.consoleUrl !== undefined && { consoleOf: () => own.consoleUrl }),
-      talks: shared.talks,
+      talks,
       ledger,
       signer,
       verifyDecision,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorText } from '../../domain/errors.js';
-import { createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { type Askable, createRounds } from './rounds.js';
@@ -15,7 +15,7 @@ function opened(askable: Askable = ALL) {
   const rounds = createRounds(talks, (_caller, method, id, answered) => noted.push(`${id} ${method} ${answered}`));
   const { round, isNew } = rounds.of(CALLER, 'call', 'asks', askable);
   round.admit();
-  return { talks, rounds, round, isNew, noted, listener: talks.listenerOf('call') as Listener };
+  return { talks, rounds, round, isNew, noted, listener: talks.listenerOf({ correlation_id: 'call' }) as Listener };
 }
 const accepted = (name: string) => JSON.stringify({ action: 'accept', content: { name } });
 
@@ -36,6 +36,24 @@ describe('what an upstream asks while its call is under way', () => {
     expect(round.questions()).toEqual([]);
     round.answer(question?.id ?? '', accepted('Mallory'));
     expect(noted).toEqual(['call elicitation/create true']);
+  });
+
+  it('has the id of a question that another process keeps, and is over once that is, whoever was given the answer', async () => {
+    const { round, listener, noted } = opened();
+    const settle: { give?: (answer: ClientAnswer) => void; withdraw?: (why: Error) => void } = {};
+    const kept = (id: string) => ({
+      id,
+      nameIn: () => id,
+      over: new Promise<ClientAnswer>((give, withdraw) => Object.assign(settle, { give, withdraw })),
+    });
+    const answer = listener.asked('elicitation/create', FORM, 60_000, 'who', kept('one'));
+    expect(round.questions()).toMatchObject([{ id: 'one', key: 'who' }]);
+    settle.give?.(['result', accepted('Alice')]);
+    expect([await answer, round.questions()]).toEqual([['result', accepted('Alice')], []]);
+    const withdrawn = listener.asked('elicitation/create', FORM, 60_000, 'who', kept('two'));
+    settle.withdraw?.(new Error('the tool waits no more'));
+    await expect(withdrawn).rejects.toThrow();
+    expect([round.questions(), noted]).toEqual([[], ['call elicitation/create true', 'call elicitation/create false']]);
   });
 
   it.each<[string, string, string, boolean]>([
@@ -101,9 +119,9 @@ describe('what an upstream asks while its call is under way', () => {
     other.round.end();
     round.answer(round.questions()[0]?.id ?? '', '{"roots":[]}');
     expect(await answer).toEqual(['result', '{"roots":[]}']);
-    expect(talks.listenerOf('call')).toBe(listener);
+    expect(talks.listenerOf({ correlation_id: 'call' })).toBe(listener);
     rounds.of(CALLER, 'another call', 'asks', ALL);
-    expect(talks.listenerOf('another call')).toBeNull();
+    expect(talks.listenerOf({ correlation_id: 'another call' })).toBeNull();
   });
 
   it('is answered at once by what came with the call under its key, once, and counted as every question', async () => {
@@ -128,10 +146,10 @@ describe('what an upstream asks while its call is under way', () => {
       round.admit();
       return round;
     };
-    const heard = (...ids: string[]) => ids.filter((id) => talks.listenerOf(id) !== null);
+    const heard = (...ids: string[]) => ids.filter((id) => talks.listenerOf({ correlation_id: id }) !== null);
     const ask = (id: string) =>
       void talks
-        .listenerOf(id)
+        .listenerOf({ correlation_id: id })
         ?.asked('roots/list', '{}', 60_000)
         .catch(() => undefined);
     begin('other', 'of another');
@@ -161,7 +179,9 @@ describe('what an upstream asks while its call is under way', () => {
       const begin = (agent: string, id: string, asks = true) => {
         const { round } = rounds.of({ tenant: 'acme', agent } as AgentCaller, id, 'asks', ALL);
         round.admit();
-        const asking = asks ? talks.listenerOf(id)?.asked('roots/list', '{}', 3_600_000) : undefined;
+        const asking = asks
+          ? talks.listenerOf({ correlation_id: id })?.asked('roots/list', '{}', 3_600_000)
+          : undefined;
         if (asking) failed.set(id, asking.catch(errorText));
         return rounds.find(id)?.questions().length === 1;
       };
@@ -201,7 +221,7 @@ describe('what an upstream asks while its call is under way', () => {
       expect([rounds.find('idle'), rounds.find('a0')?.questions().length]).toEqual([null, 1]);
       // What of its own is idle goes, or nothing: never the one call of another agent.
       expect(begin('a', 'more')).toBe(false);
-      expect(talks.listenerOf('of another')).not.toBeNull();
+      expect(talks.listenerOf({ correlation_id: 'of another' })).not.toBeNull();
     });
 
     it('takes the idle call of the next agent where that with the most has none, and hardly more', () => {
@@ -209,7 +229,10 @@ describe('what an upstream asks while its call is under way', () => {
       for (const id of ['b1', 'c0', 'c1']) begin(id[0] as string, id, false);
       expect(begin('c', 'c2')).toBe(true);
       // Of its own, since nobody has more.
-      expect(['b1', 'c0', 'c1'].filter((id) => talks.listenerOf(id) !== null)).toEqual(['b1', 'c1']);
+      expect(['b1', 'c0', 'c1'].filter((id) => talks.listenerOf({ correlation_id: id }) !== null)).toEqual([
+        'b1',
+        'c1',
+      ]);
       begin('d', 'd0');
       expect(begin('d', 'd1')).toBe(true);
     });

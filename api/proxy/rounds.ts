@@ -5,7 +5,9 @@ import {
   ASKED_OF_CLIENTS,
   type CallTalks,
   type ClientAnswer,
+  keyFor,
   type Listener,
+  Unaskable,
 } from '../../domain/pipeline/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { Conversation } from './conversation.js';
@@ -49,7 +51,6 @@ export interface Round {
 
 /** As many calls as may be under way or wait. Beyond that room is made at the agent with the most, whatever is asked in its calls. */
 const MAX_ROUNDS = 10_000;
-const LONGEST_KEY = 128;
 const CLOSED = 'Gate closes, and nobody can answer';
 const GIVEN_UP =
   'too many calls of this agent wait for answers, and this one was given up for the call of another agent';
@@ -58,7 +59,7 @@ const MAX_TEXT = 65_536;
 
 /**
  * What is asked of clients of the revision without sessions: such a question ends the request, and its answer comes with the next one. So a call is
- * listened to here for as long as it lasts, whoever holds a request of it meanwhile, and in the process that sends it.
+ * listened to here for as long as it lasts, whoever holds a request of it meanwhile.
  */
 export function createRounds(
   talks: CallTalks | undefined,
@@ -84,22 +85,32 @@ export function createRounds(
         return listening?.progress ?? false;
       },
       told: (method, params) => listening?.told(method, params),
-      async asked(method, params, timeoutMs, wanted) {
+      async asked(method, params, timeoutMs, wanted, kept) {
         const fault = unaskable(held.askable, method, params);
-        if (fault !== null) throw new Error(fault);
+        if (fault !== null) throw new Unaskable(fault);
         if (closed) throw new Error(CLOSED);
         const given = wanted === undefined ? undefined : brought.get(wanted);
-        if (given !== undefined && answers(method, given)) {
+        if (given !== undefined && isAnswer(method, given)) {
           brought.delete(wanted as string);
           onAsked(caller, method, correlationId, true);
           return ['result', given];
         }
-        const id = randomUUID();
-        const question = { id, key: keyFor(keys, id, wanted), method, params: withoutClaim(params) };
+        const id = kept?.id ?? randomUUID();
+        const question = {
+          id,
+          key: (kept && wanted) ?? keyFor(keys, id, wanted),
+          method,
+          params: withoutClaim(params),
+        };
         let timer: NodeJS.Timeout | undefined;
         const answer = new Promise<ClientAnswer | null>((give) => {
           timer = setTimeout(() => give(null), timeoutMs).unref();
           open.set(id, { question, give });
+          const isOver = (answered: ClientAnswer | null) => {
+            open.delete(id);
+            give(answered);
+          };
+          kept?.over.then(isOver, () => isOver(null));
         });
         wake();
         next = null;
@@ -125,7 +136,7 @@ export function createRounds(
       },
       answer(id, text) {
         const asked = open.get(id);
-        if (!asked || !answers(asked.question.method, text)) return;
+        if (!asked || !isAnswer(asked.question.method, text)) return;
         // From here on it is answered, whenever the upstream comes to hear of it.
         open.delete(id);
         asked.give(['result', text]);
@@ -271,15 +282,6 @@ function heldRounds(most: number) {
   };
 }
 
-/** A key is used once in the life of a call. */
-function keyFor(used: Set<string>, id: string, wanted = id): string {
-  const name = wanted.length > LONGEST_KEY ? id : wanted;
-  let key = name;
-  for (let again = 2; used.has(key); again += 1) key = `${name}.${again}`;
-  used.add(key);
-  return key;
-}
-
 /** Why its client cannot be asked this; `null` where it can. */
 function unaskable({ can, opensUrls }: Askable, method: string, params: string): string | null {
   const capability = ASKED_OF_CLIENTS.get(method);
@@ -290,7 +292,7 @@ function unaskable({ can, opensUrls }: Askable, method: string, params: string):
 }
 
 /** Whether this is an answer to such a question. */
-function answers(method: string, text: string): boolean {
+export function isAnswer(method: string, text: string): boolean {
   const said = membersOf(text);
   if (!said) return false;
   switch (method) {

@@ -26,7 +26,7 @@ function opened({
   handle?: (call: ToolCallRequest, correlationId: string, of: (id: string) => Listener) => Promise<Answer>;
 } = {}) {
   const talks = createCallTalks();
-  const listener = (correlationId: string) => talks.listenerOf(correlationId) as Listener;
+  const listener = (correlationId: string) => talks.listenerOf({ correlation_id: correlationId }) as Listener;
   const noted: boolean[] = [];
   let stopped = false;
   const handler = {
@@ -98,7 +98,7 @@ describe('an answer to what a stopped tool asks', () => {
     const update = { method: 'tasks/update', body: { params } } as never;
     const asker = { caller: CALLER, consoleUrl: undefined };
     await expect(tasks.asked({} as never, asker, update, asked().form, answers)).rejects.toThrow(GateError);
-    expect(calls.questions('call')).toHaveLength(1);
+    expect(await calls.questions('call')).toHaveLength(1);
     calls.over('call');
     await expect(answer).rejects.toThrow('in time');
   });
@@ -123,7 +123,7 @@ describe('a request that is refused', () => {
       const answer =
         how === 'begun' ? begin('call') : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call');
       await expect(answer).rejects.toThrow(GateError);
-      expect([when, talks.listenerOf('call')]).toEqual([when, null]);
+      expect([when, talks.listenerOf({ correlation_id: 'call' })]).toEqual([when, null]);
     }
   });
 });
@@ -160,6 +160,6 @@ describe('answers that a request brings without a state', () => {
     listener('call')
       .asked('elicitation/create', QUESTION, 60_000, 'sure')
       .catch(() => undefined);
-    expect(calls.questions('call')).toHaveLength(1);
+    expect(await calls.questions('call')).toHaveLength(1);
   });
 });

@@ -8,6 +8,7 @@ import { objectText } from '../../domain/mcp/reply.js';
 import type { RequestState, RequestStates } from '../../domain/mcp/request-state.js';
 import { askedBy, type BroughtBack } from '../../domain/mcp/rounds.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import { withoutClaim } from '../../domain/review/told-change.js';
 import { type Answer, answerOf } from './answers.js';
 import type { ClientCall } from './call-streams.js';
 import type { CallHandler, ToolCallRequest } from './calls.js';
@@ -16,13 +17,13 @@ import { decisionPage, openRequest } from './decision-page.js';
 import { within } from './event-streams.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
-import { type Askable, createRounds, type Question, type Round } from './rounds.js';
+import { type Askable, createRounds, isAnswer, type Question, type Round } from './rounds.js';
 
 export interface StatelessCallsOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'assertInUse'>;
   readonly controls: Pick<Controls, 'admit' | 'handedOn'>;
   readonly states: RequestStates;
-  /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
+  /** Absent where nothing is handed on while a call is under way. */
   readonly talks?: CallTalks | undefined;
   /** Answers at once, or as a stream. */
   readonly answered: (request: FastifyRequest, asked: ClientCall) => Promise<Answer | Streamed>;
@@ -154,23 +155,35 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     listens: round.tell,
   });
 
+  /** What is asked of its client now. Where another process asks, it does not matter whether this one heard of the question. */
+  async function questionsOf(correlationId: string, round: Round | null): Promise<readonly Question[]> {
+    if (!talks?.kept) return round?.questions() ?? [];
+    const open = await talks.kept.openOf(correlationId);
+    return open.map((one) => ({ ...one, params: withoutClaim(one.params) }));
+  }
+
   /** Gives answers by key to those of these questions that nobody answered yet: none to a call of what was stopped since. */
-  function give(
-    round: Round,
+  async function give(
+    round: Round | null,
     { caller, tool }: Answering,
     correlationId: string,
     answers: BroughtBack['answers'],
     questions: RequestState['questions'],
-  ): void {
-    const open = new Set(round.questions().map(({ id }) => id));
-    const given = [...answers].flatMap(([key, text]): [string, string][] => {
+  ): Promise<void> {
+    if (answers.size === 0 || questions.size === 0) return;
+    const kept = talks?.kept;
+    const open = new Map((await questionsOf(correlationId, round)).map(({ id, method }) => [id, method]));
+    const given = [...answers].flatMap(([key, text]) => {
       const id = questions.get(key);
-      return id !== undefined && open.has(id) ? [[id, text]] : [];
+      const method = id === undefined ? undefined : open.get(id);
+      return id !== undefined && method !== undefined ? [{ id, method, text }] : [];
     });
     if (given.length === 0) return;
     const contract = SERVER_EXECUTION_CONTRACT;
     handler.assertInUse({ caller, tools: [tool], name: tool, contract }, correlationId);
-    for (const [id, text] of given) round.answer(id, text);
+    for (const { id, method, text } of given)
+      if (!kept) round?.answer(id, text);
+      else if (isAnswer(method, text)) await kept.give(id, ['result', text]);
   }
 
   return {
@@ -201,12 +214,15 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     },
 
     /** What the upstream asks of the client of a call now. */
-    questions: (correlationId: string): readonly Question[] => rounds.find(correlationId)?.questions() ?? [],
+    questions: (correlationId: string): Promise<readonly Question[]> =>
+      questionsOf(correlationId, rounds.find(correlationId)),
 
     /** Answers by key to what is asked now. Throws where what was called is stopped. */
-    answer(of: Answering, correlationId: string, answers: BroughtBack['answers']): void {
+    async answer(of: Answering, correlationId: string, answers: BroughtBack['answers']): Promise<void> {
+      if (answers.size === 0) return;
       const round = rounds.find(correlationId);
-      if (round) give(round, of, correlationId, answers, new Map(round.questions().map(({ key, id }) => [key, id])));
+      const asked = await questionsOf(correlationId, round);
+      await give(round, of, correlationId, answers, new Map(asked.map(({ key, id }) => [key, id])));
     },
 
     over: (correlationId: string): void => rounds.over(correlationId),
@@ -226,7 +242,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const { handle, round } = goOn(asked, state);
       // The state was given for a call that was.
       round.admit();
-      give(round, { caller, tool: mcp.tool }, state.correlationId, brought.answers, state.questions);
+      await give(round, { caller, tool: mcp.tool }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
         asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),

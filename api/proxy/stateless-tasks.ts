@@ -42,7 +42,7 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
     const { ttl, pollInterval, status, ...task } = told;
     const rest = { ...task, ttlMs: ttl ?? null, ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }) };
     if (settled) calls.over(kept.correlationId);
-    const questions = settled ? [] : calls.questions(kept.correlationId);
+    const questions = settled ? [] : await calls.questions(kept.correlationId);
     if (questions.length > 0)
       return textOf(
         { ...head, ...rest, status: 'input_required', statusMessage: 'the tool asks its client something' },
@@ -131,7 +131,7 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
       // An answer to nothing that is asked now is ignored, as the extension has it.
       const tool = known.record?.evidence.call.tool;
       if (method === 'tasks/update' && tool !== undefined)
-        calls.answer({ caller: asker.caller, tool }, known.kept.correlationId, answers);
+        await calls.answer({ caller: asker.caller, tool }, known.kept.correlationId, answers);
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },

@@ -33,7 +33,7 @@ export interface TaskRequestsOptions {
   readonly controls: Pick<Controls, 'admit'>;
   readonly streams: EventStreams;
   readonly events: (of: Events) => AsyncGenerator<string>;
-  /** What the upstream says of the call from here on, for this client; `null` where it is sent by another process. */
+  /** What the upstream says of the call from here on, for this client; `null` where nothing is handed on. */
   readonly talkOf: (
     of: Pick<TaskRequest, 'caller'> & {
       readonly correlationId: string;

@@ -87,6 +87,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     upstream,
     engine,
     readTraits,
+    talks,
   ] = await Promise.all([
     parts.neighbour(BRAIN),
     parts.neighbour(POLICY_ENGINE),
@@ -97,6 +98,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     shared.upstream(),
     shared.engine(),
     loadTraitsReader(),
+    shared.talks(),
   ]);
   const connection = await engine.native();
   const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
@@ -130,7 +132,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       sandbox,
       ledger,
       upstream,
-      talks: shared.talks,
+      talks,
       responses: createResponseJudge({
         // The tool has run: a restart of Brain or policy costs nobody its answer.
         scanner: { scanResponse: (request) => insist(() => brain.scanResponse(request)) },

@@ -1,4 +1,4 @@
-import type { ClientCapability } from '../../contracts/call.js';
+import type { CallInput, ClientCapability } from '../../contracts/call.js';
 
 /** The requests of an upstream that are handed on, with what the client must have declared for them. */
 export const ASKED_OF_CLIENTS: ReadonlyMap<string, ClientCapability> = new Map([
@@ -10,13 +10,28 @@ export const ASKED_OF_CLIENTS: ReadonlyMap<string, ClientCapability> = new Map([
 /** A member of a JSON-RPC answer, in the client's own text. */
 export type ClientAnswer = readonly ['result' | 'error', string];
 
+/** A question that is kept where every process over one store finds it. */
+export interface KeptQuestion {
+  readonly id: string;
+  /** Under which a client is asked it in this session: an answer under that is to this question, and comes from there. */
+  nameIn(session: string): string;
+  /** What it was answered, whoever took the answer; rejects once it is withdrawn. */
+  readonly over: Promise<ClientAnswer>;
+}
+
+/** Nobody who comes back for the call can be asked that either. */
+export class Unaskable extends Error {}
+
 /** Whoever holds the agent's open request. Texts are JSON as the upstream wrote it. */
 export interface Listener {
   /** The agent asked to be told of progress. */
   readonly progress: boolean;
   told(method: string, params: string): void;
-  /** Rejects where the client is gone, or does not answer in time. `key` is the upstream's own name for the question, where it has one. */
-  asked(method: string, params: string, timeoutMs: number, key?: string): Promise<ClientAnswer>;
+  /**
+   * Rejects where the client is gone, or does not answer in time. `key` is the upstream's own name for the question, where it has one. `kept` is
+   * given where another process asks: the answer then comes by that, whichever process is given it.
+   */
+  asked(method: string, params: string, timeoutMs: number, key?: string, kept?: KeptQuestion): Promise<ClientAnswer>;
   /** The resources that its agent is subscribed to, where somebody knows them better than the upstream's client. */
   readonly resources?: HeardResources;
 }
@@ -28,13 +43,37 @@ export interface HeardResources {
 }
 
 /**
- * What is said while a call is under way, between the process that sends it and the one that holds the agent's request: the same one, or
- * nothing is handed on. Nothing depends on it: a call has the same verdict and the same outcome when nobody listens.
+ * What is said while a call is under way, between the process that sends it and the one that holds the agent's request: the same one, or two over one
+ * store (`talks-apart.ts`). Nothing depends on it: a call has the same verdict and the same outcome when nobody listens.
  */
 export interface CallTalks {
   /** The newest listener of a call is told; what comes back ends that. */
   listen(correlationId: string, listener: Listener): () => void;
-  listenerOf(correlationId: string): Listener | null;
+  /** `null` where nobody is to be asked or told anything. */
+  listenerOf(call: Pick<CallInput, 'correlation_id' | 'client_can'>): Listener | null;
+  /** The tool goes no further with this call: what it asked is withdrawn. */
+  over(correlationId: string): void;
+  /** Questions of other processes; absent where there are none. */
+  readonly kept?: KeptQuestions;
+}
+
+export interface OpenedQuestion {
+  readonly id: string;
+  readonly key: string;
+  readonly method: string;
+  /** In the upstream's own text. */
+  readonly params: string;
+}
+
+/** Answers to questions that another process asks: the first one counts, and `false` is what came too late or belongs to none. */
+export interface KeptQuestions {
+  /** Those of a call that nobody answered yet. Whoever looks holds a request of its client. */
+  openOf(correlationId: string): Promise<readonly OpenedQuestion[]>;
+  give(id: string, answer: ClientAnswer): Promise<boolean>;
+  /** The same by the name that the question had in this session. */
+  giveIn(session: string, name: string, answer: ClientAnswer): Promise<boolean>;
+  /** Of a call whose attempt was lost: whoever asked waits for no answer any more. */
+  withdraw(correlationId: string): Promise<void>;
 }
 
 export function createCallTalks(): CallTalks {
@@ -46,6 +85,19 @@ export function createCallTalks(): CallTalks {
         if (listeners.get(correlationId) === listener) listeners.delete(correlationId);
       };
     },
-    listenerOf: (correlationId) => listeners.get(correlationId) ?? null,
+    listenerOf: ({ correlation_id }) => listeners.get(correlation_id) ?? null,
+    // Whoever holds the request has its answer by then.
+    over: () => undefined,
   };
+}
+
+const LONGEST_KEY = 128;
+
+/** The key of a question: the upstream's own, and once in the life of a call. */
+export function keyFor(used: Set<string>, id: string, wanted = id): string {
+  const name = wanted.length > LONGEST_KEY ? id : wanted;
+  let key = name;
+  for (let again = 2; used.has(key); again += 1) key = `${name}.${again}`;
+  used.add(key);
+  return key;
 }

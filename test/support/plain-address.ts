@@ -29,6 +29,7 @@ export async function plainAddress(
       answer.writeHead(came.statusCode ?? 502, came.headers);
       if (method === 'POST' && came.headers['content-type']?.startsWith('text/event-stream'))
         came.once('data', () => (streams += 1));
+      came.on('error', () => answer.destroy());
       came.pipe(answer);
     });
     onwards.on('error', () => answer.destroy());

@@ -77,7 +77,10 @@ const listensOn: Readonly<Record<string, { variable: string; port: number; healt
   }),
 );
 
-export async function startSeparateStack(): Promise<SeparateStack> {
+/** `settings` are more of them for single services. */
+export async function startSeparateStack(
+  settings: Readonly<Record<string, NodeJS.ProcessEnv>> = {},
+): Promise<SeparateStack> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-separate-'));
   const ports = new Map<string, number>();
   const running = new Map<string, RunningProcess>();
@@ -140,6 +143,7 @@ export async function startSeparateStack(): Promise<SeparateStack> {
         ...(listener.port > 0 && { [`${listener.variable}_PORT`]: String(ports.get(`${name}:${listener.port}`)) }),
         [`${listener.variable}_HEALTH_PORT`]: String(ports.get(`${name}:${listener.health}`)),
       }),
+      ...settings[name],
     };
   }
 

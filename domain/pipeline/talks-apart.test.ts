@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
+import { openStore, type Store } from '../../adapters/store/database.js';
+import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
+import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
+import { type ClientAnswer, type KeptQuestion, type Listener, Unaskable } from './call-talks.js';
+import { talksApart, type TalksApartOptions } from './talks-apart.js';
+
+const CALL = { correlation_id: 'a-call', client_can: ['elicitation'] } as const;
+const ACCEPTED: ClientAnswer = ['result', '{"action":"accept","content":{}}'];
+
+/** A client whose request a proxy holds: what it was asked, and how it ends. */
+function client() {
+  const asked: { method: string; params: string; key: string | undefined; kept: KeptQuestion }[] = [];
+  const ends: ((error: Error) => void)[] = [];
+  const said: (ClientAnswer | string)[] = [];
+  const listener: Listener = {
+    progress: false,
+    told: () => undefined,
+    asked(method, params, _timeoutMs, key, kept) {
+      asked.push({ method, params, key, kept: kept as KeptQuestion });
+      const over = (kept as KeptQuestion).over;
+      over.then(
+        (answer) => said.push(answer),
+        (error: Error) => said.push(error.message),
+      );
+      return Promise.race([over, new Promise<never>((_, reject) => ends.push(reject))]);
+    },
+  };
+  const gone = () => {
+    for (const end of ends.splice(0)) end(new Error('the client is gone'));
+  };
+  return { asked, said, listener, gone };
+}
+
+describe.each(STORES)('what a tool asks where proxy and worker are apart, over %s', (kind) => {
+  let place: TestLedgerPlace;
+  const keys = testKeys();
+  const stores: Store<QuestionTables>[] = [];
+  const opened: { close(): void }[] = [];
+  beforeEach(async () => {
+    place = await ledgerPlace(kind, { migrated: mcpQuestionMigrations });
+  });
+  afterEach(async () => {
+    for (const talks of opened.splice(0)) talks.close();
+    for (const store of stores.splice(0)) await store.close();
+    await place.remove();
+  });
+  /** A process of its own, with its own connection to the store. */
+  async function process(more: Partial<TalksApartOptions> = {}) {
+    const store = await openStore<QuestionTables>(place.target, mcpQuestionMigrations);
+    stores.push(store);
+    const talks = talksApart({ questions: keptQuestionsOver(store, { keys }), keys, pauseMs: 5, ...more });
+    opened.push(talks);
+    return { talks, kept: talks.kept as NonNullable<typeof talks.kept>, store };
+  }
+  const asks = ({ talks }: Awaited<ReturnType<typeof process>>, timeoutMs = 30_000, key?: string) => {
+    const answer = (talks.listenerOf(CALL) as Listener).asked('elicitation/create', '{"message":"?"}', timeoutMs, key);
+    answer.catch(() => undefined);
+    return answer;
+  };
+  const rowsOf = async ({ store }: Awaited<ReturnType<typeof process>>) =>
+    (await store.db.selectFrom('mcp_questions').select('id').execute()).length;
+
+  it('reaches the client under a name of its session, and the tool its answer', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const { asked, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const answer = asks(worker, 30_000, 'sure');
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    expect(question).toMatchObject({ method: 'elicitation/create', params: '{"message":"?"}', key: 'sure' });
+    const name = question?.kept.nameIn('session') ?? '';
+    expect(name).toMatch(/^gate-[0-9a-f-]{36}\.\S+$/);
+    expect(await proxy.kept.giveIn('session', name, ACCEPTED)).toBe(true);
+    expect(await answer).toEqual(ACCEPTED);
+  });
+
+  it('is answered from that session alone, by that name alone, and once', async () => {
+    const [worker, proxy, other] = [await process(), await process(), await process()];
+    const { asked, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const answer = asks(worker);
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    const name = question?.kept.nameIn('session') ?? '';
+    const forged = [
+      `gate-${question?.kept.id}`,
+      name.slice(0, -1),
+      name.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+      'x',
+      '',
+    ];
+    for (const one of forged) expect(await other.kept.giveIn('session', one, ACCEPTED)).toBe(false);
+    expect(await other.kept.giveIn('another session', name, ACCEPTED)).toBe(false);
+    const given = await Promise.all([proxy, other].map(({ kept }) => kept.giveIn('session', name, ACCEPTED)));
+    expect(given.filter(Boolean)).toHaveLength(1);
+    expect(await answer).toEqual(ACCEPTED);
+    expect(await other.kept.giveIn('session', name, ['result', '{"action":"cancel"}'])).toBe(false);
+  });
+
+  it('may be answered at another replica: whoever put it to the client hears of that', async () => {
+    const [worker, proxy, other] = [await process(), await process(), await process()];
+    const { asked, said, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const answer = asks(worker);
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    expect(await other.kept.openOf('a-call')).toMatchObject([
+      { id: question?.kept.id, method: 'elicitation/create', params: '{"message":"?"}' },
+    ]);
+    expect(await other.kept.give(question?.kept.id ?? '', ACCEPTED)).toBe(true);
+    expect(await answer).toEqual(ACCEPTED);
+    await eventually('it hears that', () => said.length > 0);
+    expect([said, await other.kept.openOf('a-call')]).toEqual([[ACCEPTED], []]);
+  });
+
+  it('is put again to the client that comes back, there or at another replica, under the same name', async () => {
+    const [worker, proxy, other] = [await process(), await process(), await process()];
+    const before = client();
+    const stop = proxy.talks.listen('a-call', before.listener);
+    const answer = asks(worker);
+    await eventually('it is asked', () => before.asked.length > 0);
+    stop();
+    before.gone();
+    for (const replica of [proxy, other]) {
+      const after = client();
+      const end = replica.talks.listen('a-call', after.listener);
+      const [again] = await eventually('it is asked again', () => after.asked.length > 0 && after.asked);
+      expect(again?.kept.nameIn('s')).toBe(before.asked[0]?.kept.nameIn('s'));
+      if (replica === other) expect(await other.kept.giveIn('s', again?.kept.nameIn('s') ?? '', ACCEPTED)).toBe(true);
+      end();
+      after.gone();
+    }
+    expect(await answer).toEqual(ACCEPTED);
+  });
+
+  it('is put to the newest who holds the request, once, and to nobody of another call', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const [one, two, another] = [client(), client(), client()];
+    proxy.talks.listen('a-call', one.listener);
+    proxy.talks.listen('another-call', another.listener);
+    const answer = asks(worker);
+    await eventually('it is asked', () => one.asked.length > 0);
+    proxy.talks.listen('a-call', two.listener);
+    const [question] = await eventually('it is asked again', () => two.asked.length > 0 && two.asked);
+    await proxy.kept.give(question?.kept.id ?? '', ACCEPTED);
+    await answer;
+    expect([one.asked.length, two.asked.length, another.asked.length]).toEqual([1, 1, 0]);
+  });
+
+  it('is withdrawn with its call: nobody goes on asking, and no answer is taken', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const { asked, said, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const answer = asks(worker);
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    worker.talks.over('a-call');
+    await expect(answer).rejects.toThrow('waits for no answer');
+    await eventually('the client is told', () => said.length > 0);
+    expect(said).toEqual([expect.stringContaining('waits for no answer')]);
+    expect(await proxy.kept.give(question?.kept.id ?? '', ACCEPTED)).toBe(false);
+    expect(await rowsOf(worker)).toBe(0);
+  });
+
+  it('is refused where its client cannot be asked, does not answer in time, or comes for nothing', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    await expect(asks(await process({ unheldMs: 50 }))).rejects.toThrow('nobody holds a request');
+    const end = proxy.talks.listen('a-call', {
+      ...client().listener,
+      asked: () => Promise.reject(new Unaskable('the client cannot be asked that')),
+    });
+    await expect(asks(worker)).rejects.toThrow('cannot be asked that');
+    end();
+    proxy.talks.listen('a-call', client().listener);
+    await expect(asks(worker, 100)).rejects.toThrow('in time');
+    expect(worker.talks.listenerOf({ correlation_id: 'a-call' })).toBeNull();
+    expect(worker.talks.listenerOf({ correlation_id: 'a-call', client_can: [] })).toBeNull();
+  });
+
+  it('waits while the store fails, and goes on once it answers', async () => {
+    const faults: unknown[] = [];
+    const [worker, proxy] = [await process(), await process()];
+    const broken = keptQuestionsOver(proxy.store, { keys });
+    let fails = true;
+    const talks = talksApart({
+      questions: { ...broken, open: (of) => (fails ? Promise.reject(new Error('away')) : broken.open(of)) },
+      keys,
+      pauseMs: 5,
+      onFault: (error) => faults.push(error instanceof Error ? error.message : error),
+    });
+    opened.push(talks);
+    const { asked, listener } = client();
+    talks.listen('a-call', listener);
+    const answer = asks(worker);
+    await eventually('it is told', () => faults.length > 0);
+    fails = false;
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    await talks.kept?.give(question?.kept.id ?? '', ACCEPTED);
+    expect([await answer, faults]).toEqual([ACCEPTED, ['away', null]]);
+  });
+});

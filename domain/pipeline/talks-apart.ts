@@ -1,0 +1,337 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { KeyRing } from '../crypto/key-ring.js';
+import { errorText } from '../errors.js';
+import {
+  type CallTalks,
+  type ClientAnswer,
+  keyFor,
+  type KeptQuestion,
+  type Listener,
+  Unaskable,
+} from './call-talks.js';
+
+/** What becomes of a question: the client's answer, or why no client of the call is asked it. */
+export type Said = ClientAnswer | readonly ['refused', string];
+
+export interface AskedQuestion {
+  readonly method: string;
+  /** In the upstream's own text. */
+  readonly params: string;
+  readonly key: string;
+}
+
+export interface OpenQuestion {
+  readonly id: string;
+  readonly correlationId: string;
+  /** From then on nobody waits for the answer. */
+  readonly untilMs: number;
+}
+
+/** Where the processes over one store find what the tools of calls ask. Whoever reads it learns nothing without a key. */
+export interface QuestionStore {
+  ask(question: OpenQuestion & AskedQuestion): Promise<void>;
+  /** Those that nobody answered yet, the oldest first; of one call where it is named. */
+  open(correlationId?: string): Promise<readonly OpenQuestion[]>;
+  /** `null` where it is gone, or is none that Gate asked. */
+  read(question: Pick<OpenQuestion, 'id' | 'correlationId'>): Promise<AskedQuestion | null>;
+  /** What was said to those that are still there, and when somebody last held the request of their client. */
+  standing(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly said: Said | null; readonly heldMs: number }>>;
+  /** Somebody holds the request of their client. */
+  hold(ids: readonly string[]): Promise<void>;
+  /** The first one counts; `false` is what came later, or too late. */
+  say(id: string, said: Said): Promise<boolean>;
+  remove(ids: readonly string[]): Promise<void>;
+  removeOf(correlationId: string): Promise<void>;
+  /** What nobody waits for any more goes. */
+  purge(): Promise<void>;
+}
+
+export interface TalksApartOptions {
+  readonly questions: QuestionStore;
+  readonly keys: Pick<KeyRing, 'authenticate' | 'authentic'>;
+  /** Called once where the store begins to fail, and with `null` once it answers again. */
+  readonly onFault?: (error: unknown) => void;
+  readonly now?: () => number;
+  /** Between two looks while somebody waits. */
+  readonly pauseMs?: number;
+  /** How long a question waits for a client whose request nobody holds: its proxy may be about to start again. */
+  readonly unheldMs?: number;
+}
+
+const PAUSE_MS = 100;
+const UNHELD_MS = 30_000;
+/** How often whoever holds the request of a client says so. */
+const HOLD_EVERY_MS = 5_000;
+const PURGE_EVERY_MS = 60_000;
+/** An answered question stays so long, so that whoever put it to the client hears that it was answered. */
+const ANSWERED_STAYS_MS = 5_000;
+const WITHDRAWN = 'the tool waits for no answer any more';
+
+/**
+ * What tools ask of clients where the process that sends a call and the one that holds its client's request are apart. A question is a row of the store of
+ * both, which each looks at while it waits for something: so any replica puts it to the client that comes back, also after a restart, and any takes the
+ * answer. The first answer counts. What ends the attempt withdraws its questions.
+ */
+export function talksApart(options: TalksApartOptions): CallTalks & { close(): void } {
+  const { questions, keys, now = Date.now, pauseMs = PAUSE_MS, unheldMs = UNHELD_MS } = options;
+  let closed = false;
+  let failing = false;
+  const fault = (error: unknown): void => {
+    if (!failing) options.onFault?.(error);
+    failing = true;
+  };
+  const looking = (isNeeded: () => boolean, look: () => Promise<void>) => {
+    let running = false;
+    const run = async () => {
+      while (!closed && isNeeded()) {
+        try {
+          await look();
+          if (failing) options.onFault?.(null);
+          failing = false;
+        } catch (error) {
+          fault(error);
+        }
+        await sleep(pauseMs, undefined, { ref: false });
+      }
+      running = false;
+    };
+    return () => {
+      if (running) return;
+      running = true;
+      void run();
+    };
+  };
+
+  // The side that sends the call.
+
+  interface Waiting {
+    readonly askedMs: number;
+    readonly untilMs: number;
+    resolve(answer: ClientAnswer): void;
+    reject(error: Error): void;
+  }
+  interface Talk {
+    isOver: boolean;
+    readonly ids: Set<string>;
+    readonly keys: Set<string>;
+  }
+  const waiting = new Map<string, Waiting>();
+  const talks = new Map<string, Talk>();
+  const lookForAnswers = looking(
+    () => waiting.size > 0,
+    async () => {
+      const asked = [...waiting];
+      const standing = await questions.standing(asked.map(([id]) => id));
+      for (const [id, { askedMs, untilMs, resolve, reject }] of asked) {
+        const of = standing.get(id);
+        if (of?.said?.[0] === 'refused') reject(new Error(of.said[1]));
+        else if (of?.said) resolve(of.said);
+        else if (!of) reject(new Error('the question is not in the store any more'));
+        else if (now() >= untilMs) reject(new Error('the client did not answer in time'));
+        else if (now() - Math.max(askedMs, of.heldMs) > unheldMs)
+          reject(new Error('the client is gone: nobody holds a request of it for this call'));
+      }
+    },
+  );
+  async function ask(talk: Talk, question: OpenQuestion & AskedQuestion): Promise<ClientAnswer> {
+    const { id, untilMs } = question;
+    const askedMs = now();
+    let answered = false;
+    talk.ids.add(id);
+    try {
+      await questions.ask(question).catch((error: unknown) => {
+        fault(error);
+        throw new Error('the question cannot be handed on to the client now');
+      });
+      if (talk.isOver) throw new Error(WITHDRAWN);
+      const answer = await new Promise<ClientAnswer>((resolve, reject) => {
+        waiting.set(id, { askedMs, untilMs, resolve, reject });
+        lookForAnswers();
+      });
+      answered = true;
+      return answer;
+    } finally {
+      waiting.delete(id);
+      talk.ids.delete(id);
+      const remove = () => void questions.remove([id]).catch(fault);
+      if (answered) setTimeout(remove, ANSWERED_STAYS_MS).unref();
+      else remove();
+    }
+  }
+
+  // The side that holds the request of the client.
+
+  /** A question that was put to a client here. */
+  interface Put {
+    readonly to: Set<Listener>;
+    readonly kept: KeptQuestion;
+    isOver: boolean;
+    resolve(answer: ClientAnswer): void;
+    reject(error: Error): void;
+  }
+  const listeners = new Map<string, Listener>();
+  const put = new Map<string, Put>();
+  let heldMs = 0;
+  let purgedMs = 0;
+
+  function putOf(id: string): Put {
+    const known = put.get(id);
+    if (known) return known;
+    let settle: Pick<Put, 'resolve' | 'reject'> | undefined;
+    const over = new Promise<ClientAnswer>((resolve, reject) => (settle = { resolve, reject }));
+    over.catch(() => undefined);
+    const made: Put = {
+      to: new Set(),
+      kept: { id, nameIn: (session) => nameIn(session, id), over },
+      isOver: false,
+      resolve(answer) {
+        made.isOver = true;
+        settle?.resolve(answer);
+      },
+      reject(error) {
+        made.isOver = true;
+        settle?.reject(error);
+      },
+    };
+    put.set(id, made);
+    return made;
+  }
+  function putTo(listener: Listener, { id, untilMs }: OpenQuestion, { method, params, key }: AskedQuestion): void {
+    const of = putOf(id);
+    of.to.add(listener);
+    listener
+      .asked(method, params, Math.max(1, untilMs - now()), key, of.kept)
+      .then(
+        async (answer) => {
+          if (!of.isOver && (await questions.say(id, answer))) of.resolve(answer);
+        },
+        async (error: unknown) => {
+          if (!(error instanceof Unaskable)) return;
+          await questions.say(id, ['refused', errorText(error)]);
+          of.reject(error);
+        },
+      )
+      .catch(fault)
+      .finally(() => {
+        of.to.delete(listener);
+        // Where its client is gone, it is put to the one that comes back. One that is over a look that began before may still find open.
+        if (of.to.size === 0 && !of.isOver && put.get(id) === of) put.delete(id);
+      });
+  }
+  async function endThose(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const standing = await questions.standing(ids);
+    for (const id of ids) {
+      const said = standing.get(id)?.said;
+      const of = put.get(id);
+      put.delete(id);
+      if (of?.isOver) continue;
+      if (said && said[0] !== 'refused') of?.resolve(said);
+      else of?.reject(new Error(WITHDRAWN));
+    }
+  }
+  const lookForQuestions = looking(
+    () => listeners.size > 0 || put.size > 0,
+    async () => {
+      const all = await questions.open();
+      const open = new Set(all.map(({ id }) => id));
+      await endThose([...put.keys()].filter((id) => !open.has(id)));
+      const fresh = all.filter(({ id, correlationId }) => {
+        const listener = listeners.get(correlationId);
+        const of = put.get(id);
+        return listener !== undefined && !of?.isOver && !of?.to.has(listener);
+      });
+      const read = await Promise.all(fresh.map((question) => questions.read(question)));
+      const begun: string[] = [];
+      // At once, so that what was asked together is one round.
+      for (const [at, question] of fresh.entries()) {
+        const listener = listeners.get(question.correlationId);
+        const asked = read[at];
+        if (!listener || !asked || put.get(question.id)?.isOver) continue;
+        putTo(listener, question, asked);
+        begun.push(question.id);
+      }
+      // Whoever cannot put it to a client has said so by then.
+      await nextTurn();
+      const isDue = now() - heldMs >= HOLD_EVERY_MS;
+      const held = (isDue ? [...put.keys()] : begun).filter((id) => put.has(id));
+      if (isDue) heldMs = now();
+      if (held.length > 0) await questions.hold(held);
+      if (now() - purgedMs < PURGE_EVERY_MS) return;
+      purgedMs = now();
+      await questions.purge();
+    },
+  );
+
+  const nameIn = (session: string, id: string): string =>
+    `gate-${id}.${keys.authenticate(JSON.stringify([session, id]), NAMES)}`;
+  function idIn(session: string, name: string): string | null {
+    const [, id = '', tag = ''] = NAME.exec(name) ?? [];
+    try {
+      return id !== '' && keys.authentic(tag, JSON.stringify([session, id]), NAMES) ? id : null;
+    } catch {
+      // Made under a key that was taken out of the ring.
+      return null;
+    }
+  }
+  async function give(id: string, answer: ClientAnswer): Promise<boolean> {
+    const counts = await questions.say(id, answer);
+    if (counts) put.get(id)?.resolve(answer);
+    return counts;
+  }
+
+  return {
+    listen(correlationId, listener) {
+      listeners.set(correlationId, listener);
+      lookForQuestions();
+      return () => {
+        if (listeners.get(correlationId) === listener) listeners.delete(correlationId);
+      };
+    },
+    listenerOf({ correlation_id: correlationId, client_can: can = [] }) {
+      if (can.length === 0 || closed) return null;
+      const talk: Talk = { isOver: false, ids: new Set(), keys: new Set() };
+      talks.set(correlationId, talk);
+      return {
+        progress: false,
+        told: () => undefined,
+        asked(method, params, timeoutMs, wanted) {
+          const id = randomUUID();
+          const key = keyFor(talk.keys, id, wanted);
+          return ask(talk, { id, correlationId, method, params, key, untilMs: now() + timeoutMs });
+        },
+      };
+    },
+    over(correlationId) {
+      const talk = talks.get(correlationId);
+      if (!talk) return;
+      talks.delete(correlationId);
+      talk.isOver = true;
+      for (const id of talk.ids) waiting.get(id)?.reject(new Error(WITHDRAWN));
+    },
+    kept: {
+      async openOf(correlationId) {
+        const open = await questions.open(correlationId);
+        if (open.length === 0) return [];
+        await questions.hold(open.map(({ id }) => id));
+        const read = await Promise.all(open.map(async (one) => ({ id: one.id, asked: await questions.read(one) })));
+        return read.flatMap(({ id, asked }) => (asked ? [{ id, ...asked }] : []));
+      },
+      give,
+      async giveIn(session, name, answer) {
+        const id = idIn(session, name);
+        return id !== null && (await give(id, answer));
+      },
+      withdraw: (correlationId) => questions.removeOf(correlationId),
+    },
+    close() {
+      closed = true;
+    },
+  };
+}
+
+const NAMES = 'mcp-question';
+const NAME = /^gate-([0-9a-f-]{36})\.(\S{1,128})$/;

@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import pg from 'pg';
+import type { JsonObject } from '../../contracts/json.js';
+import { ASKED, type AskingServer, startAskingServer, TOOL } from '../support/asking-server.js';
+import { type PlainAddress, plainAddress } from '../support/plain-address.js';
+import { type SeparateStack, startSeparateStack } from '../support/separate-stack.js';
+import { STACK_START_LIMIT_MS } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
+
+const AGENT = 'support-bot';
+const SECOND = ['proxy-2:8443', 'proxy-2:8080'] as const;
+const CALL = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: TOOL, arguments: {} } };
+
+/** The server stands outside and outlives the processes, so that what it did can be counted. */
+describe('what a tool asks its client, proxy and worker being processes of their own', () => {
+  let server: AskingServer;
+  let stack: SeparateStack;
+  const addresses: PlainAddress[] = [];
+  const clients: Client[] = [];
+
+  /** What a client without a certificate is given; it outlives its proxy. */
+  const addressOf = async (name: string): Promise<PlainAddress> => {
+    const file = (of: string) => stack.file('operator', of);
+    const leaf = { ca: file('ca.crt'), cert: file(`${AGENT}.crt`), key: file(`${AGENT}.key`) };
+    const address = await plainAddress(`https://localhost:${stack.port(name)}`, leaf);
+    addresses.push(address);
+    return address;
+  };
+  const send = (address: PlainAddress, body: JsonObject, headers: Record<string, string> = {}) =>
+    fetch(`${address.url}/mcp`, {
+      method: 'POST',
+      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+
+  beforeAll(async () => {
+    server = await startAskingServer();
+    const tools = { GATE_UPSTREAM_URL: server.url, GATE_UPSTREAM_NAME: 'asking', GATE_UPSTREAM_TIMEOUT_SECS: '60' };
+    stack = await startSeparateStack({ proxy: tools, worker: tools });
+    const address = await addressOf('proxy:8443');
+    await (await send(address, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).text();
+    await stack.operator('tools', 'set', TOOL, 'read', '--reason', 'a test');
+  }, STACK_START_LIMIT_MS);
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+    for (const address of addresses.splice(0)) address.close();
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    await server?.close();
+  }, 60_000);
+
+  /** A client of the SDK that can be asked both, and what it was asked. */
+  async function client(address: PlainAddress, answer: () => Promise<void> = async () => undefined, pin?: string) {
+    const asked: string[] = [];
+    const made = new Client(
+      { name: 'an agent', version: '1' },
+      {
+        capabilities: { elicitation: {}, sampling: {} },
+        ...(pin !== undefined && { versionNegotiation: { mode: { pin } } }),
+      },
+    );
+    made.setRequestHandler('elicitation/create', async ({ params }) => {
+      asked.push(params.message);
+      await answer();
+      return { action: 'accept' as const, content: { account: 'DE89' } };
+    });
+    made.setRequestHandler('sampling/createMessage', async () => {
+      asked.push('sample');
+      return { role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'Rosalind' } };
+    });
+    clients.push(made);
+    // As long as a proxy may take to start again.
+    const reconnectionOptions = {
+      initialReconnectionDelay: 200,
+      maxReconnectionDelay: 1_000,
+      reconnectionDelayGrowFactor: 1.5,
+      maxRetries: 60,
+    };
+    await made.connect(new StreamableHTTPClientTransport(new URL(`${address.url}/mcp`), { reconnectionOptions }));
+    return { made, asked };
+  }
+  const called = async (made: Client) =>
+    JSON.stringify(await made.callTool({ name: TOOL, arguments: {} }, { timeout: 120_000 }));
+
+  it.each([
+    ['of a revision with sessions', undefined],
+    ['of the revision without', '2026-07-28'],
+  ])(
+    'reaches a client %s, and its answers reach the tool, which runs once',
+    async (_, pin) => {
+      const before = server.runs();
+      const { made, asked } = await client(await addressOf('proxy:8443'), undefined, pin);
+      expect(await called(made)).toMatch(/accept.*DE89.*Rosalind/);
+      expect([asked, server.runs() - before]).toEqual([[ASKED, 'sample'], 1]);
+    },
+    120_000,
+  );
+
+  it('is asked again after kill -9 of the proxy, of the client that comes back to its stream, and the tool runs once', async () => {
+    const before = server.runs();
+    const address = await addressOf('proxy:8443');
+    let killed: Promise<void> | undefined;
+    const { made, asked } = await client(address, async () => {
+      if (killed) return;
+      killed = stack.killed('proxy');
+      await killed;
+      // What is said now, nobody hears.
+      throw new Error('the user is gone for a moment');
+    });
+    const answer = called(made);
+    await eventually('it was asked', () => killed !== undefined);
+    await killed;
+    expect(await openQuestions()).toMatchObject([{ inClear: false }]);
+    await stack.back('proxy');
+    expect(await answer).toMatch(/accept.*DE89.*Rosalind/);
+    expect(asked.filter((what) => what === ASKED).length).toBeGreaterThan(1);
+    expect(server.runs() - before).toBe(1);
+  }, 180_000);
+
+  it('is uncertain after kill -9 of the worker while it waited: no answer sends it again', async () => {
+    const before = server.runs();
+    const { made, asked } = await client(await addressOf('proxy:8443'), async () => {
+      await stack.killed('worker');
+      await stack.back('worker');
+    });
+    expect(await called(made)).toContain('server_execution_uncertain');
+    expect([asked, server.runs() - before]).toEqual([[ASKED], 1]);
+    expect(await called((await client(await addressOf('proxy:8443'))).made)).toMatch(/accept.*DE89/);
+    expect(server.runs() - before).toBe(2);
+  }, 180_000);
+
+  describe('with two proxies', () => {
+    beforeAll(async () => {
+      for (const name of SECOND) await stack.portOf(name);
+      stack.running.set(
+        'proxy-2',
+        stack.start('proxy', {
+          GATE_PROXY_PORT: String(stack.port(SECOND[0])),
+          GATE_PROXY_HEALTH_PORT: String(stack.port(SECOND[1])),
+        }),
+      );
+      const { child } = stack.running.get('proxy-2') as { child: { exitCode: number | null } };
+      await eventually('the second proxy is ready', async () => {
+        if (child.exitCode !== null) throw new Error(stack.running.get('proxy-2')?.output());
+        const probe = await fetch(`http://localhost:${stack.port(SECOND[1])}/readyz`).catch(() => null);
+        return probe?.status === 200;
+      });
+    }, 120_000);
+
+    /** A session at this proxy, and the stream of a call in it. */
+    async function begun(address: PlainAddress, id: number) {
+      const opened = await send(address, {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-11-25',
+          capabilities: { elicitation: {}, sampling: {} },
+          clientInfo: { name: 'bare', version: '1' },
+        },
+      });
+      await opened.text();
+      const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string };
+      const stream = messagesOf(await send(address, { ...CALL, id }, session));
+      return { session, stream };
+    }
+
+    it('is put by the one that holds the stream, answered at any, once, and from that session alone', async () => {
+      const before = server.runs();
+      const [first, second] = [await addressOf('proxy:8443'), await addressOf(SECOND[0])];
+      const { session, stream } = await begun(first, 7);
+      const other = await begun(second, 8);
+      const [question, others] = [
+        await stream.next('elicitation/create'),
+        await other.stream.next('elicitation/create'),
+      ];
+      const accepts = (account: string) => ({
+        jsonrpc: '2.0',
+        id: question.id as string,
+        result: { action: 'accept', content: { account } },
+      });
+      // Of another session of the same agent, and by a name that no session was given.
+      for (const [body, by] of [
+        [accepts('from another session'), other.session],
+        [{ ...accepts('forged'), id: (question.id as string).slice(0, -1) }, session],
+        [{ ...accepts('of another question'), id: others.id as string }, session],
+      ] as const)
+        expect((await send(second, body, by)).status).toBe(202);
+      for (const account of ['DE89', 'second'])
+        expect((await send(second, accepts(account), session)).status).toBe(202);
+      const sample = await stream.next('sampling/createMessage');
+      const said = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Rosalind' } };
+      expect((await send(first, { jsonrpc: '2.0', id: sample.id as string, result: said }, session)).status).toBe(202);
+      expect(JSON.stringify(await stream.answer())).toMatch(/accept.*DE89.*Rosalind/);
+      const error = { code: -1, message: 'no' };
+      await send(first, { jsonrpc: '2.0', id: others.id as string, error }, other.session);
+      expect(JSON.stringify(await other.stream.answer())).toContain('"isError":true');
+      expect(server.runs() - before).toBe(2);
+      expect(await openQuestions()).toEqual([]);
+    }, 120_000);
+
+    it('goes on at another one where the one that held the stream was killed', async () => {
+      const before = server.runs();
+      const [first, second] = [await addressOf('proxy:8443'), await addressOf(SECOND[0])];
+      const { session, stream } = await begun(first, 9);
+      const question = await stream.next('elicitation/create');
+      await stack.killed('proxy');
+      const resumed = messagesOf(
+        await fetch(`${second.url}/mcp`, {
+          headers: { accept: 'text/event-stream', ...session, 'last-event-id': stream.place() },
+        }),
+      );
+      const again = await resumed.next('elicitation/create');
+      // The name that the killed one gave it still counts.
+      expect(again.id).toBe(question.id);
+      const result = { action: 'decline' };
+      expect((await send(second, { jsonrpc: '2.0', id: question.id as string, result }, session)).status).toBe(202);
+      const sample = await resumed.next('sampling/createMessage');
+      const error = { code: -32_603, message: 'no model' };
+      await send(second, { jsonrpc: '2.0', id: sample.id as string, error }, session);
+      const answer = await resumed.answer();
+      expect([answer.id, JSON.stringify(answer)]).toEqual([9, expect.stringContaining('no model')]);
+      expect(server.runs() - before).toBe(1);
+      await stack.back('proxy');
+    }, 180_000);
+  });
+
+  /** What is asked now, as whoever reads the store sees it. */
+  async function openQuestions(): Promise<readonly { readonly inClear: boolean }[]> {
+    const client_ = new pg.Client({ connectionString: stack.postgres.url });
+    await client_.connect();
+    try {
+      const { rows } = await client_.query<{ text: string }>(
+        `select encode(question, 'escape') as text from gate_calls.mcp_questions where answer is null`,
+      );
+      return rows.map(({ text }) => ({ inClear: text.includes('aubergine') }));
+    } finally {
+      await client_.end();
+    }
+  }
+});
+
+type Message = JsonObject & { readonly method?: string };
+
+/** The messages of an event stream as they come; those that were passed over are gone. */
+function messagesOf(response: Response) {
+  let last = '';
+  const events = (async function* () {
+    let text = '';
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += new TextDecoder().decode(chunk);
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const event = text.slice(0, end);
+        text = text.slice(end + 2);
+        last = /^id: (\S+)$/m.exec(event)?.[1] ?? last;
+        const data = /^data: (.+)$/m.exec(event)?.[1];
+        if (data !== undefined) yield JSON.parse(data) as Message;
+      }
+    }
+  })();
+  const first = async (what: string, is: (message: Message) => boolean): Promise<Message> => {
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) throw new Error(`the stream ended before ${what}`);
+      if (is(value)) return value;
+    }
+  };
+  return {
+    next: (method: string) => first(method, (message) => message.method === method),
+    answer: () => first('its answer', (message) => message.method === undefined),
+    place: () => last,
+  };
+}

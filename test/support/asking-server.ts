@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
+import { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+export interface AskingServer {
+  readonly url: string;
+  /** How often its tool was called. */
+  readonly runs: () => number;
+  close(): Promise<void>;
+}
+
+/** Its name is one that the agents of the demonstration call. */
+export const TOOL = 'list_files';
+/** What its tool asks the person at the client: a word that nothing else says. */
+export const ASKED = 'Which of the aubergine accounts?';
+
+/**
+ * An MCP server over streamable HTTP with sessions. Its one tool asks the person at the client and then the client's model, and tells what both
+ * said.
+ */
+export async function startAskingServer(): Promise<AskingServer> {
+  let runs = 0;
+  const sessions = new Map<string, { transport: NodeStreamableHTTPServerTransport; server: McpServer }>();
+  const asking = (): McpServer => {
+    const server = new McpServer({ name: 'asking', version: '1' }, { capabilities: {} });
+    server.registerTool(
+      TOOL,
+      { description: 'Asks before it answers.', inputSchema: z.object({}) },
+      async (_given, { mcpReq }) => {
+        runs += 1;
+        const requestedSchema = { type: 'object', properties: { account: { type: 'string' } }, required: ['account'] };
+        const params = { message: ASKED, requestedSchema } as never;
+        const { action, content: chosen } = await mcpReq.send({ method: 'elicitation/create', params });
+        const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: `Name ${action}` } }];
+        const { content } = await mcpReq.send({
+          method: 'sampling/createMessage',
+          params: { messages, maxTokens: 10 },
+        });
+        return { content: [{ type: 'text' as const, text: JSON.stringify([action, chosen, content]) }] };
+      },
+    );
+    return server;
+  };
+  const http = createServer((request, response) => {
+    void (async () => {
+      const id = request.headers['mcp-session-id'];
+      const known = typeof id === 'string' ? sessions.get(id) : undefined;
+      if (known) return known.transport.handleRequest(request, response);
+      if (id !== undefined) return void response.writeHead(404).end();
+      const server = asking();
+      const transport = new NodeStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (opened) => void sessions.set(opened, { transport, server }),
+        onsessionclosed: (closed) => void sessions.delete(closed),
+      });
+      await server.connect(transport);
+      return transport.handleRequest(request, response);
+    })().catch(() => response.destroy());
+  });
+  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    runs: () => runs,
+    async close() {
+      const closed = new Promise((done) => http.close(done));
+      for (const { server } of sessions.values()) await server.close();
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}
