@@ -133,6 +133,20 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     expect(await answer).toEqual(ACCEPTED);
   });
 
+  it('is put again to a client that had no room for it, or answered beforehand', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    let tries = 0;
+    proxy.talks.listen('a-call', {
+      ...client().listener,
+      asked: async () => {
+        if ((tries += 1) < 3) throw new Error('the request cannot be handed on to the client');
+        return ACCEPTED;
+      },
+    });
+    expect(await asks(worker)).toEqual(ACCEPTED);
+    expect(tries).toBe(3);
+  });
+
   it('is put to the newest who holds the request, once, and to nobody of another call', async () => {
     const [worker, proxy] = [await process(), await process()];
     const [one, two, another] = [client(), client(), client()];

@@ -9,6 +9,7 @@ import { STACK_START_LIMIT_MS } from '../support/stack.js';
 import { eventually } from '../support/waiting.js';
 
 const AGENT = 'support-bot';
+const ANOTHER = 'build-bot';
 const SECOND = ['proxy-2:8443', 'proxy-2:8080'] as const;
 const CALL = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: TOOL, arguments: {} } };
 
@@ -20,9 +21,9 @@ describe('what a tool asks its client, proxy and worker being processes of their
   const clients: Client[] = [];
 
   /** What a client without a certificate is given; it outlives its proxy. */
-  const addressOf = async (name: string): Promise<PlainAddress> => {
+  const addressOf = async (name: string, agent = AGENT): Promise<PlainAddress> => {
     const file = (of: string) => stack.file('operator', of);
-    const leaf = { ca: file('ca.crt'), cert: file(`${AGENT}.crt`), key: file(`${AGENT}.key`) };
+    const leaf = { ca: file('ca.crt'), cert: file(`${agent}.crt`), key: file(`${agent}.key`) };
     const address = await plainAddress(`https://localhost:${stack.port(name)}`, leaf);
     addresses.push(address);
     return address;
@@ -112,7 +113,8 @@ describe('what a tool asks its client, proxy and worker being processes of their
     const answer = called(made);
     await eventually('it was asked', () => killed !== undefined);
     await killed;
-    expect(await openQuestions()).toMatchObject([{ inClear: false }]);
+    const open = (await kept()).filter(({ answered }) => !answered);
+    expect(open).toMatchObject([{ inClear: false }]);
     await stack.back('proxy');
     expect(await answer).toMatch(/accept.*DE89.*Rosalind/);
     expect(asked.filter((what) => what === ASKED).length).toBeGreaterThan(1);
@@ -125,8 +127,11 @@ describe('what a tool asks its client, proxy and worker being processes of their
       await stack.killed('worker');
       await stack.back('worker');
     });
-    expect(await called(made)).toContain('server_execution_uncertain');
+    const uncertain = await called(made);
+    expect(uncertain).toContain('server_execution_uncertain');
+    const [, id] = /"correlation_id":"([^"]+)"/.exec(uncertain) ?? [];
     expect([asked, server.runs() - before]).toEqual([[ASKED], 1]);
+    expect((await kept()).filter((one) => one.id === id)).toEqual([]);
     expect(await called((await client(await addressOf('proxy:8443'))).made)).toMatch(/accept.*DE89/);
     expect(server.runs() - before).toBe(2);
   }, 180_000);
@@ -149,9 +154,8 @@ describe('what a tool asks its client, proxy and worker being processes of their
       });
     }, 120_000);
 
-    /** A session at this proxy, and the stream of a call in it. */
-    async function begun(address: PlainAddress, id: number) {
-      const opened = await send(address, {
+    async function opened(address: PlainAddress) {
+      const said = await send(address, {
         jsonrpc: '2.0',
         id: 1,
         method: 'initialize',
@@ -161,8 +165,12 @@ describe('what a tool asks its client, proxy and worker being processes of their
           clientInfo: { name: 'bare', version: '1' },
         },
       });
-      await opened.text();
-      const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string };
+      await said.text();
+      return { 'mcp-session-id': said.headers.get('mcp-session-id') as string };
+    }
+    /** A session at this proxy, and the stream of a call in it. */
+    async function begun(address: PlainAddress, id: number) {
+      const session = await opened(address);
       const stream = messagesOf(await send(address, { ...CALL, id }, session));
       return { session, stream };
     }
@@ -198,8 +206,25 @@ describe('what a tool asks its client, proxy and worker being processes of their
       await send(first, { jsonrpc: '2.0', id: others.id as string, error }, other.session);
       expect(JSON.stringify(await other.stream.answer())).toContain('"isError":true');
       expect(server.runs() - before).toBe(2);
-      expect(await openQuestions()).toEqual([]);
+      expect((await kept()).filter(({ answered }) => !answered)).toEqual([]);
     }, 120_000);
+
+    it('is told to no other agent, whatever place in a stream it names', async () => {
+      const first = await addressOf('proxy:8443');
+      const { session, stream } = await begun(first, 10);
+      const question = await stream.next('elicitation/create');
+      const stranger = await addressOf('proxy:8443', ANOTHER);
+      const theirs = messagesOf(
+        await fetch(`${stranger.url}/mcp`, {
+          headers: { accept: 'text/event-stream', ...(await opened(stranger)), 'last-event-id': stream.place() },
+        }),
+      );
+      expect(JSON.stringify(await theirs.answer())).toContain('no call of this agent');
+      const error = { code: -1, message: 'no' };
+      await send(first, { jsonrpc: '2.0', id: question.id as string, error }, session);
+      expect((await stream.answer()).id).toBe(10);
+      expect(theirs.passed()).toEqual([]);
+    }, 60_000);
 
     it('goes on at another one where the one that held the stream was killed', async () => {
       const before = server.runs();
@@ -227,17 +252,17 @@ describe('what a tool asks its client, proxy and worker being processes of their
     }, 180_000);
   });
 
-  /** What is asked now, as whoever reads the store sees it. */
-  async function openQuestions(): Promise<readonly { readonly inClear: boolean }[]> {
-    const client_ = new pg.Client({ connectionString: stack.postgres.url });
-    await client_.connect();
+  /** What is kept of questions now, as whoever reads the store sees it. */
+  async function kept(): Promise<readonly { id: string; inClear: boolean; answered: boolean }[]> {
+    const database = new pg.Client({ connectionString: stack.postgres.url });
+    await database.connect();
     try {
-      const { rows } = await client_.query<{ text: string }>(
-        `select encode(question, 'escape') as text from gate_calls.mcp_questions where answer is null`,
+      const { rows } = await database.query<{ id: string; text: string; answered: boolean }>(
+        `select correlation_id as id, encode(question, 'escape') as text, answer is not null as answered from gate_calls.mcp_questions`,
       );
-      return rows.map(({ text }) => ({ inClear: text.includes('aubergine') }));
+      return rows.map(({ text, ...row }) => ({ ...row, inClear: text.includes('aubergine') }));
     } finally {
-      await client_.end();
+      await database.end();
     }
   }
 });
@@ -247,6 +272,7 @@ type Message = JsonObject & { readonly method?: string };
 /** The messages of an event stream as they come; those that were passed over are gone. */
 function messagesOf(response: Response) {
   let last = '';
+  const passed: Message[] = [];
   const events = (async function* () {
     let text = '';
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -265,11 +291,13 @@ function messagesOf(response: Response) {
       const { value, done } = await events.next();
       if (done) throw new Error(`the stream ended before ${what}`);
       if (is(value)) return value;
+      passed.push(value);
     }
   };
   return {
     next: (method: string) => first(method, (message) => message.method === method),
     answer: () => first('its answer', (message) => message.method === undefined),
     place: () => last,
+    passed: () => passed,
   };
 }
