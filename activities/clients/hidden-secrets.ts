@@ -38,8 +38,8 @@ export function hidingSecrets(upstream: Upstream, secrets: () => readonly string
   const hiding = (listener: Listener): Listener => ({
     ...listener,
     told: (method, params) => listener.told(method, hidden(params)),
-    asked: (method, params, timeoutMs, key) =>
-      listener.asked(method, hidden(params), timeoutMs, ...(key === undefined ? [] : [hidden(key)])),
+    asked: (method, params, timeoutMs, key, of) =>
+      listener.asked(method, hidden(params), timeoutMs, key === undefined ? undefined : hidden(key), of),
   });
   const { listen } = upstream;
   return {

@@ -136,6 +136,7 @@ export function createMcpUpstream({
     { listener, ...limits }: Limits,
   ): Promise<Posted> => {
     let answered = 0;
+    const asking = new Map<string, AbortController>();
     const untilMs = Date.now() + limits.timeoutMs;
     const headers = { ...(await headersOf(session, limits.timeoutMs)), ...repeated };
     const answer = await post({
@@ -150,9 +151,15 @@ export function createMcpUpstream({
         if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
         if (listener && handedOn(message, id, listener)) return false;
         if (listener && mayAsk(message) && (answered += 1) <= MAX_ANSWERS_TO_SERVER) {
-          void askedOfClient(message, listener, limits.timeoutMs).then((answer) => aside(session, answer));
+          const givenUp = new AbortController();
+          asking.set(message.get('id') as string, givenUp);
+          // Who gives a question up is to hear no answer to it.
+          void askedOfClient(message, listener, limits.timeoutMs, givenUp.signal).then(
+            (answer) => givenUp.signal.aborted || aside(session, answer),
+          );
           return false;
         }
+        asking.get(cancelledIn(message) ?? '')?.abort(new Error('the tool gave its question up'));
         const answer = answerToServer(message);
         if (answer !== null && (answered += 1) <= MAX_ANSWERS_TO_SERVER) aside(session, answer);
         return false;
@@ -676,8 +683,19 @@ function mayAsk(message: ServerMessage): boolean {
   );
 }
 
+/** The id of its own request that an upstream takes back; `null` in every other message. */
+const cancelledIn = (message: ServerMessage): string | null =>
+  methodOf(message) === 'notifications/cancelled' && !message.has('id')
+    ? (membersOf(message.get('params') ?? '')?.get('requestId') ?? null)
+    : null;
+
 /** The client's answer to a request of the upstream, under the upstream's id; a client that does not answer is an error of its own. */
-async function askedOfClient(message: ServerMessage, listener: Listener, timeoutMs: number): Promise<string> {
+async function askedOfClient(
+  message: ServerMessage,
+  listener: Listener,
+  timeoutMs: number,
+  givenUp?: AbortSignal,
+): Promise<string> {
   const answer = (member: string, text: string) =>
     objectText([
       ['jsonrpc', '"2.0"'],
@@ -685,7 +703,9 @@ async function askedOfClient(message: ServerMessage, listener: Listener, timeout
       [member, text],
     ]);
   try {
-    return answer(...(await listener.asked(methodOf(message), message.get('params') as string, timeoutMs)));
+    const params = message.get('params') as string;
+    const of = givenUp && { givenUp };
+    return answer(...(await listener.asked(methodOf(message), params, timeoutMs, undefined, of)));
   } catch (error) {
     return answer('error', JSON.stringify({ code: -32_603, message: `Gate: ${errorText(error)}` }));
   }

@@ -54,22 +54,34 @@ describe('what an upstream says while a call is under way', () => {
       nameIn: (session: string) => `${id} in ${session}`,
       over: new Promise<ClientAnswer>((give, withdraw) => Object.assign(settle, { give, withdraw })),
     });
-    const answer = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('one'));
+    const answer = talk.asked('elicitation/create', '{}', 60_000, undefined, { kept: kept('one') });
     expect(await idOf(talk)).toBe('one in s');
     expect(answers.give('s', 'one in s', ['result', '{"not":"by this process alone"}'])).toBe(false);
     settle.give?.(['result', '{"action":"accept"}']);
     expect(await answer).toEqual(['result', '{"action":"accept"}']);
-    const withdrawn = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('two'));
+    const withdrawn = talk.asked('elicitation/create', '{}', 60_000, undefined, { kept: kept('two') });
     expect(await idOf(talk)).toBe('two in s');
     settle.withdraw?.(new Error('the tool waits no more'));
     await expect(withdrawn).rejects.toThrow('waits no more');
     expect(await talk.take()).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two in s","reason":"the tool waits no more"}}',
     ]);
-    const lost = talk.asked('elicitation/create', '{}', 60_000, undefined, kept('three'));
+    const givenUp = new AbortController();
+    const wanted = talk.asked('elicitation/create', '{}', 60_000, undefined, { givenUp: givenUp.signal });
+    const id = await idOf(talk);
+    givenUp.abort(new Error('given up'));
+    await expect(wanted).rejects.toThrow('given up');
+    expect(await talk.take()).toEqual([
+      JSON.stringify({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: id, reason: 'given up' },
+      }),
+    ]);
+    const lost = talk.asked('elicitation/create', '{}', 60_000, undefined, { kept: kept('three') });
     gone.abort();
     await expect(lost).rejects.toThrow('gone');
-    expect(asked.map(([, answered]) => answered)).toEqual([true, false, false]);
+    expect(asked.map(([, answered]) => answered)).toEqual([true, false, false, false]);
   });
 
   it('can never be asked what is too long, or in a revision in which nothing is asked: nobody need put it again', async () => {
@@ -80,7 +92,9 @@ describe('what an upstream says while a call is under way', () => {
       [conversation().talk, long],
       [conversation(null).talk, '{}'],
     ] as const)
-      await expect(talk.asked('elicitation/create', params, 1_000, undefined, kept)).rejects.toBeInstanceOf(Unaskable);
+      await expect(talk.asked('elicitation/create', params, 1_000, undefined, { kept })).rejects.toBeInstanceOf(
+        Unaskable,
+      );
   });
 
   it('rejects what nobody answers: in time, before the client is gone, or at all', async () => {

@@ -4,7 +4,7 @@ import { errorText } from '../../domain/errors.js';
 import { isHeard, isMilder, type LeastLevel, levelIn, type LogLevel } from '../../domain/mcp/log-levels.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../domain/mcp/strict-json.js';
-import { type ClientAnswer, type Listener, Unaskable } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, type Listener, Unaskable, untilGivenUp } from '../../domain/pipeline/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { within } from './event-streams.js';
 
@@ -152,16 +152,18 @@ export function createConversation({
       const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
       say(message, method === 'notifications/message' ? levelIn(params) : undefined);
     },
-    async asked(method, params, timeoutMs, _key, kept) {
+    async asked(method, params, timeoutMs, _key, { kept, givenUp } = {}) {
       if (session === null) throw new Unaskable('the client cannot be asked in its revision of MCP');
       const id = kept?.nameIn(session) ?? `gate-${randomUUID()}`;
       const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${params}}`;
       if (message.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
-      const answer = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session, id, timeoutMs, signal);
+      const given = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session, id, timeoutMs, signal);
+      const answer = untilGivenUp(given, givenUp);
       answer.catch(() => undefined);
       if (!say(message)) throw new Error(NOT_HANDED_ON);
       // Its client need not go on asking its user.
       kept?.over.catch((error: unknown) => say(cancelledText(id, errorText(error))));
+      givenUp?.addEventListener('abort', () => say(cancelledText(id, errorText(givenUp.reason))), { once: true });
       try {
         const said = await answer;
         onAsked(method, said[0] === 'result');

@@ -46,14 +46,20 @@ describe('what an upstream asks while its call is under way', () => {
       nameIn: () => id,
       over: new Promise<ClientAnswer>((give, withdraw) => Object.assign(settle, { give, withdraw })),
     });
-    const answer = listener.asked('elicitation/create', FORM, 60_000, 'who', kept('one'));
+    const answer = listener.asked('elicitation/create', FORM, 60_000, 'who', { kept: kept('one') });
     expect(round.questions()).toMatchObject([{ id: 'one', key: 'who' }]);
     settle.give?.(['result', accepted('Alice')]);
     expect([await answer, round.questions()]).toEqual([['result', accepted('Alice')], []]);
-    const withdrawn = listener.asked('elicitation/create', FORM, 60_000, 'who', kept('two'));
+    const withdrawn = listener.asked('elicitation/create', FORM, 60_000, 'who', { kept: kept('two') });
     settle.withdraw?.(new Error('the tool waits no more'));
     await expect(withdrawn).rejects.toThrow();
-    expect([round.questions(), noted]).toEqual([[], ['call elicitation/create true', 'call elicitation/create false']]);
+    const givenUp = new AbortController();
+    const wanted = listener.asked('elicitation/create', FORM, 60_000, 'who', { givenUp: givenUp.signal });
+    expect(round.questions()).toHaveLength(1);
+    givenUp.abort();
+    await expect(wanted).rejects.toThrow();
+    const told = [true, false, false].map((answered) => `call elicitation/create ${answered}`);
+    expect([round.questions(), noted]).toEqual([[], told]);
   });
 
   it.each<[string, string, string, boolean]>([

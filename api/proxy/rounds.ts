@@ -85,7 +85,7 @@ export function createRounds(
         return listening?.progress ?? false;
       },
       told: (method, params) => listening?.told(method, params),
-      async asked(method, params, timeoutMs, wanted, kept) {
+      async asked(method, params, timeoutMs, wanted, { kept, givenUp } = {}) {
         const fault = unaskable(held.askable, method, params);
         if (fault !== null) throw new Unaskable(fault);
         if (closed) throw new Error(CLOSED);
@@ -111,6 +111,7 @@ export function createRounds(
             give(answered);
           };
           kept?.over.then(isOver, () => isOver(null));
+          givenUp?.addEventListener('abort', () => isOver(null), { once: true });
         });
         wake();
         next = null;

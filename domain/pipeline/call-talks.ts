@@ -1,3 +1,4 @@
+import { unlessAborted } from '../unless-aborted.js';
 import type { CallInput, ClientCapability } from '../../contracts/call.js';
 
 /** The requests of an upstream that are handed on, with what the client must have declared for them. */
@@ -19,6 +20,14 @@ export interface KeptQuestion {
   readonly over: Promise<ClientAnswer>;
 }
 
+/** What whoever asks knows of a question beside its words. */
+export interface AskedMeanwhile {
+  /** Where another process asks: the answer then comes by that, whichever process is given it. */
+  readonly kept?: KeptQuestion;
+  /** Fires once the upstream wants no answer any more. */
+  readonly givenUp?: AbortSignal;
+}
+
 /** Nobody who comes back for the call can be asked that either. */
 export class Unaskable extends Error {}
 
@@ -28,10 +37,10 @@ export interface Listener {
   readonly progress: boolean;
   told(method: string, params: string): void;
   /**
-   * Rejects where the client is gone, or does not answer in time. `key` is the upstream's own name for the question, where it has one. `kept` is
-   * given where another process asks: the answer then comes by that, whichever process is given it.
+   * Rejects where the client is gone, does not answer in time, or need not any more. `key` is the upstream's own name for the question, where it has
+   * one.
    */
-  asked(method: string, params: string, timeoutMs: number, key?: string, kept?: KeptQuestion): Promise<ClientAnswer>;
+  asked(method: string, params: string, timeoutMs: number, key?: string, of?: AskedMeanwhile): Promise<ClientAnswer>;
   /** The resources that its agent is subscribed to, where somebody knows them better than the upstream's client. */
   readonly resources?: HeardResources;
 }
@@ -101,3 +110,7 @@ export function keyFor(used: Set<string>, id: string, wanted = id): string {
   used.add(key);
   return key;
 }
+
+/** Rejects once the upstream wants no answer any more. */
+export const untilGivenUp = (answer: Promise<ClientAnswer>, givenUp: AbortSignal | undefined): Promise<ClientAnswer> =>
+  givenUp ? unlessAborted(givenUp, answer, () => undefined) : answer;

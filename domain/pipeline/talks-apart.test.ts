@@ -18,9 +18,10 @@ function client() {
   const listener: Listener = {
     progress: false,
     told: () => undefined,
-    asked(method, params, _timeoutMs, key, kept) {
-      asked.push({ method, params, key, kept: kept as KeptQuestion });
-      const over = (kept as KeptQuestion).over;
+    asked(method, params, _timeoutMs, key, of) {
+      const kept = of?.kept as KeptQuestion;
+      asked.push({ method, params, key, kept });
+      const { over } = kept;
       over.then(
         (answer) => said.push(answer),
         (error: Error) => said.push(error.message),
@@ -173,6 +174,23 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     expect(said).toEqual([expect.stringContaining('waits for no answer')]);
     expect(await proxy.kept.give(question?.kept.id ?? '', ACCEPTED)).toBe(false);
     expect(await rowsOf(worker)).toBe(0);
+  });
+
+  it('is withdrawn where the tool gives it up, and its call goes on', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const { asked, said, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const givenUp = new AbortController();
+    const tool = worker.talks.listenerOf(CALL) as Listener;
+    const answer = tool.asked('elicitation/create', '{}', 30_000, undefined, { givenUp: givenUp.signal });
+    const next = tool.asked('elicitation/create', '{"next":true}', 30_000);
+    await eventually('both are asked', () => asked.length === 2);
+    givenUp.abort(new Error('the tool gave its question up'));
+    await expect(answer).rejects.toThrow('gave its question up');
+    await eventually('the client is told', () => said.length > 0);
+    const kept = asked.find(({ params }) => params.includes('next'))?.kept;
+    expect(await proxy.kept.give(kept?.id ?? '', ACCEPTED)).toBe(true);
+    expect(await next).toEqual(ACCEPTED);
   });
 
   it('is refused where its client cannot be asked, does not answer in time, or comes for nothing', async () => {

@@ -9,6 +9,7 @@ import {
   type KeptQuestion,
   type Listener,
   Unaskable,
+  untilGivenUp,
 } from './call-talks.js';
 
 /** What becomes of a question: the client's answer, or why no client of the call is asked it. */
@@ -136,7 +137,11 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       }
     },
   );
-  async function ask(talk: Talk, question: OpenQuestion & AskedQuestion): Promise<ClientAnswer> {
+  async function ask(
+    talk: Talk,
+    question: OpenQuestion & AskedQuestion,
+    givenUp: AbortSignal | undefined,
+  ): Promise<ClientAnswer> {
     const { id, untilMs } = question;
     const askedMs = now();
     let answered = false;
@@ -147,10 +152,11 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
         throw new Error('the question cannot be handed on to the client now');
       });
       if (talk.isOver) throw new Error(WITHDRAWN);
-      const answer = await new Promise<ClientAnswer>((resolve, reject) => {
+      const said = new Promise<ClientAnswer>((resolve, reject) => {
         waiting.set(id, { askedMs, untilMs, resolve, reject });
         lookForAnswers();
       });
+      const answer = await untilGivenUp(said, givenUp);
       answered = true;
       return answer;
     } finally {
@@ -203,7 +209,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     const of = putOf(id);
     of.to.add(listener);
     listener
-      .asked(method, params, Math.max(1, untilMs - now()), key, of.kept)
+      .asked(method, params, Math.max(1, untilMs - now()), key, { kept: of.kept })
       .then(
         async (answer) => {
           if (!of.isOver && (await questions.say(id, answer))) of.resolve(answer);
@@ -298,10 +304,10 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       return {
         progress: false,
         told: () => undefined,
-        asked(method, params, timeoutMs, wanted) {
+        asked(method, params, timeoutMs, wanted, { givenUp } = {}) {
           const id = randomUUID();
           const key = keyFor(talk.keys, id, wanted);
-          return ask(talk, { id, correlationId, method, params, key, untilMs: now() + timeoutMs });
+          return ask(talk, { id, correlationId, method, params, key, untilMs: now() + timeoutMs }, givenUp);
         },
       };
     },

@@ -59,11 +59,11 @@ export function judgedTalk(
       told(method, params) {
         if (passes(params)) listener.told(method, params);
       },
-      async asked(method, params, timeoutMs, key) {
+      async asked(method, params, timeoutMs, key, of) {
         // Its key reaches an agent as well.
         if (!passes(params) || (key !== undefined && !passes(JSON.stringify({ key }))))
           throw new Error('egress_blocked: what was to be asked holds instructions to a model or a secret');
-        return listener.asked(method, params, timeoutMs, key);
+        return listener.asked(method, params, timeoutMs, key, of);
       },
     },
     heard: () =>

@@ -18,8 +18,8 @@ export const TOOL = 'list_files';
 export const ASKED = 'Which of the aubergine accounts?';
 
 /**
- * An MCP server over streamable HTTP with sessions. Its one tool asks the person at the client and then the client's model, and tells what both
- * said.
+ * An MCP server over streamable HTTP with sessions. Its one tool asks the person at the client, for as long as it has patience, and then the client's
+ * model, and tells what both said.
  */
 export async function startAskingServer(): Promise<AskingServer> {
   let runs = 0;
@@ -28,12 +28,12 @@ export async function startAskingServer(): Promise<AskingServer> {
     const server = new McpServer({ name: 'asking', version: '1' }, { capabilities: {} });
     server.registerTool(
       TOOL,
-      { description: 'Asks before it answers.', inputSchema: z.object({}) },
-      async (_given, { mcpReq }) => {
+      { description: 'Asks before it answers.', inputSchema: z.object({ patience_ms: z.number().optional() }) },
+      async ({ patience_ms: timeout = 60_000 }, { mcpReq }) => {
         runs += 1;
         const requestedSchema = { type: 'object', properties: { account: { type: 'string' } }, required: ['account'] };
         const params = { message: ASKED, requestedSchema } as never;
-        const { action, content: chosen } = await mcpReq.send({ method: 'elicitation/create', params });
+        const { action, content: chosen } = await mcpReq.send({ method: 'elicitation/create', params }, { timeout });
         const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: `Name ${action}` } }];
         const { content } = await mcpReq.send({
           method: 'sampling/createMessage',
