@@ -209,6 +209,37 @@ describe('what a tool asks its client, proxy and worker being processes of their
       expect((await kept()).filter(({ answered }) => !answered)).toEqual([]);
     }, 120_000);
 
+    it('of the revision without sessions: is answered at another one than the one that asked', async () => {
+      const before = server.runs();
+      const [first, second] = [await addressOf('proxy:8443'), await addressOf(SECOND[0])];
+      const version = '2026-07-28';
+      const ask = async (address: PlainAddress, brings: JsonObject): Promise<JsonObject> => {
+        const _meta = {
+          'io.modelcontextprotocol/protocolVersion': version,
+          'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, sampling: {} },
+        };
+        const body = { ...CALL, params: { ...CALL.params, ...brings, _meta } };
+        const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': TOOL };
+        const said = await send(address, body, { ...headers, accept: 'application/json' });
+        return ((await said.json()) as { result: JsonObject }).result;
+      };
+      const answered = (result: JsonObject, answer: JsonObject): JsonObject => {
+        const [key = ''] = Object.keys(result['inputRequests'] as JsonObject);
+        return { requestState: result['requestState'] as string, inputResponses: { [key]: answer } };
+      };
+      const asked = await ask(first, {});
+      expect(JSON.stringify(asked['inputRequests'])).toContain(ASKED);
+      const more = await ask(second, answered(asked, { action: 'accept', content: { account: 'DE89' } }));
+      expect(JSON.stringify(more['inputRequests'])).toContain('sampling/createMessage');
+      const content = { type: 'text', text: 'Rosalind' };
+      const done = await ask(first, answered(more, { role: 'assistant', model: 'm', content }));
+      expect([done['resultType'], JSON.stringify(done['content'])]).toEqual([
+        'complete',
+        expect.stringMatching(/accept.*DE89.*Rosalind/),
+      ]);
+      expect(server.runs() - before).toBe(1);
+    }, 60_000);
+
     it('is told to no other agent, whatever place in a stream it names', async () => {
       const first = await addressOf('proxy:8443');
       const { session, stream } = await begun(first, 10);
