@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
+import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { answerOf } from '../api/proxy/answers.js';
 import { GateError } from '../domain/errors.js';
 import { NO_BUDGETS } from '../domain/spend/spend.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import type { ClientAnswer, Listener } from '../domain/pipeline/call-talks.js';
+import type { ClientAnswer, Listener } from '../domain/upstream/call-talks.js';
 import { withKeptAnswers } from './heard-answers.js';
 
 const hearing = (answer: (method: string) => Promise<ClientAnswer>, stopped = () => null as string | null) => {

@@ -1,4 +1,4 @@
-import type { ClientAnswer, Listener } from '../domain/pipeline/call-talks.js';
+import type { ClientAnswer, Listener } from '../domain/upstream/call-talks.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { BroughtAnswer, RecordedOutcome } from '../domain/call-record/record.js';
 

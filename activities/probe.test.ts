@@ -4,7 +4,7 @@ import { answerOf } from '../api/proxy/answers.js';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import { judgeCall } from '../domain/pipeline/pipeline.js';
-import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
+import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { parseProbes } from '../domain/probes/probes.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { copyOfStore } from '../test/support/put-back.js';

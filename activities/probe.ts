@@ -9,7 +9,7 @@ import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
 import { foldVerdict } from '../domain/call-record/verdict.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import { answerOfTool, answerOfUrl, asked, readAnswer } from '../domain/probes/answer.js';
 import type { AskUrl, ProbeAnswer } from '../domain/probes/ports.js';

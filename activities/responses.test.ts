@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ResponseAction, ScanRequest, ScanResult } from '../contracts/response-scan.js';
 import { answerOf } from '../api/proxy/answers.js';
-import type { Listener } from '../domain/pipeline/call-talks.js';
+import type { Listener } from '../domain/upstream/call-talks.js';
 import { createResponseJudge, type ResponseJudgeOptions } from '../domain/responses/judge.js';
 import { scanResponse } from '../domain/responses/scan-response.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';

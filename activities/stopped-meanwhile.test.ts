@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../contracts/json.js';
 import { stopFault } from '../domain/identity/stops.js';
-import { createCallTalks, type Listener } from '../domain/pipeline/call-talks.js';
+import { createCallTalks, type Listener } from '../domain/upstream/call-talks.js';
 import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';

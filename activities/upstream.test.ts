@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
+import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { createStepActivities } from './steps.js';

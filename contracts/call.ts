@@ -59,7 +59,7 @@ export interface CallInput {
   readonly velocity_limit: number;
   /** Its agent was under containment when the call came: whatever may run waits for a person. */
   readonly force_hil?: true;
-  /** What its client can be asked while the tool runs (`domain/pipeline/call-talks.ts`); absent where it can be asked nothing. */
+  /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
   /** What is kept of what it costs; absent where it costs nothing and nobody set a budget. */
   readonly spend?: CallSpend;

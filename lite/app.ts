@@ -24,7 +24,7 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
-import type { NamedStanding } from '../domain/pipeline/upstream.js';
+import type { NamedStanding } from '../domain/upstream/upstream.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';

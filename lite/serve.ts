@@ -27,7 +27,7 @@ import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../domain/tool-definitions/pinning.js';
-import { notedUpstream } from '../domain/pipeline/noted-upstream.js';
+import { notedUpstream } from '../domain/upstream/noted-upstream.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';

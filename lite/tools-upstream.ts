@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Found } from '../activities/clients/detected-upstream.js';
 import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
-import { upstreamsLog } from '../domain/pipeline/upstreams-log.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import { upstreamsLog } from '../domain/upstream/upstreams-log.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 
 /** An MCP server to run as a child. */
 export interface ToolsChild {

@@ -23,7 +23,7 @@ import { type RequestStates, requestStates } from '../domain/mcp/request-state.j
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../domain/mcp/tasks.js';
-import type { QuestionStore } from '../domain/pipeline/talks-apart.js';
+import type { QuestionStore } from '../domain/upstream/talks-apart.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { mcpQuestionMigrations } from '../migrations/mcp-questions.js';

@@ -8,15 +8,15 @@ import { needed } from '../api/plugins/start.js';
 import type { Config, Env } from '../config/env.js';
 import { type CALL_STORE_SETTINGS, flowSettingsOf } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
-import { createCallTalks } from '../domain/pipeline/call-talks.js';
-import { talksApart } from '../domain/pipeline/talks-apart.js';
+import { createCallTalks } from '../domain/upstream/call-talks.js';
+import { talksApart } from '../domain/upstream/talks-apart.js';
 import { errorText } from '../domain/errors.js';
-import { noUpstream } from '../domain/pipeline/no-upstream.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import { noUpstream } from '../domain/upstream/no-upstream.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
-import { upstreamsLog } from '../domain/pipeline/upstreams-log.js';
+import { upstreamsLog } from '../domain/upstream/upstreams-log.js';
 import { openProxyStore } from './proxy-store.js';
 
 export interface SharedPartsOptions {

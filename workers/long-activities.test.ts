@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { CallInput } from '../contracts/call.js';
-import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
+import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { inspectionOf } from '../test/support/judgements.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { forEngine, streamsForEngine } from './worker.js';

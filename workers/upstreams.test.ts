@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../config/env.js';
 import { readUpstreams } from '../config/upstreams.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import { startTokenIssuer } from '../test/support/token-issuer.js';
 import { SMALL_TOOLS, upstreamsFile } from '../test/support/upstreams-file.js';
 import { sessionsInMemory } from '../activities/clients/upstream-sessions.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type Env } from '../config/env.js';
 import type { CredentialEntry, SecretPlace, UpstreamEntry } from '../config/upstreams.js';
 import { errorText } from '../domain/errors.js';
-import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import {
   type Credentials,
   CredentialsMissing,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent, request as undiciRequest } from 'undici';
 import type { JsonObject } from '../../contracts/json.js';
 import { membersOf } from '../../domain/mcp/reply.js';
-import type { Upstream } from '../../domain/pipeline/upstream.js';
+import type { Upstream } from '../../domain/upstream/upstream.js';
 import { createJsonUpstream, type JsonUpstreamOptions } from './json-upstream.js';
 import { introducesItself, introductionText } from './mcp-handshake.js';
 import { createMcpUpstream } from './mcp-upstream.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Listener } from '../../domain/pipeline/call-talks.js';
+import type { Listener } from '../../domain/upstream/call-talks.js';
 import { type AskingServer, startAskingServer, TOOL } from '../../test/support/asking-server.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 

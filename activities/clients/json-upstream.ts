@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { servedCapabilities } from '../../domain/mcp/control-methods.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
 import { membersOf, objectText, present, saysItFailed } from '../../domain/mcp/reply.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { introductionText, requestedVersion } from './mcp-handshake.js';
 import { type Posted, post } from './one-post.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
-import type { Upstream, UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { Upstream, UpstreamCaller } from '../../domain/upstream/upstream.js';
 import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
 import { sessionsInMemory } from './upstream-sessions.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';

@@ -8,8 +8,8 @@ import { paramHeaders } from '../../domain/mcp/param-headers.js';
 import { errorText } from '../../domain/errors.js';
 import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
 import { STATELESS_VERSION } from '../../domain/mcp/stateless.js';
-import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
-import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../../domain/upstream/call-talks.js';
+import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { within } from '../../domain/within.js';
 import {
   answerToServer,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import type { Listener } from '../../domain/pipeline/call-talks.js';
-import type { UpstreamFault } from '../../domain/pipeline/upstream-circuit.js';
-import type { Upstream } from '../../domain/pipeline/upstream.js';
+import type { Listener } from '../../domain/upstream/call-talks.js';
+import type { UpstreamFault } from '../../domain/upstream/upstream-circuit.js';
+import type { Upstream } from '../../domain/upstream/upstream.js';
 import { type ListingTools, listingTools } from '../../test/support/listing-tools.js';
 import { startTokenIssuer } from '../../test/support/token-issuer.js';
 import { type OddServer, oddServer, SMALL_TOOLS } from '../../test/support/upstreams-file.js';

@@ -14,20 +14,20 @@ import {
 import { itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { READ_METHODS } from '../../domain/mcp/read-methods.js';
-import type { HeardResources, Listener } from '../../domain/pipeline/call-talks.js';
-import { faultOf } from '../../domain/pipeline/noted-upstream.js';
+import type { HeardResources, Listener } from '../../domain/upstream/call-talks.js';
+import { faultOf } from '../../domain/upstream/noted-upstream.js';
 import {
   createUpstreamCircuit,
   type UpstreamCircuit,
   type UpstreamFault,
-} from '../../domain/pipeline/upstream-circuit.js';
+} from '../../domain/upstream/upstream-circuit.js';
 import {
   togetherSaid,
   type Upstream,
   type UpstreamCaller,
   type UpstreamInstructions,
   type UpstreamOutcome,
-} from '../../domain/pipeline/upstream.js';
+} from '../../domain/upstream/upstream.js';
 import { within } from '../../domain/within.js';
 import { requestedVersion } from './mcp-handshake.js';
 import { TimedOut, unknownOutcome } from './unknown-outcome.js';

@@ -8,8 +8,8 @@ import { coded, type MirroredParam, mirroredParams, paramHeaders } from '../../d
 import { itemsOf, membersOf, objectText } from '../../domain/mcp/reply.js';
 import { CAPABILITIES_KEY, LOG_LEVEL_KEY, NAMED, STATELESS_VERSION, VERSION_KEY } from '../../domain/mcp/stateless.js';
 import { errorText } from '../../domain/errors.js';
-import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../../domain/upstream/call-talks.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import { CLIENT, type Introduction } from './mcp-handshake.js';
 
 // How a server is spoken to in the revision without sessions (MCP 2026-07-28).

@@ -4,7 +4,7 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
 import { membersOf, replyIn } from '../../domain/mcp/reply.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { within } from '../../domain/within.js';
 import {
   answerToServer,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { keyRing } from '../../domain/crypto/key-ring.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import { mcpSessionMigrations } from '../../migrations/mcp-sessions.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openStore, type Store } from '../store/database.js';

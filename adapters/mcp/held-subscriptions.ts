@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CLIENT_CAPABILITIES } from '../../contracts/call.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { Store } from '../store/database.js';
 
 export interface SubscriptionTables {

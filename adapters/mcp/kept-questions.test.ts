@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AskedQuestion } from '../../domain/pipeline/talks-apart.js';
+import type { AskedQuestion } from '../../domain/upstream/talks-apart.js';
 import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
 import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openStore, type Store } from '../store/database.js';

@@ -1,5 +1,5 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import type { QuestionStore, Said } from '../../domain/pipeline/talks-apart.js';
+import type { QuestionStore, Said } from '../../domain/upstream/talks-apart.js';
 import type { Store } from '../store/database.js';
 
 export interface QuestionTables {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GateError } from '../../domain/errors.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
-import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import type { Answer } from './answers.js';
 import { callEvents } from './call-events.js';
 import type { CallHandler, ToolCallRequest } from './calls.js';

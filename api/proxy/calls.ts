@@ -28,7 +28,7 @@ import { agentKey, rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
 import { isStopped } from '../../domain/identity/standing.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 import { type AskedSpend, type OverBudget, secondsToNextMonth } from '../../domain/spend/spend.js';
 import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ClientAnswer, Unaskable } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, Unaskable } from '../../domain/upstream/call-talks.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import { type Conversation, clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 

@@ -4,7 +4,7 @@ import { errorText } from '../../domain/errors.js';
 import { isHeard, isMilder, type LeastLevel, levelIn, type LogLevel } from '../../domain/mcp/log-levels.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../domain/mcp/strict-json.js';
-import { type ClientAnswer, type Listener, Unaskable, untilGivenUp } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, type Listener, Unaskable, untilGivenUp } from '../../domain/upstream/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { within } from './event-streams.js';
 

@@ -10,8 +10,8 @@ import {
 } from '../../domain/mcp/held-subscriptions.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { SUBSCRIBE, UNSUBSCRIBE, UPDATED } from '../../domain/mcp/subscriptions.js';
-import type { HeardResources, Listener } from '../../domain/pipeline/call-talks.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { HeardResources, Listener } from '../../domain/upstream/call-talks.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import { type ControlReply, emptyReply } from './control-replies.js';
 
 /** A session, or a stream that a client listens to. */

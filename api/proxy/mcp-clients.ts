@@ -35,7 +35,7 @@ import {
   withTasks,
   withTaskSupport,
 } from '../../domain/mcp/tasks.js';
-import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import type { WithdrawCall } from '../../domain/review/ports.js';
 import type { ToolParams } from '../../domain/tool-definitions/tool-params.js';
 import type { Answer } from './answers.js';

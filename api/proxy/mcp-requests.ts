@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { Caller } from '../plugins/app.js';
 import { assertJudgedCredentials } from './unjudged-credentials.js';
 

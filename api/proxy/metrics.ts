@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Taint } from '../../contracts/policy.js';
-import type { NamedStanding } from '../../domain/pipeline/upstream.js';
+import type { NamedStanding } from '../../domain/upstream/upstream.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 
 /** Tool names come from outside, so only this many get a label of their own. */

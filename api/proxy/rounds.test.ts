@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorText } from '../../domain/errors.js';
-import { type ClientAnswer, createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
+import { type ClientAnswer, createCallTalks, type Listener } from '../../domain/upstream/call-talks.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { type Askable, createRounds } from './rounds.js';

@@ -8,7 +8,7 @@ import {
   keyFor,
   type Listener,
   Unaskable,
-} from '../../domain/pipeline/call-talks.js';
+} from '../../domain/upstream/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';

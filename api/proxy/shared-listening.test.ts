@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Listener } from '../../domain/pipeline/call-talks.js';
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { Listener } from '../../domain/upstream/call-talks.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import { sharedListening } from './shared-listening.js';
 
 const BOT: UpstreamCaller = { tenant: 'acme', agent: 'bot' };

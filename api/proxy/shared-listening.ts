@@ -1,5 +1,5 @@
-import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
-import type { Listener } from '../../domain/pipeline/call-talks.js';
+import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
+import type { Listener } from '../../domain/upstream/call-talks.js';
 
 /**
  * One stream of the upstream for all streams of an agent's clients that can be asked the same: thousands of idle clients cost the upstream one

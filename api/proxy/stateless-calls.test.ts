@@ -4,7 +4,7 @@ import { keyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { stopFault } from '../../domain/identity/stops.js';
 import { requestStates } from '../../domain/mcp/request-state.js';
-import { createCallTalks, type Listener } from '../../domain/pipeline/call-talks.js';
+import { createCallTalks, type Listener } from '../../domain/upstream/call-talks.js';
 import type { ClientCall } from './call-streams.js';
 import type { Answer } from './answers.js';
 import type { ToolCallRequest } from './calls.js';

@@ -7,7 +7,7 @@ import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import { objectText } from '../../domain/mcp/reply.js';
 import type { RequestState, RequestStates } from '../../domain/mcp/request-state.js';
 import { askedBy, type BroughtBack } from '../../domain/mcp/rounds.js';
-import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { type Answer, answerOf } from './answers.js';
 import type { ClientCall } from './call-streams.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { noUpstream } from '../../domain/pipeline/no-upstream.js';
-import type { NamedStanding } from '../../domain/pipeline/upstream.js';
+import { noUpstream } from '../../domain/upstream/no-upstream.js';
+import type { NamedStanding } from '../../domain/upstream/upstream.js';
 import { Partly } from '../plugins/health.js';
 import { proxyMetrics } from './metrics.js';
 import { upstreamReadiness, upstreamsSeen, upstreamsTold } from './upstream-readiness.js';

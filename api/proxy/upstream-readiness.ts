@@ -1,5 +1,5 @@
 import type { ProxyStanding } from '../../contracts/proxy-standing.js';
-import type { NamedStanding, Upstream } from '../../domain/pipeline/upstream.js';
+import type { NamedStanding, Upstream } from '../../domain/upstream/upstream.js';
 import { asCheck, type ReadinessChecks, type Standing } from '../plugins/health.js';
 
 const MAX_NAMED = 20;

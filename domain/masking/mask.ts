@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { ibansIn, touchesUuid } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
-import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
+import { isIssued, sensitiveDataIn } from './sensitive-data.js';
 import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 import { tokensIn } from './tokens.js';

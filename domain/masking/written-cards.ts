@@ -1,5 +1,5 @@
 import { touchesUuid } from '../iban.js';
-import { isIssued } from '../responses/sensitive-data.js';
+import { isIssued } from './sensitive-data.js';
 import { BESIDE, JOINED, type Signs, signsOf } from '../signs.js';
 
 const SHORTEST = 13;

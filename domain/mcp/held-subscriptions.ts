@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { UpstreamCaller } from '../pipeline/upstream.js';
+import type { UpstreamCaller } from '../upstream/upstream.js';
 
 /** Who is subscribed to a resource: a session of an agent, or a stream that one of its clients listens to. */
 export interface Hold {

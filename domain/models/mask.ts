@@ -6,7 +6,7 @@ import { isAmbiguous, mayBeNumber, namesSecretItself, secretItems, secretMembers
 import { type Reading, readingOf, sayTogether } from '../masking/token-or-language.js';
 import { tokensIn } from '../masking/tokens.js';
 import { areWordyTogether, isWordy } from '../masking/wordy-address.js';
-import { sensitiveDataIn } from '../responses/sensitive-data.js';
+import { sensitiveDataIn } from '../masking/sensitive-data.js';
 
 const HIDDEN = '[SECRET]';
 /** Values within values that are shown: `token="say password=\'…\'"`. */

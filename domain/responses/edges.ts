@@ -1,7 +1,7 @@
 import { detectInjection } from '../inspection/injection.js';
 import { inspectTexts } from '../inspection/texts.js';
 import type { JsonString } from './json-strings.js';
-import { isSecret, sensitiveDataIn } from './sensitive-data.js';
+import { isSecret, sensitiveDataIn } from '../masking/sensitive-data.js';
 
 /** How much of what was said before, and of what is said now, is read together. No phrase that the rules know is longer. */
 const REACH = 2_048;

@@ -10,7 +10,7 @@ import { sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
-import type { Listener } from '../pipeline/call-talks.js';
+import type { Listener } from '../upstream/call-talks.js';
 import { type JudgedTalk, judgedTalk, type RecordedTalk } from './judged-talk.js';
 import type { ResponsePolicy, ResponseScanner } from './port.js';
 import { actionOn, type Release, released, worstAction } from './release.js';

@@ -1,9 +1,9 @@
 import { RESPONSE_ENTITIES } from '../../contracts/response-scan.js';
-import type { Listener } from '../pipeline/call-talks.js';
-import type { Upstream } from '../pipeline/upstream.js';
+import type { Listener } from '../upstream/call-talks.js';
+import type { Upstream } from '../upstream/upstream.js';
 import { edgesOf, instructionsIn } from './edges.js';
 import { type JsonString, stringsOf } from './json-strings.js';
-import { isSecret, sensitiveDataIn } from './sensitive-data.js';
+import { isSecret, sensitiveDataIn } from '../masking/sensitive-data.js';
 
 /** What an upstream said meanwhile and was not handed on, or, in observe mode, would not have been. */
 export interface RecordedTalk {

@@ -10,7 +10,7 @@ import {
 import type { HeuristicLevel } from '../inspection/texts.js';
 import { injectedTexts } from './injected-texts.js';
 import { type JsonString, numbersOf, placesOf, stringsOf } from './json-strings.js';
-import { sensitiveDataIn } from './sensitive-data.js';
+import { sensitiveDataIn } from '../masking/sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
 /** In every result. Any change to what is found needs a new one. */

@@ -1,6 +1,6 @@
 import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { isPart, type JsonString } from './json-strings.js';
-import { type Occurrence, sensitiveDataIn } from './sensitive-data.js';
+import { type Occurrence, sensitiveDataIn } from '../masking/sensitive-data.js';
 
 /** Secrets, which are worth as much in two pieces. What people write of each other has gaps of its own and would be found by accident. */
 const SECRETS: ReadonlySet<ResponseEntity> = new Set(['AWS_ACCESS_KEY', 'PRIVATE_KEY', 'API_TOKEN', 'DB_URI']);

@@ -3,7 +3,7 @@ import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { exactly } from '../mcp/exact-numbers.js';
 import { ownNameOf } from '../mcp/prefixed-names.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
-import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
+import { togetherSaid, type UpstreamInstructions } from '../upstream/upstream.js';
 import type { DefinitionJudge, ToldPart } from './judged.js';
 import type { PinnedTools } from './ports.js';
 import { LOOKALIKE, readAs, storable } from './tool-names.js';

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
 import { keyRing } from '../crypto/key-ring.js';
-import { togetherSaid, type Upstream } from '../pipeline/upstream.js';
+import { togetherSaid, type Upstream } from '../upstream/upstream.js';
 import { toolPinning } from './pinning.js';
 import type { ToolPinStore } from './ports.js';
 import { createQuarantine, definedToolsOf } from './quarantine.js';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { VerdictEvidence } from '../call-record/record.js';
 import { READ_METHODS } from '../mcp/read-methods.js';
-import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
+import type { Upstream, UpstreamCaller } from '../upstream/upstream.js';
 import { foreignText } from '../text.js';
 import { heldBack, toolPageOf } from './definitions.js';
 import { type ToolWatchOptions, watchToolDefinitions } from './watch.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ResponseAction, ResponseQuestion } from '../../contracts/response-scan.js';
-import type { UpstreamInstructions } from '../pipeline/upstream.js';
-import { togetherSaid } from '../pipeline/upstream.js';
+import type { UpstreamInstructions } from '../upstream/upstream.js';
+import { togetherSaid } from '../upstream/upstream.js';
 import { rulesScanner } from '../../test/support/definition-scanner.js';
 import { definitionJudges } from './judged.js';
 import { releasedAnswer } from './released.js';

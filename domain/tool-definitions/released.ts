@@ -4,7 +4,7 @@ import type { ResponseDecision, ResponseEntity } from '../../contracts/response-
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import { exactly } from '../mcp/exact-numbers.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
-import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
+import { togetherSaid, type UpstreamInstructions } from '../upstream/upstream.js';
 import type { ResponsePolicy } from '../responses/port.js';
 import { type Release, released } from '../responses/release.js';
 import { listIn, withInstructions } from './definitions.js';

@@ -5,7 +5,7 @@ import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js'
 import { eventually } from '../../test/support/waiting.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
-import type { Upstream } from '../pipeline/upstream.js';
+import type { Upstream } from '../upstream/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, narrowDigest } from './definitions.js';
 import { toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';

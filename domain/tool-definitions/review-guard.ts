@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
-import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
+import type { Upstream, UpstreamCaller } from '../upstream/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
 import { within } from '../within.js';

@@ -6,7 +6,7 @@ import { ledgerPlace, NOT_MIGRATED, STORES, type TestLedgerPlace } from '../../t
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
-import type { Upstream } from '../pipeline/upstream.js';
+import type { Upstream } from '../upstream/upstream.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definitions.js';
 import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';

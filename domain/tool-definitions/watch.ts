@@ -7,7 +7,7 @@ import type { Log } from '../log.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { oneLine } from '../printable.js';
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
-import type { Upstream } from '../pipeline/upstream.js';
+import type { Upstream } from '../upstream/upstream.js';
 import type { ResponsePolicy } from '../responses/port.js';
 import {
   addPage,

@@ -19,7 +19,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
 import type { Probing } from '../../domain/probes/ports.js';
 import { parseProbes } from '../../domain/probes/probes.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';

@@ -18,7 +18,7 @@ import type { Callback } from '../../domain/outbound/ports.js';
 import { GateError } from '../../domain/errors.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import { type WholeLedger, openLedger } from './whole-ledger.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';

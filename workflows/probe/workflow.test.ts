@@ -3,7 +3,7 @@ import type { CallInput } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import { parseProbes } from '../../domain/probes/probes.js';
-import type { UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import type { UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { ENGINE_START_LIMIT_MS } from '../../test/support/engine.js';
 import { openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
 import {
