@@ -2,7 +2,6 @@
 export const OF_GATE_ITSELF: readonly string[] = [
   '/policies/new',
   '/compliance',
-  '/tenants',
   '/health-of-services',
   '/settings',
   '/me',
