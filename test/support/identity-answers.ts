@@ -64,13 +64,15 @@ export function identityThatTells(words: string): (path: string, search: string,
       tenant: 'acme',
       kind: 'offboard',
       idempotencyKey: 'once',
-      reason: words,
-      by: words,
+      reason: 'a reason',
+      by: 'operator:dev',
       nowMs: Date.parse(AT),
     }),
   );
   const operation: TenantOperation = {
     ...begun,
+    reason: words,
+    actor_sub: words,
     state: 'manual_recovery',
     steps: begun.steps.map((step, at) => ({
       ...step,
