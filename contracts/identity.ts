@@ -14,7 +14,8 @@ export const standingReason = z
   .trim()
   .min(1)
   .max(LONGEST_STANDING_REASON)
-  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
+  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
+  .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair');
 const reason = standingReason;
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);

@@ -98,6 +98,7 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       ['with a key that cannot be seen', { key: 'a b' }, 400, 'idempotency_key_required'],
       ['with another name typed out', { confirm: 'acne' }, 400, 'confirm_mismatch'],
       ['without a reason', { reason: ' ' }, 400, 'invalid_request'],
+      ['with half of a character in its reason', { reason: 'why \ud800' }, 400, 'invalid_request'],
       ['by an operator of another tenant', { as: OTHERS }, 403, 'tenant_mismatch'],
       ['by nobody', { as: VOUCHES }, 401, 'unauthenticated'],
     ])('%s: refused', async (_what, given, status, code) => {

@@ -240,11 +240,12 @@ describe('an operation on a tenant', () => {
             nowMs: AT,
           }),
         );
-      expect([with_(null), with_({ text: 'x'.repeat(16_384) }), with_({ text: 'x'.repeat(16_000) })]).toEqual([
-        'receipt_required',
-        'receipt_too_large',
-        'none',
-      ]);
+      expect([
+        with_(null),
+        with_({ text: 'x'.repeat(16_384) }),
+        with_({ text: '\ud800' }),
+        with_({ text: 'x'.repeat(16_000) }),
+      ]).toEqual(['receipt_required', 'receipt_too_large', 'invalid_request', 'none']);
     });
   });
 

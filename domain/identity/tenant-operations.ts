@@ -230,9 +230,18 @@ const UNCLAIMED = { lease_sha256: null, lease_expires_at: null, next_retry_at: n
 
 function receiptOf(receipt: JsonObject | null): Pick<KeptStep, 'receipt' | 'receipt_sha256'> {
   if (receipt === null) throw new GateError('receipt_required');
-  const text = canonicalJson(receipt);
+  const text = canonicalOf(receipt);
   if (Buffer.byteLength(text) > LONGEST_RECEIPT) throw new GateError('receipt_too_large');
   return { receipt, receipt_sha256: sha256Hex(text) };
+}
+
+/** Half of a surrogate pair has no canonical form. */
+function canonicalOf(receipt: JsonObject): string {
+  try {
+    return canonicalJson(receipt);
+  } catch (cause) {
+    throw new GateError('invalid_request', 'receipt: holds what has no canonical form', { cause });
+  }
 }
 
 /** Throws `not_found`. */
