@@ -63,6 +63,7 @@ const SCROLL_THEMSELVES: readonly string[] = [
   '/cases',
   '/agents',
   '/stops',
+  '/tenants',
   '/policies/:name',
   '/policies/templates',
   '/exports',
