@@ -49,6 +49,9 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   // Puts a try of reconciliation off, or has it made again.
   call_setbacks: ['correlation_id', 'duty', 'attempts', 'since_ms', 'next_ms', 'reason', 'state', 'alarmed'],
   call_seal: ['id', 'mac'],
+  // Sums: lowering them gives an agent more calls, each of them judged, and what was spent stands in the records and the ledger (SECURITY.md).
+  spend_totals: ['tenant', 'agent', 'month', 'spent', 'reserved'],
+  spend_calls: ['correlation_id', 'tenant', 'agent', 'month', 'reserved', 'spent', 'not_after_ms', 'updated_ms'],
   // Taking one away is as if the call had not been; lite asks the ledger as well (SECURITY.md).
   call_tombstones: ['correlation_id', 'digest', 'purged_ms'],
 };

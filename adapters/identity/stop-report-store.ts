@@ -170,11 +170,14 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
           for (const row of unedited(rows)) {
             const left = await db
               .selectFrom('identity_stop_reports')
-              .select('report')
+              .select(['report', 'report_sha256', 'state'])
               .where('id', '=', row.id)
               .executeTakeFirst();
+            // Made meanwhile.
+            if (left?.state !== 'due') continue;
             // Where somebody edited what was left no report can be made.
-            if (isWhole({ ...row, report: left?.report ?? null })) found.push(dueOf(row));
+            if (left.report_sha256 === row.report_sha256 && isWhole({ ...row, report: left.report }))
+              found.push(dueOf(row));
             else tell(row, editedText(row.id));
           }
           if (found.length >= DUE_AT_ONCE) break;

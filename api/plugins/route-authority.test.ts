@@ -33,6 +33,7 @@ import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { pinRoutes } from '../proxy/routes/pins.js';
 import { uncertainRoutes } from '../proxy/routes/uncertain.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
+import { spendRoutes } from '../proxy/routes/spend.js';
 import { standingRoutes } from '../proxy/routes/standing.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { hilService } from '../../test/support/hil-service.js';
@@ -212,6 +213,10 @@ beforeAll(async () => {
   const nobodyAsks = () => Promise.reject(new Error('routes are looked at, not asked'));
   uncertainRoutes(running.proxy.app, {
     uncertain: { list: nobodyAsks, show: nobodyAsks, settle: nobodyAsks },
+    operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
+  });
+  spendRoutes(running.proxy.app, {
+    spend: { of: nobodyAsks, byAgent: nobodyAsks },
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
   standingRoutes(running.proxy.app, { worker: () => undefined, upstreams: () => null });
