@@ -78,6 +78,14 @@ async function factsOf(
     force_hil: call.force_hil ?? false,
     ...spendFacts(call),
     brain_degraded: inspection === null,
+    ...(call.grant && {
+      grant: {
+        act_sub: call.grant.act_sub,
+        idp: call.grant.idp,
+        scope: [...call.grant.scope],
+        yellow_scope: [...call.grant.yellow_scope],
+      },
+    }),
     upstream: tools.upstream,
     tool_classes: listable(call.method, classes),
     ...(taint.length > 0 && { taint: [...taint] }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CallGrant } from './call-grant.js';
 import type { StateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
@@ -59,6 +60,8 @@ export interface CallInput {
   readonly velocity_limit: number;
   /** Its agent was under containment when the call came: whatever may run waits for a person. */
   readonly force_hil?: true;
+  /** On whose behalf its agent asks, where it showed that: looked at again before anything runs. */
+  readonly grant?: CallGrant;
   /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
   /** What is kept of what it costs; absent where it costs nothing and nobody set a budget. */

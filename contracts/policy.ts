@@ -105,6 +105,10 @@ export const policyInput = z.looseObject({
   intent_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
   taint: z.array(taint).optional(),
+  /** On whose behalf the agent asks, by a grant that was verified, and what it covers; absent without one. */
+  grant: z
+    .object({ act_sub: z.string(), idp: z.string(), scope: z.array(z.string()), yellow_scope: z.array(z.string()) })
+    .nullish(),
   /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),
   /** The operators' classes of this call's tools, by name. */

@@ -283,9 +283,11 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   'Review: the arguments were not read for SQL.': 'Gate reads every call’s arguments before it asks',
   'Review: the arguments were not read for money.': 'Gate reads every call’s arguments before it asks',
   'Review: the arguments were not read for environments.': 'Gate reads every call’s arguments before it asks',
-  'Violation: the budget of this agent is spent.': 'a budget belongs to a grant, which identity will issue',
+  'Violation: the budget of this agent is spent.': 'lite keeps no budgets; test/spec/budgets.test.ts has this said',
   'Review: the agent is under containment; every call requires human approval.':
     'lite keeps no registry of agents; test/spec/running-stack.test.ts contains one and has this said',
+  'Review: the grant of this call only lets its agent ask a person for this tool (yellow_scope).':
+    'lite takes no grants; test/spec/running-stack.test.ts brings one and has this said',
   'Review: velocity tracker degraded; the call rate of this agent is not known.':
     'the counter and the record are one store today, so the rate is known whenever a call is judged',
   'Violation: Token velocity: the call count or its limit cannot be read.':

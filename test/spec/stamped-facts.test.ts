@@ -15,6 +15,7 @@ import { inspectionOf } from '../support/judgements.js';
 const directory = shippedPolicyDirectory();
 const TAINT = { from: 'a', tool: 'read_email', field: '/result', argument: '/to', kind: 'mail' } as const;
 const NOW_MS = Date.parse('2026-11-18T10:00:00Z');
+const GRANT = { jti: 'x', act_sub: 'user:ada', idp: 'corp', scope: [], yellow_scope: [], exp: NOW_MS };
 
 /** Every field that rules find in the input of a call that the pipeline had judged, with what the engine adds. */
 async function stamped(): Promise<ReadonlySet<string>> {
@@ -46,7 +47,7 @@ async function stamped(): Promise<ReadonlySet<string>> {
   const behaviour = { available: false, score_bp: 0, reasons: [], calls: 0, days: 0, profile_sha256: null };
   const budget = { of: 'agent', budget_micros: 9, spent_micros: 0 } as const;
   const spend = { month: '2026-11', reserved_micros: 1, prices: {}, budget };
-  await evaluate(callInput(NOW_MS, { spend }), {
+  await evaluate(callInput(NOW_MS, { spend, grant: GRANT }), {
     available: true,
     inspection: { ...inspectionOf(true), behaviour },
   } as never);
