@@ -25,6 +25,8 @@ const RECORD: AgentRecord = {
   svid_bootstrap_state: 'recovery',
   report_id: null,
   force_hil: null,
+  scope_envelope: [],
+  yellow_envelope: [],
   release: null,
 };
 const asked = { requested_by: 'operator:second', requested_at: AT, reason: null, until: '2026-01-03T03:04:05.000Z' };

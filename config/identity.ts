@@ -29,6 +29,11 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1).optional(),
     "The processes of Gate that may ask for certificates, each with the digest of its bootstrap certificate (JSON, read whenever one asks). Without it, Gate's services have certificates from elsewhere.",
   ),
+  oidcIssuersFile: setting(
+    'GATE_IDENTITY_OIDC_ISSUERS_FILE',
+    z.string().min(1).optional(),
+    'The issuers whose people may delegate to agents, each for the agents of one tenant (JSON, read at the start). Without it nothing is granted.',
+  ),
   revocationSecs: setting(
     'GATE_IDENTITY_REVOCATION_SECS',
     seconds(300, 10, 900),

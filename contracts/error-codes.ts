@@ -102,7 +102,7 @@ export const ERROR_CODES = {
     status: 503,
     retry: 'after_wait',
     meaning:
-      'Which certificates were taken back, and which agents are stopped, is not known at present, so none is let in; nothing was executed.',
+      'Which certificates and grants were taken back, and which agents are stopped, is not known at present, or how often a grant was used; so none is let in, and nothing was executed.',
   },
   agent_suspended: {
     status: 403,
@@ -150,6 +150,42 @@ export const ERROR_CODES = {
     status: 503,
     retry: 'after_wait',
     meaning: "The issuer's keys cannot be had, so nothing can be said about the access token; nothing was executed.",
+  },
+  grant_invalid: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'What `X-Gate-Grant` holds is no grant of identity, or it is of another agent than the one that asks; nothing was executed.',
+  },
+  grant_expired: { status: 403, retry: 'no', meaning: 'The grant is over; nothing was executed. Ask for another one.' },
+  grant_not_yet_valid: { status: 403, retry: 'no', meaning: 'The grant counts later (`nbf`); nothing was executed.' },
+  grant_outside_schedule: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The grant does not count at this time of the week (`recurrence`); nothing was executed.',
+  },
+  grant_usage_exhausted: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The grant is used up, or a batch has more calls than are left of it; nothing was executed.',
+  },
+  grant_revoked: { status: 403, retry: 'no', meaning: 'The grant was taken back; nothing was executed.' },
+  grant_required: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'This deployment takes no tool call without a grant (`GATE_PROXY_GRANTS`); nothing was executed. Ask for one by `POST /grant`.',
+  },
+  scope_outside_envelope: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'At a call: the grant does not cover its tool. At `POST /grant`: the agent’s envelope has no such scope. `offenders` are the scopes; nothing was executed or granted.',
+  },
+  grant_jwks_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The keys of identity cannot be had, so nothing can be said about the grant; nothing was executed.',
   },
   credential_not_judged: {
     status: 403,
@@ -702,6 +738,45 @@ export const ERROR_CODES = {
     meaning: '1,000 agents of the tenant have budgets of their own: take one away first.',
   },
   tenant_mismatch: { status: 403, retry: 'no', meaning: 'The token is of another tenant than the one that is named.' },
+  scope_not_normalized: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'What `field` names is not written as a scope is: 1 to 128 bytes in lower case and Unicode’s form NFC, without spaces and control characters, and not `*`.',
+  },
+  envelope_not_narrower: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'The new envelope takes nothing away, or has scopes that the one of now has not (`offenders`). Widening is a request of its own.',
+  },
+  envelope_not_wider: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'The new envelope adds nothing, or lacks scopes that the one of now has (`offenders`). Narrowing is a request of its own.',
+  },
+  invalid_grant_terms: {
+    status: 422,
+    retry: 'no',
+    meaning: 'No grant has such a time, number of uses or size: `reason` says what is wrong.',
+  },
+  yellow_scope_outside_envelope: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The grant would let the agent ask people for more than its envelope lets anybody delegate (`offenders`). Nothing was granted.',
+  },
+  delegation_not_configured: {
+    status: 503,
+    retry: 'no',
+    meaning: 'No issuer is configured whose people may delegate (`GATE_IDENTITY_OIDC_ISSUERS_FILE`).',
+  },
+  jwks_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: "The issuer's keys cannot be had, so nothing can be said about the ID token. Nothing was granted.",
+  },
   invalid_csr: { status: 400, retry: 'no', meaning: '`csr_pem` is not one PKCS#10 request in PEM.' },
   invalid_csr_signature: {
     status: 400,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { CALL_STATES } from './call.js';
+import { envelopeShape, scopeList } from './scopes.js';
 import { toolName } from './storable.js';
 
-const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
+export const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
 // Control characters as ranges, not as a class of Unicode: not every reader of an OpenAPI document knows those.
 // oxlint-disable-next-line no-control-regex
 const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
@@ -120,7 +121,7 @@ export const revokeRequest = z.discriminatedUnion('kind', [
 ]);
 
 export const revoked = z.strictObject({
-  kind: z.enum(['svid', 'agent']),
+  kind: z.enum(['svid', 'agent', 'grant']),
   id: z.string(),
   /** Null for a certificate that had ended by itself. */
   revoked_at: instant.nullable(),
@@ -170,6 +171,8 @@ export const agentRecord = z.strictObject({
   /** While it is stopped, the report of what was running then (`GET /stops/reports/{id}`). */
   report_id: z.uuid().nullable(),
   force_hil: forceHil.nullable(),
+  /** What people may delegate to it; nothing where both are empty. */
+  ...envelopeShape,
   /** Somebody asked for the end of its suspension; somebody else confirms it, until then. */
   release: z
     .strictObject({ requested_by: z.string(), requested_at: instant, reason: z.string().nullable(), until: instant })
@@ -186,7 +189,12 @@ export const agentReleased = agentRelease.partial({ somebody_else: true });
 export type AgentReleased = z.infer<typeof agentReleased>;
 
 /** Body of `POST /agents`: an agent that may be stopped by its name, whoever issues what it comes with. */
-export const agentRegistration = z.strictObject({ tenant: label, agent_name: label });
+export const agentRegistration = z.strictObject({
+  tenant: label,
+  agent_name: label,
+  scope_envelope: scopeList.default([]),
+  yellow_envelope: scopeList.default([]),
+});
 export const agentsQuery = z.strictObject({
   tenant: label,
   state: agentState.optional(),
@@ -327,6 +335,8 @@ export const revocationContent = z.strictObject({
       }),
     )
     .optional(),
+  /** Grants that were taken back before their end; absent where there are none, as for who does not know of them yet. */
+  grants: z.array(z.strictObject({ jti: z.uuid(), exp: instant })).optional(),
   svids: z.array(
     z.strictObject({
       svid_id: z.uuid(),

@@ -106,7 +106,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     proxy,
   ),
   later('identity', 'GET', '/decoys', 'identity.decoy.read', console, proxy),
-  later('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
+  row('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
   later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
   row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
   row('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
@@ -121,8 +121,8 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/agents/{id}/containment/clear', 'identity.agent.containment', console, deepReview),
   row('identity', 'POST', '/agents/{id}/decommission', 'identity.agent.lifecycle', console),
   later('identity', 'POST', '/agents/{id}/description', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/envelope/narrow', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/envelope/widen', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/envelope/narrow', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/envelope/widen', 'identity.agent.manage', console),
   later('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
   row('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
@@ -145,7 +145,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('identity', 'POST', '/attestation/runtime', 'identity.attestation.runtime.read', proxy),
   later('identity', 'POST', '/attestation/verify', 'identity.attestation.verify', agent, identity, proxy),
   later('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
-  later('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
+  row('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
   row('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
   later('identity', 'POST', '/sign', 'identity.sign.action', proxy),
   later('identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
@@ -276,6 +276,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // What was mined before, and what a person makes of it.
   row('policy-engine', 'GET', '/policies/suggestions', 'policy.mine', console),
   row('policy-engine', 'POST', '/policies/suggestions/{id}/install', 'policy.manage', console),
+  // How often grants were used, by whoever counts that; nothing can be used because of it.
+  row('identity', 'POST', '/grants/uses', 'identity.grant.count', proxy),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),

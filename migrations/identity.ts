@@ -238,6 +238,35 @@ const stopReports: Migration = {
 };
 
 /**
+ * 0013: what may be delegated to agents, what was, and what of that was taken back (docs/architecture/identity.md#grants). An agent without a row of the
+ * first can be granted nothing. New tables.
+ */
+const grants: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_envelopes (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text} not null, scope_envelope ${text} not null,
+      yellow_envelope ${text} not null, envelope_generation ${integer} not null, changed_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_grants (
+      id ${text} not null primary key, agent_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
+      agent_spiffe ${text} not null, caller_fingerprint ${text}, human_sub ${text} not null, idp ${text} not null, amr ${text} not null,
+      scope ${text} not null, yellow_scope ${text} not null, recurrence ${text}, max_count ${integer}, used_count ${integer} not null,
+      issued_ms ${integer} not null, not_before_ms ${integer}, not_after_ms ${integer}, expires_ms ${integer} not null,
+      state ${text} not null, revoked_ms ${integer}, revoked_by_sub ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_grants_agent on identity_grants (agent_id, expires_ms)`.execute(db);
+    await sql`create index if not exists identity_grants_tenant on identity_grants (tenant, id)`.execute(db);
+    await sql`create index if not exists identity_grants_open on identity_grants (state, expires_ms)
+      where state in ('pending', 'issued')`.execute(db);
+    await sql`create table if not exists identity_revoked_grants (
+      id ${text} not null primary key, expires_ms ${integer} not null, changed_ms ${integer} not null,
+      listed_generation ${integer} not null unique, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
+/**
  * 0014: what tenants, and agents of them, may spend in a month (docs/architecture/budgets.md). Who has no row here has no limit. A new table.
  */
 const budgets: Migration = {
@@ -285,6 +314,7 @@ export const identityMigrations: Record<string, Migration> = {
   '0010-used-bootstraps': usedBootstraps,
   '0011-stops': stops,
   '0012-stop-reports': stopReports,
+  '0013-grants': grants,
   '0014-budgets': budgets,
   '0015-tenant-operations': tenantOperations,
 };

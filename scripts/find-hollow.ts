@@ -40,13 +40,8 @@ const each = (why: string, names: readonly string[]): Readonly<Record<string, st
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   agent_revoked: 'an agent is stopped as suspended or decommissioned; nothing revokes it as a whole yet',
-  ...each('what identity does not do yet: grants, scopes, envelopes and attestation', [
-    'agent.envelope_narrowed',
-    'scope_',
-    'yellow_scope_',
-    'attestation_',
-    'grant_',
-  ]),
+  attestation_: 'what identity does not do yet: attestation',
+  yellow_scope_: 'identity grants no such scope, and a request for a grant that it refuses has no row',
   ...each('decoys and the proxy for outgoing traffic are not built yet', [
     'decoy_tripped',
     'egress_review_unreachable',
@@ -68,7 +63,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
   'hil.assigned':
     'an assignment is a note on the review; the workflow of its call, which writes such rows, is not told of it yet',
-  'identity.grant_issued': 'grants are not issued yet',
   velocity_degraded: 'the counter and the record are one store today, so the rate is known whenever a call is judged',
 };
 

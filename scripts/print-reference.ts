@@ -214,7 +214,15 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Identity signed the report of what a stop met (`policy_decision` has its digest and counts, the payload the report itself).',
   'stop.released':
     'Such a stop ended: who asked for it, and who confirmed it. Its sidecar has the reason of the second.',
-  'identity.grant_issued': null,
+  'identity.grant_issued':
+    'A person let an agent act on his behalf: who (`act`), what for (`scope`, `yellow_scope`), how often and until when.',
+  'grant.revoked':
+    'A grant was taken back; by whom, and where nobody named it, because of what (`because`). Its sidecar has the reason.',
+  'grant.auto_revoked': 'A grant was used up, or its deadline passed without a use (`reason`).',
+  'agent.envelope_narrowed':
+    'What may be delegated to an agent became less; by whom. Its sidecar has the envelope before and after, and the reason.',
+  'agent.envelope_widened':
+    'What may be delegated to an agent became more; by whom. Its sidecar has the envelope before and after, and the reason.',
   'tenant.operation_started': 'Somebody had a tenant come or go (`kind`); by whom. Its sidecar has the reason.',
   'tenant.operation_halted':
     'A step of such an operation failed so often, or so, that a person looks first: which one, and its last error.',

@@ -78,7 +78,7 @@ const invalid = (why: string, cause?: unknown): GateError =>
   new GateError('token_invalid', `the access token is refused: ${why}`, { cause });
 
 /** In words of its own: what a library says may quote the token. */
-function faultOf(error: unknown): string {
+export function faultOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed)
     return error.claim === 'iss'

@@ -5,6 +5,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
 import {
   budgetRow,
+  grantRow,
   type IdentityEvent,
   identityRow,
   stopReportRow,
@@ -13,6 +14,7 @@ import {
 } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
+import type { GrantStore, ToldGrant } from '../../domain/identity/grants.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
 import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
 import {
@@ -23,7 +25,7 @@ import {
   type ToldStanding,
 } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
-import type { StandingStore } from '../../domain/identity/standing.js';
+import { stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { StopReportStore } from '../../domain/identity/stop-reports.js';
 import { stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
 import type { TenantStore } from '../../domain/identity/tenant-store.js';
@@ -34,6 +36,7 @@ import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
+import { openGrantStore, toldGrantOf } from './grant-store.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { numberedRows } from './numbered-rows.js';
@@ -52,6 +55,7 @@ export interface IdentityStore
     StopReportStore,
     BudgetStore,
     TenantStore,
+    GrantStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
@@ -115,7 +119,9 @@ export async function openIdentityStore(
   const { intact } = marks;
 
   /** Changes a row that was just read, and marks it anew. `false` where somebody changed it since. */
-  async function change<Table extends Exclude<MarkedTable, 'identity_outbox' | 'identity_listings'>>(
+  async function change<
+    Table extends Exclude<MarkedTable, 'identity_outbox' | 'identity_listings' | 'identity_revoked_grants'>,
+  >(
     within: Database,
     table: Table,
     was: Row<Table> & { readonly mac: string },
@@ -475,7 +481,11 @@ export async function openIdentityStore(
   /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, or a budget was set. */
   async function numberOf(
     within: Database,
-    what: { readonly standing: ToldStanding } | { readonly stop: ToldStop } | { readonly budget: ToldBudget },
+    what:
+      | { readonly standing: ToldStanding }
+      | { readonly stop: ToldStop }
+      | { readonly budget: ToldBudget }
+      | { readonly grant: ToldGrant },
     nowMs: number,
   ): Promise<number> {
     const state = intact('identity_state', await lockedState(within));
@@ -531,6 +541,48 @@ export async function openIdentityStore(
     told: (within, event) => toldRow(within, budgetRow(event)),
     assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
   });
+  const grantRows = numberedRows({
+    ...numbered,
+    table: 'identity_revoked_grants',
+    toldOf: toldGrantOf,
+    number: (within, grant: ToldGrant, nowMs) => numberOf(within, { grant }, nowMs),
+  });
+  const grants = await openGrantStore({
+    db,
+    rows: grantRows,
+    intact,
+    fault: marks.fault,
+    marked,
+    change,
+    inTransaction,
+    asked,
+    told,
+    toldGrant: (within, event) => toldRow(within, grantRow(event)),
+    agentByName,
+    agentOf,
+    locked,
+    lockedRow,
+    assertActive: (within, agent) => standings.assertActive(within, agent),
+    async assertLives(within, agentId) {
+      const standing = await standingRows.find(within, agentId);
+      if (standing?.state === 'decommissioned') throw stateFault('decommissioned') as GateError;
+    },
+    async isCurrent(within, agentId, fingerprint, nowMs) {
+      const svid = await within
+        .selectFrom('identity_svids')
+        .selectAll()
+        .where('agent_id', '=', agentId)
+        .where('credential_fingerprint', '=', fingerprint)
+        .executeTakeFirst();
+      if (!svid) return false;
+      const {
+        revoked_ms: revokedMs,
+        superseded_ms: supersededMs,
+        not_after_ms: endsMs,
+      } = intact('identity_svids', svid);
+      return revokedMs === null && supersededMs === null && Number(endsMs) > nowMs;
+    },
+  });
   const standings = openStandingStore({
     db,
     rows: standingRows,
@@ -541,6 +593,7 @@ export async function openIdentityStore(
     agentOf,
     newAgent,
     locked,
+    setEnvelope: (within, agent, to, nowMs) => grants.setEnvelope(within, agent, to, nowMs),
     lockedAsItIs,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
     takeBackWhileStopped: (within, agent, by) => takenBackWhileStopped(within, agent, by),
@@ -650,6 +703,13 @@ export async function openIdentityStore(
               .select('token.agent_id')
               .whereRef('token.agent_id', '=', 'agent.id')
               .where('token.intent_id', 'is', null),
+          ),
+          exists(
+            selectFrom('identity_grants as granted')
+              .select('granted.id')
+              .whereRef('granted.agent_id', '=', 'agent.id')
+              .where('granted.state', 'in', ['pending', 'issued'])
+              .where('granted.expires_ms', '>', nowMs),
           ),
           exists(
             selectFrom('identity_intents as intent')
@@ -902,6 +962,7 @@ export async function openIdentityStore(
   ): Promise<TakenBack> {
     await withoutUnusedTokens(within, known.id);
     await closeOpenIntents(within, known.id);
+    await grants.takeBackGrants(within, known.id, by, 'certificates_taken_back');
     const edited: string[] = [];
     const whole = (await countingOf(within, known.id, by.nowMs)).filter((svid) => {
       const fault = marks.fault('identity_svids', svid);
@@ -964,6 +1025,7 @@ export async function openIdentityStore(
     await standingRows.assertAll();
     await stopRows.assertAll();
     await budgetRows.assertAll();
+    await grantRows.assertAll();
   }
 
   /** By their ends, of which there is an index: those that have ended, of years, are passed over. */
@@ -1087,6 +1149,7 @@ export async function openIdentityStore(
             standings: [],
             stops: [],
             budgets: [],
+            grants: [],
             svids: [],
           };
         const whole = await within
@@ -1104,12 +1167,14 @@ export async function openIdentityStore(
         const stands = await standingRows.between(within, after, latest, mostListed + 1);
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const limited = await budgetRows.between(within, after, latest, mostListed + 1);
+        const revokedGrants = await grantRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
           // Each has a number of its own.
           stands[mostListed] ? stands[mostListed].generation - 1 : latest,
           stopped[mostListed] ? stopped[mostListed].generation - 1 : latest,
           limited[mostListed] ? limited[mostListed].generation - 1 : latest,
+          revokedGrants[mostListed] ? revokedGrants[mostListed].generation - 1 : latest,
         );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
           generation,
@@ -1126,6 +1191,11 @@ export async function openIdentityStore(
           standings: stands.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           stops: stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           budgets: limited.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          grants: revokedGrants
+            .filter(
+              ({ generation: listed, told: { expiresMs } }) => listed <= generation && expiresMs > nowMs - SKEW_MS,
+            )
+            .map(({ told: one }) => one),
           svids: svids.map(listedOf),
         });
         const rows = await within
@@ -1159,6 +1229,7 @@ export async function openIdentityStore(
     ...reports,
     ...budgets,
     ...tenants,
+    ...grants,
     ...workloads,
     undelivered: (most) =>
       asked(async () => {

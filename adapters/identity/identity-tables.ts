@@ -174,6 +174,57 @@ export interface IdentityTables {
     report: string | null;
     mac: string;
   };
+  /** What may be delegated to agents that anything may be; by the agent's id. */
+  identity_envelopes: {
+    id: string;
+    tenant: string;
+    agent_name: string;
+    /** JSON: a list of scopes. */
+    scope_envelope: string;
+    yellow_envelope: string;
+    /** How often it was set. */
+    envelope_generation: Count;
+    changed_ms: Count;
+    mac: string;
+  };
+  /** What was delegated; by the id that the grant has itself (`jti`). */
+  identity_grants: {
+    id: string;
+    agent_id: string;
+    tenant: string;
+    agent_name: string;
+    /** Without an instance. */
+    agent_spiffe: string;
+    /** The certificate by which the agent asked. */
+    caller_fingerprint: string | null;
+    human_sub: string;
+    idp: string;
+    /** JSON, as the next three. */
+    amr: string;
+    scope: string;
+    yellow_scope: string;
+    recurrence: string | null;
+    max_count: Count | null;
+    /** As proxies told it. */
+    used_count: Count;
+    issued_ms: Count;
+    not_before_ms: Count | null;
+    not_after_ms: Count | null;
+    expires_ms: Count;
+    /** `pending`, then `issued`, `failed` or `interrupted`; `issued` may become `revoked`. */
+    state: string;
+    revoked_ms: Count | null;
+    revoked_by_sub: string | null;
+    mac: string;
+  };
+  /** Grants that were taken back before their end, as the list of revocations has them, until a day after that. */
+  identity_revoked_grants: {
+    id: string;
+    expires_ms: Count;
+    changed_ms: Count;
+    listed_generation: Count;
+    mac: string;
+  };
   /** The tools and tenants that somebody ever stopped. */
   identity_stops: {
     id: string;

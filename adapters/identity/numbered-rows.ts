@@ -7,7 +7,7 @@ import type { IdentityTables } from './identity-tables.js';
 
 type Database = Kysely<IdentityTables>;
 /** The tables whose rows stand in the list of revocations as they are now, each under the number of its last change. */
-type NumberedTable = 'identity_standings' | 'identity_stops' | 'identity_budgets';
+type NumberedTable = 'identity_standings' | 'identity_stops' | 'identity_budgets' | 'identity_revoked_grants';
 /** What the rows of each of them have. */
 type Numbered = Pick<Selectable<IdentityTables[NumberedTable]>, 'id' | 'changed_ms' | 'listed_generation' | 'mac'>;
 
@@ -43,7 +43,7 @@ export interface NumberedRows<Row extends Numbered, Told> {
   ): Promise<readonly { readonly told: Told; readonly generation: number }[]>;
 }
 
-/** What may be stopped or limited (docs/architecture/identity.md#standing, #stops, budgets.md): one row each, however often it changes. */
+/** What may be stopped, limited or taken back (docs/architecture/identity.md#standing, #stops, #grants, budgets.md): one row each, however often it changes. */
 export function numberedRows<Row extends Numbered, Told>({
   db,
   table,

@@ -4,6 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { ToldStanding } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
+import { type Envelope, NO_ENVELOPE } from '../../domain/identity/scopes.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import { type AsItIs, changedMsOf, editedDetail, type StoppedAgent } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
@@ -35,6 +36,8 @@ export interface StandingParts {
   newAgent(within: Database, agent: NewAgent): Promise<Row<'identity_agents'> | null>;
   /** One after the other of one agent. */
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
+  /** What may be delegated to an agent that is registered. */
+  setEnvelope(within: Database, agent: Row<'identity_agents'>, to: Envelope, nowMs: number): Promise<void>;
   /** The same for who stops it, also where somebody edited its row. Throws `not_found`. */
   lockedAsItIs(within: Database, id: string, tenant: string): Promise<StoppedAgent>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it; what somebody edited is left. */
@@ -167,7 +170,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       }),
     agent: (id, tenant, nowMs) =>
       asked(async () => recordOf(await agentOf(db, id, tenant), await standings.find(db, id), nowMs)),
-    register: ({ tenant, agent: name }, { by, nowMs }) =>
+    register: ({ tenant, agent: name, envelope = NO_ENVELOPE }, { by, nowMs }) =>
       inTransaction(async (within) => {
         const row = await parts.newAgent(within, { tenant, agent: name, by, nowMs });
         if (row === null) {
@@ -180,6 +183,9 @@ export function openStandingStore(parts: StandingParts): Standings {
           const standing = await standings.find(within, id);
           throw new GateError(standing?.state === 'decommissioned' ? 'agent_name_retired' : 'agent_name_taken');
         }
+        const { scope, yellow } = envelope;
+        const isGrantable = scope.length + yellow.length > 0;
+        if (isGrantable) await parts.setEnvelope(within, row, envelope, nowMs);
         await told(within, {
           kind: 'agent.registered',
           subject: row.id,
@@ -188,6 +194,7 @@ export function openStandingStore(parts: StandingParts): Standings {
           agentId: row.id,
           by,
           reason: null,
+          ...(isGrantable && { content: { scope_envelope: [...scope], yellow_envelope: [...yellow] } }),
         });
         return recordOf(row, undefined, nowMs);
       }),

@@ -71,6 +71,8 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       svid_bootstrap_state: 'available',
       report_id: null,
       force_hil: null,
+      scope_envelope: [],
+      yellow_envelope: [],
       release: null,
     });
     await certified('enrolled');

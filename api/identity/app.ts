@@ -9,12 +9,14 @@ import type { TenantWarrantSigner } from '../../adapters/identity/tenant-warrant
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
+import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
+import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createTakingBack } from '../../domain/identity/taking-back.js';
 import { createTenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
-import type { PublicJwk } from '../../domain/identity/signer.js';
+import type { PublicJwk, Signer } from '../../domain/identity/signer.js';
 import type { Caller } from '../plugins/app.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
@@ -23,6 +25,7 @@ import { identityMetrics } from './metrics.js';
 import { type PeopleOptions, peopleOf } from './people.js';
 import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
+import { grantRoutes } from './routes/grants.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
 import { stopReportRoutes } from './routes/stop-reports.js';
@@ -42,6 +45,10 @@ export interface IdentityServiceOptions {
   readonly revocationLifeMs?: number;
   readonly bundle: SpiffeBundle;
   readonly tokenKeys: readonly PublicJwk[];
+  /** Signs grants, with one of those keys. */
+  readonly tokenSigner: Signer;
+  /** Says who delegates. */
+  readonly verifyDelegator: VerifyDelegator;
   readonly administratorOf: AdministratorOf;
   /** Who, besides, may say what agents may do; nobody by default. */
   readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
@@ -122,10 +129,33 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     onIssued: tell,
   });
   const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
-  revocationRoutes(service.app, { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked: tell });
   const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
+  revocationRoutes(service.app, {
+    store,
+    administratorOf,
+    people,
+    clock,
+    trustDomain,
+    signList,
+    lifeMs,
+    onRevoked: tell,
+  });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
+  const { tokenSigner, verifyDelegator } = options;
+  const granting = createGranting({ store, verify: verifyDelegator, signer: tokenSigner, trustDomain, clock });
+  grantRoutes(service.app, { store, granting, people, clock, onGranted: tell });
+  const sweep = createGrantSweep({
+    store,
+    clock,
+    onFault: (reason) =>
+      reason === null
+        ? options.logger.info({ event: 'grants_swept' }, 'grants that are used up are taken back again')
+        : options.logger.error({ event: 'grants_unswept', reason }, 'grants that are used up are not taken back'),
+    onSwept: tell,
+  });
+  service.app.addHook('onReady', async () => sweep.begin());
+  service.app.addHook('onClose', () => sweep.close());
   const takingBack = createTakingBack({
     store,
     clock,

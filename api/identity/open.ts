@@ -7,6 +7,8 @@ import { stopReportSigner } from '../../adapters/identity/stop-report-signature.
 import { tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { readDelegatingIssuers } from '../../adapters/identity/delegating-issuers.js';
+import { openIdTokens } from '../../adapters/identity/id-tokens.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
@@ -40,10 +42,19 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
       };
     }),
   );
-  const { publicJwk } = await needed(
+  const tokenSigner = await needed(
     'the key of tokens (GATE_IDENTITY_SIGNING_KEY_PATH)',
     read('tokens', own.signingKeyFile).then((key) => createSigner(createPrivateKey(key))),
   );
+  const { publicJwk } = tokenSigner;
+  const { oidcIssuersFile } = own;
+  const idTokens = await needed(
+    'GATE_IDENTITY_OIDC_ISSUERS_FILE',
+    (oidcIssuersFile === undefined ? Promise.resolve([]) : readDelegatingIssuers(oidcIssuersFile)).then((issuers) =>
+      openIdTokens(issuers),
+    ),
+  );
+  parts.onStop('connections', 'the keys of issuers', () => idTokens.close());
   const store = await needed(
     'the store of identity',
     openIdentityStore(parts.storeTarget('identity'), own.keys, {
@@ -103,6 +114,8 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           revocationLifeMs: own.revocationSecs * 1_000,
           bundle,
           tokenKeys,
+          tokenSigner,
+          verifyDelegator: idTokens.verify,
           administratorOf,
           people,
           forceHilMs: own.forceHilSecs * 1_000,

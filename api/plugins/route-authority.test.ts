@@ -16,6 +16,7 @@ import {
   routeName,
 } from '../../contracts/route-authority.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import { createSigner } from '../../domain/identity/signer.js';
 import { routeMatcher } from '../../domain/identity/route-matcher.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
 import { openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
@@ -184,6 +185,8 @@ beforeAll(async () => {
     signWarrant: tenantWarrantSigner(cert, key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 1 },
     tokenKeys: [],
+    tokenSigner: createSigner(generateKeyPairSync('ed25519').privateKey),
+    verifyDelegator: () => Promise.reject(new Error('nobody delegates here')),
     administratorOf: administrators({ token: ADMINISTRATOR, tenant: 'acme' }),
   });
   // Only the operators' routes of the proxy; its other routes are for agents.

@@ -31,10 +31,20 @@ const KINDS = [
   'tenant.operation_halted',
   'tenant.operation_succeeded',
   'tenant.offboarded',
+  'identity.grant_issued',
+  'grant.revoked',
+  'grant.auto_revoked',
+  'agent.envelope_narrowed',
+  'agent.envelope_widened',
 ] as const satisfies readonly EventKind[];
 export type IdentityEventKind = Exclude<
   (typeof KINDS)[number],
-  WorkloadEvent['kind'] | StopEvent['kind'] | TenantEvent['kind'] | 'stop.reported' | 'tenant.budget_changed'
+  | WorkloadEvent['kind']
+  | StopEvent['kind']
+  | TenantEvent['kind']
+  | GrantEvent['kind']
+  | 'stop.reported'
+  | 'tenant.budget_changed'
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -59,6 +69,8 @@ export interface IdentityEvent {
   readonly recoveryGeneration?: number;
   /** What the agent might do before and may do now. */
   readonly standing?: JsonObject;
+  /** Beside the reason in the sidecar. */
+  readonly content?: JsonObject;
 }
 
 const WORDS: Readonly<Record<IdentityEventKind, string>> = {
@@ -73,6 +85,8 @@ const WORDS: Readonly<Record<IdentityEventKind, string>> = {
   'agent.decommissioned': 'the end for good',
   'agent.containment_set': 'from now on a person decides about every call',
   'agent.containment_cleared': 'a person decides no more about every call',
+  'agent.envelope_narrowed': 'less may be delegated to the agent: the envelope',
+  'agent.envelope_widened': 'more may be delegated to the agent: the envelope',
 };
 
 type IdentityRow = NewLedgerRow & { readonly id: string };
@@ -98,13 +112,17 @@ const rowOf = (
   });
 type Payload = Pick<NewLedgerRow, 'payload_sha256' | 'payload_canonical_json'>;
 const payloadOf = (text: string): Payload => ({ payload_sha256: sha256Hex(text), payload_canonical_json: text });
-const reasonOf = (reason: string | null): Payload => (reason === null ? {} : payloadOf(canonicalJson({ reason })));
+const reasonOf = (reason: string | null, content: JsonObject = {}): Payload =>
+  reason === null && Object.keys(content).length === 0
+    ? {}
+    : payloadOf(canonicalJson({ ...content, ...(reason !== null && { reason }) }));
 /** All rows of an agent have this one. */
 const correlationOf = (agentId: string): string => uuidFromDigest('gate.identity-agent', agentId);
 
 /** The row of an agent's event. */
 export function identityRow(event: IdentityEvent): IdentityRow {
-  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration, standing } = event;
+  const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration } = event;
+  const { standing, content } = event;
   return rowOf(kind, subject, {
     reasoning: `${WORDS[kind]} of ${tenant}/${agent}`,
     policy_decision: {
@@ -123,6 +141,47 @@ export function identityRow(event: IdentityEvent): IdentityRow {
     tenant,
     actor_sub: by,
     ...(svid && { agent_spiffe: svid.spiffe, credential_fingerprint: svid.fingerprint }),
+    ...reasonOf(reason, content),
+  });
+}
+
+/** What happened to a grant. */
+export interface GrantEvent {
+  readonly kind: 'identity.grant_issued' | 'grant.revoked' | 'grant.auto_revoked';
+  readonly subject: string;
+  readonly jti: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly agentId: string;
+  /** Who delegated, or who took it back. */
+  readonly by: string;
+  /** Where that person is known by an issuer, its name. */
+  readonly idp?: string;
+  /** The agent, without an instance, and the certificate by which it asked. */
+  readonly spiffe?: string;
+  readonly fingerprint?: string | null;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+const GRANT_WORDS: Readonly<Record<GrantEvent['kind'], string>> = {
+  'identity.grant_issued': 'a person delegated to',
+  'grant.revoked': 'a grant was taken back of',
+  'grant.auto_revoked': 'a grant ended by itself of',
+};
+
+/** The row of a grant. */
+export function grantRow(event: GrantEvent): IdentityRow {
+  const { kind, subject, jti, tenant, agent, agentId, by, reason, detail, ...more } = event;
+  return rowOf(kind, subject, {
+    reasoning: `${GRANT_WORDS[kind]} ${tenant}/${agent}`,
+    policy_decision: { agent, agent_id: agentId, jti, ...detail },
+    correlation_id: correlationOf(agentId),
+    tenant,
+    actor_sub: by,
+    ...(more.idp !== undefined && { actor_idp: more.idp }),
+    ...(more.spiffe !== undefined && { agent_spiffe: more.spiffe }),
+    ...(more.fingerprint && { credential_fingerprint: more.fingerprint }),
     ...reasonOf(reason),
   });
 }

@@ -30,6 +30,12 @@ export interface AgentStanding {
   budgetsOf(agent: NamedAgent): Budgets;
 }
 
+/** Whether a grant, whose signature holds, was taken back (docs/architecture/identity.md#grants). */
+export interface GrantStanding {
+  /** Why it does not count, or `null`. */
+  grantFault(jti: string): GateError | null;
+}
+
 export interface RevokedNow {
   readonly fingerprints: readonly string[];
   /** All of whose certificates were revoked, also those that had ended by then and are on no list; or that were stopped. */
@@ -39,7 +45,7 @@ export interface RevokedNow {
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
-export interface RevocationMirror extends CertificateStanding, AgentStanding {
+export interface RevocationMirror extends CertificateStanding, AgentStanding, GrantStanding {
   /** The number up to which all is known. */
   position(): number;
   /**
@@ -97,6 +103,8 @@ export function createRevocationMirror({
   const stands = new Map<string, Stand>();
   const stops = new Map<string, { readonly isStopped: boolean; readonly changedMs: number }>();
   const budgets = new Map<string, { readonly micros: number | null; readonly changedMs: number }>();
+  /** Those that were taken back, by when they end. */
+  const grants = new Map<string, number>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
   let position = 0;
   /** Of the list up to `position`. */
@@ -133,6 +141,7 @@ export function createRevocationMirror({
     forgotAtMs = generatedMs;
     for (const [fingerprint, { notAfterMs }] of entries)
       if (notAfterMs + KEPT_AFTER_END_MS < generatedMs) entries.delete(fingerprint);
+    for (const [jti, endsMs] of grants) if (endsMs + KEPT_AFTER_END_MS < generatedMs) grants.delete(jti);
     for (const [agent, atMs] of toldOf) if (atMs + TOLD_KEPT_MS < generatedMs) toldOf.delete(agent);
   }
 
@@ -220,6 +229,7 @@ export function createRevocationMirror({
         note(one);
         if (one.why === 'revoked') fingerprints.push(one.credential_fingerprint);
       }
+      for (const { jti, exp } of list.grants ?? []) grants.set(jti, Math.max(Date.parse(exp), grants.get(jti) ?? 0));
       [position, history] = [list.generation, list.history];
       const agents = [
         ...agentsIn(list),
@@ -253,6 +263,11 @@ export function createRevocationMirror({
       tenantMicros: budgets.get(nameOfBudget(tenant, null))?.micros ?? null,
       agentMicros: budgets.get(nameOfBudget(tenant, agent))?.micros ?? null,
     }),
+    grantFault(jti) {
+      // What was taken back is, whether or not all is known.
+      if (grants.has(jti)) return new GateError('grant_revoked');
+      return isFresh() ? null : new GateError('control_state_unavailable');
+    },
     forcesReview: (agent) => (stands.get(nameOf(agent))?.reviewedUntilMs ?? 0) > now(),
     faultOf(fingerprint) {
       const entry = entries.get(fingerprint);

@@ -1,6 +1,7 @@
 import type { Json } from '../../contracts/json.js';
 import type { AgentState, RevocationContent } from '../../contracts/identity.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import type { ToldGrant } from './grants.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { ToldBudget } from './budgets.js';
 import type { ToldStop } from './stops.js';
@@ -31,6 +32,8 @@ export interface Revocations {
   readonly stops: readonly ToldStop[];
   /** Budgets that were set, or taken away. */
   readonly budgets: readonly ToldBudget[];
+  /** Grants that were taken back before their end. */
+  readonly grants: readonly ToldGrant[];
   readonly svids: readonly {
     readonly id: string;
     readonly serial: string;
@@ -62,7 +65,13 @@ export const historyWith = (
     standing,
     stop,
     budget,
-  }: { readonly standing?: ToldStanding; readonly stop?: ToldStop; readonly budget?: ToldBudget } = {},
+    grant,
+  }: {
+    readonly standing?: ToldStanding;
+    readonly stop?: ToldStop;
+    readonly budget?: ToldBudget;
+    readonly grant?: ToldGrant;
+  } = {},
 ): string =>
   sha256Hex(
     `gate.revocation-history/1\n${canonicalJson([
@@ -75,6 +84,7 @@ export const historyWith = (
         : []),
       ...(stop ? [['stop', stop.tenant, stop.tool, stop.state, stop.changedMs]] : []),
       ...(budget ? [['budget', budget.tenant, budget.agent, budget.budgetMicros, budget.changedMs]] : []),
+      ...(grant ? [['grant', grant.jti, grant.expiresMs]] : []),
     ])}`,
   );
 

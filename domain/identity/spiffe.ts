@@ -40,6 +40,23 @@ export function parseSpiffe(uri: string, trustDomain: string): AgentIdentity | S
   return { kind: 'agent', spiffe: uri, tenant: tenant as string, agent: agent as string };
 }
 
+/** The name that an agent keeps, whichever certificate it has: its SPIFFE id without an instance. */
+export const agentName = (trustDomain: string, tenant: string, agent: string): string =>
+  `spiffe://${trustDomain}/tenant/${tenant}/agent/${agent}`;
+
+/** The agent of a SPIFFE id of this trust domain, with or without its instance; `null` for anything else. */
+export function agentOfSpiffe(
+  uri: string,
+  trustDomain: string,
+): { readonly tenant: string; readonly agent: string; readonly name: string } | null {
+  const [tenant = '', agent = ''] = uri.slice(`spiffe://${trustDomain}/tenant/`.length).split('/agent/');
+  const name = agentName(trustDomain, tenant, agent);
+  if (LABEL.test(tenant) && LABEL.test(agent) && uri === name) return { tenant, agent, name };
+  const full = parseSpiffe(uri, trustDomain);
+  if (full?.kind !== 'agent') return null;
+  return { tenant: full.tenant, agent: full.agent, name: agentName(trustDomain, full.tenant, full.agent) };
+}
+
 /** The one `spiffe://` URI among the subject alternative names; null when there is no URI or more than one. */
 export function spiffeOfCertificate(certificate: X509Certificate): string | null {
   const names = certificate.subjectAltName ?? '';

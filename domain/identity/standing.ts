@@ -1,6 +1,7 @@
 import type { AgentRecord, AgentState } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import type { RevokedBy } from './revoked-by.js';
+import type { Envelope } from './scopes.js';
 
 /** What an agent may do, as identity keeps it (docs/architecture/identity.md#standing). */
 export interface RegisteredAgent {
@@ -52,7 +53,7 @@ export interface StandingStore {
   agent(id: string, tenant: string, nowMs: number): Promise<RegisteredAgent>;
   /** Throws `agent_name_taken` or `agent_name_retired`. */
   register(
-    of: { readonly tenant: string; readonly agent: string },
+    of: { readonly tenant: string; readonly agent: string; readonly envelope?: Envelope },
     by: Omit<RevokedBy, 'reason'>,
   ): Promise<RegisteredAgent>;
   /**

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -21,10 +21,12 @@ import { freePort } from '../../stack/programs/free-port.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { endsWithThisProcess } from '../support/ends-with-this-process.js';
 import { seededRandom } from '../support/random.js';
+import { startTokenProvider, type TokenProvider } from '../support/token-provider.js';
 import { eventually } from '../support/waiting.js';
 
 const ROUNDS = 4;
 const AGENTS = 8;
+const GRANTS = 12;
 /** Enough that taking their certificates back takes a while. */
 const STOPPED_AGENTS = 60;
 const START_LIMIT_MS = 120_000;
@@ -32,6 +34,7 @@ const START_LIMIT_MS = 120_000;
 let folder: string;
 let pki: TestPki;
 let secrets: DevelopmentSecrets;
+let issuer: TokenProvider;
 let port: number;
 let child: ChildProcess;
 let fetch: ReturnType<typeof createMtlsFetch>;
@@ -62,6 +65,7 @@ async function start(): Promise<void> {
       ...madeEnvironment({ ...secrets, ...pki }),
       GATE_STATE_DIR: folder,
       GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
+      GATE_IDENTITY_OIDC_ISSUERS_FILE: join(folder, 'issuers.json'),
       GATE_IDENTITY_PORT: String(port),
       GATE_IDENTITY_HEALTH_PORT: '0',
       GATE_TLS_CA_FILE: pki.caFile,
@@ -89,6 +93,9 @@ beforeAll(async () => {
   pki = await ensureTestPki({ stateDir: folder, trustDomain: 'gate.local' });
   secrets = await ensureDevelopmentSecrets({ stateDir: folder });
   port = await freePort();
+  issuer = await startTokenProvider({ resource: 'https://gate.example/mcp', clients: [] });
+  const people = { tenant: DEVELOPMENT_TENANT, name: 'corp', issuer: issuer.issuer, audience: 'delegations' };
+  writeFileSync(join(folder, 'issuers.json'), JSON.stringify({ issuers: [people] }));
   const { cert, key } = pki.services.console;
   fetch = createMtlsFetch({
     ca: pki.ca,
@@ -102,6 +109,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fetch.close();
   await kill();
+  await issuer.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -232,6 +240,70 @@ describe('identity, killed while it issues', () => {
             (JSON.parse(content) as { policy_decision: { issued_id?: string } }).policy_decision.issued_id,
         );
         for (const { svid_id: id } of stored) expect(told.filter((one) => one === id)).toHaveLength(1);
+      }
+    },
+    ROUNDS * START_LIMIT_MS,
+  );
+
+  it(
+    'gives a grant only with its row, and closes what it was about to sign',
+    async () => {
+      const random = seededRandom('identity is killed among grants');
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const agent = { tenant: DEVELOPMENT_TENANT, agent_name: `granted-${round}` };
+        const registered = await ask(
+          'POST',
+          '/agents',
+          { ...agent, scope_envelope: ['tool:a'] },
+          secrets.identityAdminToken,
+        );
+        expect(registered.status).toBe(201);
+        const seconds = Math.floor(Date.now() / 1_000);
+        const claims = { iss: issuer.issuer, aud: 'delegations', sub: 'ada', iat: seconds, exp: seconds + 300 };
+        const body = {
+          tenant: DEVELOPMENT_TENANT,
+          agent_spiffe: `spiffe://gate.local/tenant/${DEVELOPMENT_TENANT}/agent/${agent.agent_name}`,
+          id_token: await issuer.forged(claims, { typ: 'JWT' }),
+          scope: ['tool:a'],
+        };
+        let answers = 0;
+        const asked = Array.from({ length: GRANTS }, () =>
+          ask('POST', '/grant', body).then(
+            (answer) => {
+              answers += 1;
+              return answer;
+            },
+            () => null,
+          ),
+        );
+        const enough = Math.floor(random.next() * (GRANTS - 1));
+        await eventually('some are answered', () => answers >= enough);
+        await kill();
+        const heard = await Promise.all(asked);
+        await start();
+        const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+        const stored = database
+          .prepare('select id, state from identity_grants where agent_name = ?')
+          .all(agent.agent_name) as { id: string; state: string }[];
+        const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
+        database.close();
+        const issued = stored.flatMap(({ id, state }) => (state === 'issued' ? [id] : []));
+        expect(
+          stored.map(({ state }) => state).filter((state) => state !== 'issued' && state !== 'interrupted'),
+        ).toEqual([]);
+        for (const answer of heard)
+          if (answer) expect([answer.status, issued.includes(String(answer.body['jti']))]).toEqual([200, true]);
+        const told = rows
+          .map(
+            ({ content }) =>
+              JSON.parse(content) as { event_kind: string; policy_decision: { jti?: string; agent?: string } },
+          )
+          .filter(
+            ({ event_kind: kind, policy_decision: { agent: of } }) =>
+              kind === 'identity.grant_issued' && of === agent.agent_name,
+          )
+          .map(({ policy_decision: { jti } }) => String(jti));
+        expect(told.toSorted()).toEqual(issued.toSorted());
       }
     },
     ROUNDS * START_LIMIT_MS,

@@ -29,6 +29,8 @@ export function identityThatTells(words: string): (path: string, search: string,
       reason: words,
       svid_bootstrap_state: 'recovery',
       report_id: isStopped ? REPORT_ID : null,
+      scope_envelope: [],
+      yellow_envelope: [],
       force_hil: isStopped ? null : { expires_at: LATER, reason: words, applied_at: AT, actor: words },
       release: null,
     };

@@ -9,6 +9,8 @@ import type { Caller } from '../../api/plugins/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import { issuedSvid, type RevocationContent, revocationList } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { GateError } from '../../domain/errors.js';
+import type { VerifyDelegator } from '../../domain/identity/granting.js';
 import { createSigner } from '../../domain/identity/signer.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -41,6 +43,9 @@ const TABLES = [
   'budgets',
   'tenants',
   'tenant_operations',
+  'envelopes',
+  'grants',
+  'revoked_grants',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
@@ -55,6 +60,10 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
     now: startMs,
     /** The service that asks. */
     caller: null as Caller | null,
+    /** Who delegates by a token; nobody does by default. */
+    verifyDelegator: ((): Promise<never> => {
+      throw new GateError('delegation_not_configured');
+    }) as VerifyDelegator,
   };
 
   const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
@@ -68,6 +77,8 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
         spiffe_refresh_hint: 300,
       },
       tokenKeys: [tokenSigner.publicJwk],
+      tokenSigner,
+      verifyDelegator: (...asked) => at.verifyDelegator(...asked),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       people: {
         operators: [
@@ -134,6 +145,10 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
       at.caller = serviceCaller('console');
       return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
     },
+    /** The store itself. */
+    store: () => store,
+    /** The same store as another process opens it. */
+    opensAgain: () => openIdentityStore(place.target, place.keys),
     /** The certificate of the CA. */
     ca: () => ca.cert,
     /** The same identity, with so many operators of `acme`. */

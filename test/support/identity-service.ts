@@ -6,6 +6,9 @@ import { svidSigner } from '../../adapters/identity/svid-signer.js';
 import { createIdentityService, type IdentityServiceOptions } from '../../api/identity/app.js';
 import type { Caller } from '../../api/plugins/app.js';
 import type { Service } from '../../api/plugins/service.js';
+import { generateKeyPairSync } from 'node:crypto';
+import { GateError } from '../../domain/errors.js';
+import { createSigner } from '../../domain/identity/signer.js';
 import { unwatched } from './bare-service.js';
 
 export const TRUST_DOMAIN = 'gate.local';
@@ -24,6 +27,8 @@ export const identityOver = (
     signWarrant: tenantWarrantSigner(ca.cert, ca.key),
     bundle: { keys: [], spiffe_sequence: 1, spiffe_refresh_hint: 300 },
     tokenKeys: [],
+    tokenSigner: createSigner(generateKeyPairSync('ed25519').privateKey),
+    verifyDelegator: () => Promise.reject(new GateError('delegation_not_configured')),
     ...unwatched(),
     trustDomain: TRUST_DOMAIN,
     ...parts,

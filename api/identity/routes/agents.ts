@@ -9,8 +9,11 @@ import {
   containmentRequest,
   standingChange,
 } from '../../../contracts/identity.js';
+import { envelopeChange } from '../../../contracts/grants.js';
 import { GateError } from '../../../domain/errors.js';
+import type { GrantStore } from '../../../domain/identity/grants.js';
 import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
+import { type Envelope, NO_ENVELOPE, scopeSet } from '../../../domain/identity/scopes.js';
 import type { RegisteredAgent, StandingStore } from '../../../domain/identity/standing.js';
 import { stopReportIdOf } from '../../../domain/identity/stop-reports.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
@@ -20,7 +23,7 @@ import type { People, Person } from '../people.js';
 import { changeBy, instant, instantOr, ofTenant, releaseRecord } from './changes.js';
 
 export interface AgentParts {
-  readonly store: StandingStore;
+  readonly store: StandingStore & Pick<GrantStore, 'envelopes' | 'narrowEnvelope' | 'widenEnvelope'>;
   readonly people: People;
   readonly clock: () => number;
   /** How long every call of an agent waits for a person where nobody says how long. */
@@ -34,6 +37,12 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   const personFirst = askerFirst(people.administratorOf);
   const readerFirst = askerFirst(people.readerOf);
   const by = (person: Person, reason: string | undefined) => changeBy(person, reason, clock());
+  const recordsOf = async (agents: readonly RegisteredAgent[]): Promise<AgentRecord[]> => {
+    const envelopes = await store.envelopes(agents.map(({ id }) => id));
+    return agents.map((agent) => recordWith(agent, envelopes.get(agent.id) ?? NO_ENVELOPE));
+  };
+  const recordOf = async (agent: RegisteredAgent): Promise<AgentRecord> =>
+    recordWith(agent, (await store.envelopes([agent.id])).get(agent.id) ?? NO_ENVELOPE);
 
   app.get(
     '/agents',
@@ -41,7 +50,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
     async (request) => {
       const { tenant, state, agent_name: agent, after } = request.query;
       people.assertReads(tenant, request);
-      return (await store.agents({ tenant, state, agent, after }, clock())).map(recordOf);
+      return recordsOf(await store.agents({ tenant, state, agent, after }, clock()));
     },
   );
   app.get(
@@ -57,7 +66,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
     { schema: { ...ofTenant, response: { 200: containment } }, onRequest: readerFirst },
     async (request) => {
       people.assertReads(request.query.tenant, request);
-      return { force_hil: recordOf(await store.agent(request.params.id, request.query.tenant, clock())).force_hil };
+      return { force_hil: forceHilOf(await store.agent(request.params.id, request.query.tenant, clock())) };
     },
   );
 
@@ -68,9 +77,10 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
       const { tenant, agent_name: agent } = request.body;
       const person = people.administratorIn(tenant, request);
       if (isReservedPrincipal(agent)) throw new GateError('agent_name_reserved', `Gate itself is called ${agent}`);
-      const registered = await store.register({ tenant, agent }, { by: person.sub, nowMs: clock() });
+      const envelope = envelopeOf(request.body);
+      const registered = await store.register({ tenant, agent, envelope }, { by: person.sub, nowMs: clock() });
       onChanged();
-      return reply.code(201).send(recordOf(registered));
+      return reply.code(201).send(recordWith(registered, envelope));
     },
   );
 
@@ -92,6 +102,25 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
   change('/suspend', store.suspend);
   change('/decommission', store.decommission);
 
+  /** What people may delegate to it, whole (docs/architecture/identity.md#envelopes). */
+  const changeEnvelope = (
+    path: '/envelope/narrow' | '/envelope/widen',
+    work: (id: string, tenant: string, to: Envelope, who: RevokedBy) => Promise<void>,
+  ) =>
+    app.post(
+      `/agents/:id${path}`,
+      { schema: { ...ofTenant, body: envelopeChange, response: { 200: agentRecord } }, onRequest: personFirst },
+      async (request) => {
+        const person = people.administratorIn(request.query.tenant, request);
+        const { id } = request.params;
+        await work(id, person.tenant, envelopeOf(request.body), by(person, request.body.reason));
+        onChanged();
+        return recordOf(await store.agent(id, person.tenant, clock()));
+      },
+    );
+  changeEnvelope('/envelope/narrow', store.narrowEnvelope);
+  changeEnvelope('/envelope/widen', store.widenEnvelope);
+
   app.post(
     '/agents/:id/unsuspend',
     {
@@ -109,7 +138,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
       const agent = await store.unsuspend(request.params.id, person.tenant, by(person, request.body.reason));
       onChanged();
       if (agent.state === 'active') return recordOf(agent);
-      return reply.code(202).send({ ...recordOf(agent), somebody_else: people.hasOther(person) });
+      return reply.code(202).send({ ...(await recordOf(agent)), somebody_else: people.hasOther(person) });
     },
   );
 
@@ -127,7 +156,7 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
       const who = { by: person.sub, reason, nowMs };
       const agent = await store.forceHil(request.params.id, person.tenant, who, untilMs);
       onChanged();
-      return { force_hil: recordOf(agent).force_hil };
+      return { force_hil: forceHilOf(agent) };
     },
   );
   app.post(
@@ -138,12 +167,28 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
       const who = by(person, request.body.reason);
       const agent = await store.clearForceHil(request.params.id, person.tenant, who);
       onChanged();
-      return { force_hil: recordOf(agent).force_hil };
+      return { force_hil: forceHilOf(agent) };
     },
   );
 }
 
-const recordOf = (agent: RegisteredAgent): AgentRecord => ({
+const envelopeOf = (asked: {
+  readonly scope_envelope: readonly string[];
+  readonly yellow_envelope: readonly string[];
+}): Envelope => ({
+  scope: scopeSet('scope_envelope', asked.scope_envelope),
+  yellow: scopeSet('yellow_envelope', asked.yellow_envelope),
+});
+
+const forceHilOf = ({ forceHil }: RegisteredAgent): AgentRecord['force_hil'] =>
+  forceHil && {
+    expires_at: instant(forceHil.untilMs),
+    reason: forceHil.reason,
+    applied_at: instant(forceHil.appliedMs),
+    actor: forceHil.by,
+  };
+
+const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope): AgentRecord => ({
   id: agent.id,
   tenant: agent.tenant,
   agent_name: agent.agent,
@@ -158,11 +203,8 @@ const recordOf = (agent: RegisteredAgent): AgentRecord => ({
     agent.state === 'suspended' && agent.stateChangedMs !== null
       ? stopReportIdOf(agent.id, agent.stateChangedMs)
       : null,
-  force_hil: agent.forceHil && {
-    expires_at: instant(agent.forceHil.untilMs),
-    reason: agent.forceHil.reason,
-    applied_at: instant(agent.forceHil.appliedMs),
-    actor: agent.forceHil.by,
-  },
+  force_hil: forceHilOf(agent),
+  scope_envelope: [...scope],
+  yellow_envelope: [...yellow],
   release: releaseRecord(agent.release),
 });

@@ -7,15 +7,18 @@ import {
   svidRecoveryRequest,
 } from '../../../contracts/identity.js';
 import type { RevocationSigner } from '../../../adapters/identity/revocation-signature.js';
-import { GateError } from '../../../domain/errors.js';
+import type { GrantStore } from '../../../domain/identity/grants.js';
 import type { RevocationStore } from '../../../domain/identity/revocation.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type Administrator, type AdministratorOf, askerFirst, assertTenant } from '../administrator.js';
+import type { People } from '../people.js';
 import { changeBy, instant, ofTenant } from './changes.js';
 
 export interface RevocationParts {
-  readonly store: RevocationStore;
+  readonly store: RevocationStore & Pick<GrantStore, 'revokeGrant'>;
   readonly administratorOf: AdministratorOf;
+  /** Who takes something back: whoever may stop an agent. */
+  readonly people: Pick<People, 'administratorOf'>;
   readonly clock: () => number;
   readonly trustDomain: string;
   readonly signList: RevocationSigner;
@@ -27,12 +30,16 @@ export interface RevocationParts {
 
 /** Takes certificates back, and says which were (docs/architecture/identity.md#revocation). */
 export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void {
-  const { store, administratorOf, clock, trustDomain, signList, lifeMs, onRevoked } = parts;
+  const { store, administratorOf, people, clock, trustDomain, signList, lifeMs, onRevoked } = parts;
   const onRequest = askerFirst(administratorOf);
   const by = (person: Administrator, reason: string | undefined) => changeBy(person, reason, clock());
 
-  app.post('/revoke', { schema: { body: revokeRequest, response: { 200: revoked } }, onRequest }, async (request) => {
-    const administrator = administratorOf(request);
+  const revoke = {
+    schema: { body: revokeRequest, response: { 200: revoked } },
+    onRequest: askerFirst(people.administratorOf),
+  };
+  app.post('/revoke', revoke, async (request) => {
+    const administrator = people.administratorOf(request);
     const asked = request.body;
     const who = by(administrator, asked.reason);
     if (asked.kind === 'svid') {
@@ -40,8 +47,11 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
       onRevoked();
       return { kind: 'svid' as const, id, revoked_at: revokedMs === null ? null : instant(revokedMs) };
     }
-    // No grant was ever issued.
-    if (asked.kind === 'grant') throw new GateError('not_found');
+    if (asked.kind === 'grant') {
+      const revokedMs = await store.revokeGrant(asked.jti, administrator.tenant, who);
+      onRevoked();
+      return { kind: 'grant' as const, id: asked.jti, revoked_at: instant(revokedMs) };
+    }
     // Rows wait also where something is left.
     const count = await store.revokeAgent(asked.agent_id, administrator.tenant, who).finally(onRevoked);
     return {
@@ -85,7 +95,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, svids } =
+      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, grants, svids } =
         await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
@@ -124,6 +134,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
             changed_at: instant(changedMs),
           })),
         }),
+        ...(grants.length > 0 && { grants: grants.map(({ jti, expiresMs }) => ({ jti, exp: instant(expiresMs) })) }),
         svids: svids.map((one) => ({
           svid_id: one.id,
           serial: one.serial,

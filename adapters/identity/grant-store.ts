@@ -1,0 +1,442 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { Recurrence } from '../../contracts/call-grant.js';
+import { GRANTS_LISTED, MOST_GRANTS_AT_ONCE } from '../../contracts/grants.js';
+import { GateError } from '../../domain/errors.js';
+import { humanSubOf } from '../../domain/identity/granting.js';
+import type { GrantStore, KeptGrant, NewGrant, ToldGrant } from '../../domain/identity/grants.js';
+import type { GrantEvent, IdentityEvent } from '../../domain/identity/identity-rows.js';
+import type { RevokedBy } from '../../domain/identity/revoked-by.js';
+import {
+  assertNarrower,
+  assertWider,
+  assertWithin,
+  beyond,
+  type Envelope,
+  NO_ENVELOPE,
+} from '../../domain/identity/scopes.js';
+import type { IdentityTables } from './identity-tables.js';
+import type { NumberedRows } from './numbered-rows.js';
+
+type Database = Kysely<IdentityTables>;
+type Row<Table extends keyof IdentityTables> = Selectable<IdentityTables[Table]>;
+type Grant = Row<'identity_grants'>;
+type GrantTable = 'identity_grants' | 'identity_envelopes';
+
+/** What the store of identity has for grants. */
+export interface GrantParts {
+  readonly db: Database;
+  readonly rows: Pick<NumberedRows<Row<'identity_revoked_grants'>, ToldGrant>, 'changed'>;
+  intact<Found extends { readonly mac: string }>(table: GrantTable, row: Found): Found;
+  /** What is wrong with a row, or `null`. */
+  fault(table: GrantTable, row: { readonly mac: string }): string | null;
+  marked<Values extends object>(table: GrantTable, values: Values): Values & { readonly mac: string };
+  /** `false` where somebody changed it since. */
+  change<Table extends GrantTable>(
+    within: Database,
+    table: Table,
+    was: Row<Table> & { readonly mac: string },
+    changes: Partial<Row<Table>>,
+  ): Promise<boolean>;
+  inTransaction<Value>(work: (within: Database) => Promise<Value>): Promise<Value>;
+  asked<Value>(work: () => Promise<Value>): Promise<Value>;
+  told(within: Database, event: IdentityEvent): Promise<unknown>;
+  toldGrant(within: Database, event: GrantEvent): Promise<unknown>;
+  agentByName(within: Database, tenant: string, name: string): Promise<Row<'identity_agents'> | undefined>;
+  /** Throws `not_found`. */
+  agentOf(within: Database, id: string, tenant: string): Promise<Row<'identity_agents'>>;
+  /** One after the other of one agent. */
+  locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
+  /** The same, whoever wrote its row. */
+  lockedRow(within: Database, agentId: string): Promise<unknown>;
+  /** Throws how the agent is stopped. */
+  assertActive(within: Database, agent: Row<'identity_agents'>): Promise<void>;
+  /** Throws `agent_decommissioned`. */
+  assertLives(within: Database, agentId: string): Promise<void>;
+  /** Whether this is the agent's certificate that renews. */
+  isCurrent(within: Database, agentId: string, fingerprint: string, nowMs: number): Promise<boolean>;
+}
+
+export interface Grants extends GrantStore {
+  /** What may be delegated to an agent that is being registered. */
+  setEnvelope(within: Database, agent: Row<'identity_agents'>, to: Envelope, nowMs: number): Promise<void>;
+  /** Takes back all grants of an agent, and what is being made for it. */
+  takeBackGrants(within: Database, agentId: string, by: RevokedBy, because: string): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Proxies forget an entry a while after its end, by the clock of identity; theirs may be behind. */
+const KEPT_AFTER_END_MS = 90_000_000;
+const SWEEPER = 'system:grant-sweep';
+const CHANGED_MEANWHILE = 'the grant changed meanwhile; ask again';
+const SWEPT_AT_ONCE = 500;
+/** For as long as identity may have been away. */
+const SWEPT_AFTER_END_MS = 604_800_000;
+
+/** What may be delegated to agents, and what was (docs/architecture/identity.md#grants). */
+export async function openGrantStore(parts: GrantParts): Promise<Grants> {
+  const { db, rows, intact, fault, marked, change, inTransaction, asked, told, toldGrant } = parts;
+
+  const ofState = (within: Database, state: string) =>
+    within.selectFrom('identity_grants').selectAll().where('state', '=', state);
+  // What an earlier process was about to sign never left.
+  for (const left of await ofState(db, 'pending').execute())
+    if (fault('identity_grants', left) === null) await change(db, 'identity_grants', left, { state: 'interrupted' });
+
+  const envelopeRow = (within: Database, agentId: string) =>
+    within.selectFrom('identity_envelopes').selectAll().where('id', '=', agentId).executeTakeFirst();
+  const envelopeOf = async (within: Database, agentId: string): Promise<Envelope> => {
+    const row = await envelopeRow(within, agentId);
+    return row ? envelopeIn(intact('identity_envelopes', row)) : NO_ENVELOPE;
+  };
+  async function setEnvelope(
+    within: Database,
+    { id, tenant, agent_name }: Row<'identity_agents'>,
+    { scope, yellow }: Envelope,
+    nowMs: number,
+  ): Promise<number> {
+    const was = await envelopeRow(within, id);
+    const envelope = {
+      scope_envelope: JSON.stringify(scope),
+      yellow_envelope: JSON.stringify(yellow),
+      changed_ms: nowMs,
+    };
+    if (was) {
+      const generation = Number(was.envelope_generation) + 1;
+      const isChanged = await change(within, 'identity_envelopes', was, {
+        ...envelope,
+        envelope_generation: generation,
+      });
+      if (!isChanged) throw new GateError('store_unavailable', 'the envelope changed meanwhile; ask again');
+      return generation;
+    }
+    const row = { id, tenant, agent_name, ...envelope, envelope_generation: 1 };
+    await within.insertInto('identity_envelopes').values(marked('identity_envelopes', row)).execute();
+    return 1;
+  }
+
+  const changeEnvelope = (
+    kind: 'agent.envelope_narrowed' | 'agent.envelope_widened',
+    agentId: string,
+    tenant: string,
+    to: Envelope,
+    by: RevokedBy,
+  ): Promise<void> =>
+    inTransaction(async (within) => {
+      await parts.agentOf(within, agentId, tenant);
+      const agent = await parts.locked(within, agentId);
+      await parts.assertLives(within, agentId);
+      const was = await envelopeOf(within, agentId);
+      if (kind === 'agent.envelope_narrowed') assertNarrower(was, to);
+      else assertWider(was, to);
+      const generation = await setEnvelope(within, agent, to, by.nowMs);
+      await told(within, {
+        kind,
+        subject: `${agentId}/${generation}`,
+        tenant,
+        agent: agent.agent_name,
+        agentId,
+        by: by.by,
+        reason: by.reason,
+        standing: { scopes: to.scope.length, yellow_scopes: to.yellow.length },
+        content: {
+          scope_envelope_before: [...was.scope],
+          scope_envelope_after: [...to.scope],
+          yellow_envelope_before: [...was.yellow],
+          yellow_envelope_after: [...to.yellow],
+        },
+      });
+      if (kind === 'agent.envelope_narrowed')
+        await takeBack(within, agentId, by, 'envelope_narrowed', (grant) => !isWithin(grant, to));
+    });
+
+  /** Of an agent, while it is locked: what counts, and what is being made. */
+  async function takeBack(
+    within: Database,
+    agentId: string,
+    by: RevokedBy,
+    because: string | null,
+    isMeant: (grant: Grant) => boolean = () => true,
+  ): Promise<void> {
+    const open = await ofState(within, 'pending').where('agent_id', '=', agentId).execute();
+    for (const one of open)
+      if (fault('identity_grants', one) === null) await change(within, 'identity_grants', one, { state: 'failed' });
+      else await within.updateTable('identity_grants').set({ state: 'failed' }).where('id', '=', one.id).execute();
+    const counting = await ofState(within, 'issued')
+      .where('agent_id', '=', agentId)
+      .where('expires_ms', '>', by.nowMs)
+      .execute();
+    // One that somebody edited is taken back too: what it says of itself counts for nothing.
+    for (const one of counting)
+      if (fault('identity_grants', one) !== null || isMeant(one))
+        await revoke(within, one, by, 'grant.revoked', because);
+  }
+
+  async function revoke(
+    within: Database,
+    grant: Grant,
+    { by, reason, nowMs }: RevokedBy,
+    kind: GrantEvent['kind'],
+    because: string | null,
+  ): Promise<void> {
+    const edited = fault('identity_grants', grant);
+    const to = { state: 'revoked', revoked_ms: nowMs, revoked_by_sub: by };
+    if (edited !== null)
+      await within.updateTable('identity_grants').set({ state: 'revoked' }).where('id', '=', grant.id).execute();
+    else if (!(await change(within, 'identity_grants', grant, to)))
+      throw new GateError('store_unavailable', CHANGED_MEANWHILE);
+    const expiresMs = edited === null ? Number(grant.expires_ms) : nowMs + KEPT_AFTER_END_MS;
+    // What has ended is refused as that everywhere.
+    const unlisted = { id: grant.id, expires_ms: expiresMs, changed_ms: 0, listed_generation: 0, mac: '' };
+    const listed = expiresMs > nowMs ? await rows.changed(within, unlisted, {}, nowMs) : unlisted;
+    await toldGrant(within, {
+      kind,
+      subject: `${grant.id}/${Number(listed.listed_generation)}`,
+      jti: grant.id,
+      tenant: grant.tenant,
+      agent: grant.agent_name,
+      agentId: grant.agent_id,
+      by,
+      reason,
+      detail: {
+        ...(because !== null && { [kind === 'grant.revoked' ? 'because' : 'reason']: because }),
+        ...(edited !== null && { edited_rows: [edited] }),
+      },
+    });
+  }
+
+  /** What is asked both before it is signed and before it leaves, one after the other of one agent. */
+  async function assertGrantable(within: Database, grant: NewGrant, nowMs: number): Promise<Row<'identity_agents'>> {
+    const known = await parts.agentByName(within, grant.tenant, grant.agent);
+    if (!known) throw new GateError('unregistered_agent');
+    const agent = await parts.locked(within, known.id);
+    await parts.assertActive(within, agent);
+    if (grant.fingerprint !== null && !(await parts.isCurrent(within, agent.id, grant.fingerprint, nowMs)))
+      throw new GateError('invalid_token', 'the certificate is not the current one that identity issued to this agent');
+    assertWithin({ scope: grant.scope, yellow: grant.yellowScope }, await envelopeOf(within, agent.id));
+    return agent;
+  }
+
+  /** Neither a loop of an agent, nor whoever has its certificate, fills the store. */
+  async function assertRoom(within: Database, agentId: string, nowMs: number): Promise<void> {
+    const held = await within
+      .selectFrom('identity_grants')
+      .select(['expires_ms', 'issued_ms'])
+      .where('agent_id', '=', agentId)
+      .where(({ or, and, eb }) =>
+        or([and([eb('state', '=', 'issued'), eb('expires_ms', '>', nowMs)]), eb('issued_ms', '>', nowMs - HOUR_MS)]),
+      )
+      .execute();
+    if (held.length < MOST_GRANTS_AT_ONCE) return;
+    const freeMs = Math.min(
+      ...held.map(({ expires_ms, issued_ms }) => Math.max(Number(expires_ms), Number(issued_ms) + HOUR_MS)),
+    );
+    throw new GateError(
+      'rate_limited',
+      `an agent has ${MOST_GRANTS_AT_ONCE} grants at most that count or are not an hour old`,
+      { fields: { retry_after_secs: Math.max(1, Math.ceil((freeMs - nowMs) / 1_000)) } },
+    );
+  }
+
+  return {
+    async setEnvelope(within, agent, to, nowMs) {
+      await setEnvelope(within, agent, to, nowMs);
+    },
+    takeBackGrants: (within, agentId, by, because) => takeBack(within, agentId, by, because),
+    envelopes: (ids) =>
+      asked(async () => {
+        if (ids.length === 0) return new Map();
+        const found = await db
+          .selectFrom('identity_envelopes')
+          .selectAll()
+          .where('id', 'in', [...ids])
+          .execute();
+        return new Map(found.map((row) => [row.id, envelopeIn(intact('identity_envelopes', row))]));
+      }),
+    narrowEnvelope: (id, tenant, to, by) => changeEnvelope('agent.envelope_narrowed', id, tenant, to, by),
+    widenEnvelope: (id, tenant, to, by) => changeEnvelope('agent.envelope_widened', id, tenant, to, by),
+
+    beginGrant: (grant, nowMs) =>
+      inTransaction(async (within) => {
+        const agent = await assertGrantable(within, grant, nowMs);
+        await assertRoom(within, agent.id, nowMs);
+        const { terms, by } = grant;
+        await within
+          .insertInto('identity_grants')
+          .values(
+            marked('identity_grants', {
+              id: grant.jti,
+              agent_id: agent.id,
+              tenant: grant.tenant,
+              agent_name: grant.agent,
+              agent_spiffe: grant.spiffe,
+              caller_fingerprint: grant.fingerprint,
+              human_sub: humanSubOf(by),
+              idp: by.idp,
+              amr: JSON.stringify(by.amr),
+              scope: JSON.stringify(grant.scope),
+              yellow_scope: JSON.stringify(grant.yellowScope),
+              recurrence: terms.recurrence && JSON.stringify(terms.recurrence),
+              max_count: terms.maxUses,
+              used_count: 0,
+              issued_ms: terms.iat * 1_000,
+              not_before_ms: terms.notBefore === null ? null : terms.notBefore * 1_000,
+              not_after_ms: terms.notAfter === null ? null : terms.notAfter * 1_000,
+              expires_ms: terms.exp * 1_000,
+              state: 'pending',
+              revoked_ms: null,
+              revoked_by_sub: null,
+            }),
+          )
+          .execute();
+      }),
+    releaseGrant: (grant, nowMs) =>
+      inTransaction(async (within) => {
+        const agent = await assertGrantable(within, grant, nowMs);
+        const row = await ofState(within, 'pending').where('id', '=', grant.jti).executeTakeFirst();
+        // Somebody stopped the agent meanwhile, or another process began and closed what was open.
+        if (!row || !(await change(within, 'identity_grants', row, { state: 'issued' })))
+          throw new GateError('signing_unavailable', 'the request was closed meanwhile; nothing was granted');
+        const { terms, by } = grant;
+        await toldGrant(within, {
+          kind: 'identity.grant_issued',
+          subject: grant.jti,
+          jti: grant.jti,
+          tenant: grant.tenant,
+          agent: grant.agent,
+          agentId: agent.id,
+          by: humanSubOf(by),
+          idp: by.idp,
+          spiffe: grant.spiffe,
+          fingerprint: grant.fingerprint,
+          reason: null,
+          detail: {
+            act: { sub: humanSubOf(by), idp: by.idp, amr: [...by.amr] },
+            scope: [...grant.scope],
+            yellow_scope: [...grant.yellowScope],
+            exp: terms.exp,
+            ...(terms.notBefore !== null && { nbf: terms.notBefore }),
+            ...(terms.maxUses !== null && { max_uses: terms.maxUses }),
+            ...(terms.recurrence && { recurrence: terms.recurrence }),
+          },
+        });
+      }),
+    failGrant: (jti) =>
+      inTransaction(async (within) => {
+        const row = await ofState(within, 'pending').where('id', '=', jti).executeTakeFirst();
+        if (row) await change(within, 'identity_grants', row, { state: 'failed' });
+      }),
+
+    grants: ({ tenant, agent, active, after }, nowMs) =>
+      asked(async () => {
+        const found = await db
+          .selectFrom('identity_grants')
+          .selectAll()
+          .where('tenant', '=', tenant)
+          .where('id', '>', after ?? '')
+          .where('state', 'in', active ? ['issued'] : ['issued', 'revoked'])
+          .$if(agent !== undefined, (query) => query.where('agent_name', '=', agent ?? ''))
+          .$if(active, (query) => query.where('expires_ms', '>', nowMs))
+          .orderBy('id')
+          .limit(GRANTS_LISTED)
+          .execute();
+        return found.map((row) => keptOf(intact('identity_grants', row)));
+      }),
+    revokeGrant: (jti, tenant, by) =>
+      inTransaction(async (within) => {
+        const find = () =>
+          within
+            .selectFrom('identity_grants')
+            .selectAll()
+            .where('id', '=', jti)
+            .where('tenant', '=', tenant)
+            .where('state', 'in', ['issued', 'revoked'])
+            .executeTakeFirst();
+        const found = await find();
+        if (!found) throw new GateError('not_found');
+        await parts.lockedRow(within, found.agent_id);
+        const now = (await find()) ?? found;
+        if (now.state === 'revoked' && fault('identity_grants', now) === null) return Number(now.revoked_ms);
+        await revoke(within, now, by, 'grant.revoked', null);
+        return by.nowMs;
+      }),
+    async tellUses(uses) {
+      for (const { jti, uses: count } of uses)
+        await inTransaction(async (within) => {
+          const find = () => within.selectFrom('identity_grants').selectAll().where('id', '=', jti).executeTakeFirst();
+          const found = await find();
+          // A row that somebody edited keeps the uses of no other one from being told.
+          if (!found || fault('identity_grants', found) !== null) return;
+          await parts.lockedRow(within, found.agent_id);
+          const now = await find();
+          if (now && Number(now.used_count) < count && fault('identity_grants', now) === null)
+            await change(within, 'identity_grants', now, { used_count: count });
+        });
+    },
+    async sweepGrants(nowMs) {
+      await asked(() =>
+        db
+          .deleteFrom('identity_revoked_grants')
+          .where('expires_ms', '<', nowMs - KEPT_AFTER_END_MS)
+          .execute(),
+      );
+      const due = await asked(() =>
+        ofState(db, 'issued')
+          // Those that ended long ago, of years, are passed over.
+          .where('expires_ms', '>', nowMs - SWEPT_AFTER_END_MS)
+          .where(({ or, and, eb, ref }) =>
+            or([
+              and([eb('max_count', 'is not', null), eb('used_count', '>=', ref('max_count'))]),
+              and([eb('not_after_ms', 'is not', null), eb('not_after_ms', '<=', nowMs), eb('used_count', '=', 0)]),
+            ]),
+          )
+          .orderBy('id')
+          .limit(SWEPT_AT_ONCE)
+          .execute(),
+      );
+      let swept = 0;
+      for (const { id, agent_id: agentId, mac } of due)
+        await inTransaction(async (within) => {
+          await parts.lockedRow(within, agentId);
+          const now = await ofState(within, 'issued').where('id', '=', id).executeTakeFirst();
+          if (!now || now.mac !== mac || fault('identity_grants', now) !== null) return;
+          const isUsedUp = now.max_count !== null && Number(now.used_count) >= Number(now.max_count);
+          const because = isUsedUp ? 'usage_exhausted' : 'unused_by_deadline';
+          await revoke(within, now, { by: SWEEPER, reason: null, nowMs }, 'grant.auto_revoked', because);
+          swept += 1;
+        });
+      return swept;
+    },
+  };
+}
+
+const scopesIn = (text: string): readonly string[] => JSON.parse(text) as readonly string[];
+const envelopeIn = ({ scope_envelope: scope, yellow_envelope: yellow }: Row<'identity_envelopes'>): Envelope => ({
+  scope: scopesIn(scope),
+  yellow: scopesIn(yellow),
+});
+const isWithin = ({ scope, yellow_scope: yellow }: Grant, envelope: Envelope): boolean =>
+  beyond(scopesIn(scope), envelope.scope).length === 0 && beyond(scopesIn(yellow), envelope.yellow).length === 0;
+
+export const toldGrantOf = ({ id, expires_ms: expiresMs }: Row<'identity_revoked_grants'>): ToldGrant => ({
+  jti: id,
+  expiresMs: Number(expiresMs),
+});
+
+const numberOr = (value: number | string | null): number | null => (value === null ? null : Number(value));
+const keptOf = (row: Grant): KeptGrant => ({
+  jti: row.id,
+  spiffe: row.agent_spiffe,
+  humanSub: row.human_sub,
+  idp: row.idp,
+  scope: scopesIn(row.scope),
+  yellowScope: scopesIn(row.yellow_scope),
+  issuedMs: Number(row.issued_ms),
+  maxUses: numberOr(row.max_count),
+  uses: Number(row.used_count),
+  notBeforeMs: numberOr(row.not_before_ms),
+  notAfterMs: numberOr(row.not_after_ms),
+  expiresMs: Number(row.expires_ms),
+  recurrence: row.recurrence === null ? null : (JSON.parse(row.recurrence) as Recurrence),
+  revokedMs: numberOr(row.revoked_ms),
+  revokedBy: row.revoked_by_sub,
+});
