@@ -75,6 +75,7 @@ describe('a batch that Gate executes', () => {
         toolFault: () => null,
         forcesReview: () => false,
         budgetsOf: () => NO_BUDGETS,
+        grantFault: () => null,
       };
       gate = await openPipeline({
         compose: (ports) =>

@@ -27,6 +27,7 @@ describe('a call of which is kept what it costs', () => {
             toolFault: () => null,
             forcesReview: () => false,
             budgetsOf: () => budgets,
+            grantFault: () => null,
           },
         }),
     });

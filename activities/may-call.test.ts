@@ -29,6 +29,7 @@ describe('an approved call, when its agent may not call any more', () => {
             toolFault: (tenant, tools) => toolsStopped(tenant, tools),
             forcesReview: () => false,
             budgetsOf: () => NO_BUDGETS,
+            grantFault: () => null,
           },
           mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),
           reviews: {

@@ -79,6 +79,7 @@ async function run(answersFirst: object, stopsAt: 'first request' | 'answer' | '
           toolFault: (tenant, tools) => (stopped ? stopFault({ tenant, tool: tools[0] ?? '' }) : null),
           forcesReview: () => false,
           budgetsOf: () => NO_BUDGETS,
+          grantFault: () => null,
         },
       }),
   });

@@ -12,7 +12,8 @@ import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
-import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
+import { isGrantRefusal, timeFault } from '../domain/identity/grant-terms.js';
+import type { AgentStanding, GrantStanding } from '../domain/identity/revocation-mirror.js';
 import { isStopped } from '../domain/identity/standing.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
@@ -53,7 +54,7 @@ export function createUpstreamActivities({
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
   /** Says whether the agent of a call was stopped; absent where nobody keeps that. */
-  standing?: Pick<AgentStanding, 'agentFault' | 'toolFault' | 'budgetsOf'> | undefined;
+  standing?: (Pick<AgentStanding, 'agentFault' | 'toolFault' | 'budgetsOf'> & GrantStanding) | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -132,14 +133,23 @@ export function createUpstreamActivities({
     }
   };
 
-  /** The agent, its tenant, or what it calls. */
+  /** Whether what somebody delegated to the agent still counts. */
+  const grantFaultNow = ({ grant }: CallInput): GateError | null => {
+    if (!grant) return null;
+    if (!standing) return new GateError('control_state_unavailable', 'nobody here says which grants were taken back');
+    return timeFault(grant, now()) ?? standing.grantFault(grant.jti);
+  };
+  /** The agent, its tenant, what it calls, or on whose behalf. */
   const stoppedNow = (call: CallInput, tools: readonly string[]): GateError | null =>
-    standing?.agentFault(call) ?? standing?.toolFault(call.tenant, tools) ?? null;
+    standing?.agentFault(call) ?? standing?.toolFault(call.tenant, tools) ?? grantFaultNow(call);
 
   /** The same of a call that is at its tool, in words that say nothing of what was executed. */
   const stoppedMeanwhile = (call: CallInput, tools: readonly string[]): string | null => {
     const fault = stoppedNow(call, tools);
-    return fault && `${fault.code}: what it calls, its agent or its tenant was stopped, or nobody knows whether it was`;
+    return (
+      fault &&
+      `${fault.code}: what it calls, its agent or its tenant was stopped, its grant counts no more, or nobody knows`
+    );
   };
 
   /** Of a proxy or worker that has just begun it may not be known for a moment. */
@@ -162,7 +172,7 @@ export function createUpstreamActivities({
 
   /** Of what was stopped, or of which nobody knows whether it was. */
   const notRunSince = (correlationId: string, { code, message }: GateError): Promise<CallSummary> =>
-    isStopped(code)
+    isStopped(code) || isGrantRefusal(code)
       ? notRun(correlationId, message, null, code)
       : notRun(correlationId, `nothing was sent: ${message}`, null, 'attempt_not_begun');
 

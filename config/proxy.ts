@@ -26,6 +26,11 @@ export const PROXY_SETTINGS = {
     z.enum(['identity', 'none']).default('identity'),
     'Who says which certificates of agents were taken back, and which agents are stopped. `none`: nobody; each certificate counts until it ends, and `gate contain` stops nobody here.',
   ),
+  grants: setting(
+    'GATE_PROXY_GRANTS',
+    z.enum(['optional', 'required']).default('optional'),
+    'Whether a tool call needs a grant (`X-Gate-Grant`), which says on whose behalf its agent asks. `required`: 403 `grant_required` without one. One that is shown is judged either way.',
+  ),
   consoleUrl: setting(
     'GATE_CONSOLE_URL',
     consoleUrl,

@@ -273,6 +273,24 @@ const endedByTime: Migration = {
 };
 
 /**
+ * 0014: how often grants were used, and by which calls (docs/architecture/identity.md#grants). New tables.
+ */
+const grantUses: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists grant_uses (
+      jti ${text} not null primary key, expires_ms ${integer} not null, uses ${integer} not null, told ${integer} not null,
+      mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists grant_uses_untold on grant_uses (jti) where uses > told`.execute(db);
+    await sql`create table if not exists grant_used_calls (
+      jti ${text} not null, correlation_id ${text} not null, expires_ms ${integer} not null, mac ${text} not null,
+      primary key (jti, correlation_id)
+    ) ${strict}`.execute(db);
+  },
+};
+
+/**
  * 0015: what tenants and agents spent by the month, and what each call reserved and cost (docs/architecture/budgets.md). Earlier calls cost nothing
  * here. New tables; locks nothing.
  */
@@ -308,5 +326,6 @@ export const callMigrations: Record<string, Migration> = {
   '0011-agent-flows': createAgentFlows,
   '0012-profiles': createProfiles,
   '0013-ended': endedByTime,
+  '0014-grant-uses': grantUses,
   '0015-spend': spend,
 };

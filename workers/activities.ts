@@ -31,7 +31,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { TraitsReader } from '../domain/inspection/behaviour/traits.js';
-import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
+import type { AgentStanding, GrantStanding } from '../domain/identity/revocation-mirror.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/upstream/call-talks.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
@@ -73,7 +73,7 @@ export interface ActivityPorts {
   /** Absent where agents prove themselves by certificate and no list names them. */
   readonly mayCall?: MayCall;
   /** Absent where nobody keeps whom an operator stopped. */
-  readonly standing?: AgentStanding | undefined;
+  readonly standing?: (AgentStanding & GrantStanding) | undefined;
   readonly deliver: DeliverCallback;
   /** How to find out what became of a call whose answer was lost; absent where no tool has a probe. */
   readonly probes?: { readonly of: Probes; readonly askUrl: AskUrl; readonly probing?: Probing } | undefined;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { type GrantRequest, type GrantUses, type IssuedGrant, issuedGrant } from '../../contracts/grants.js';
 import {
   type DueStopReport,
   dueStopReport,
   type IssuedSvid,
   issuedSvid,
+  jwks,
   type RevocationList,
   revocationList,
   type StopCalls,
@@ -24,6 +26,12 @@ export interface IdentityClient {
   stopReportsDue(): Promise<readonly DueStopReport[]>;
   /** Says it; whatever is said of it later changes nothing. */
   tellStopReport(id: string, said: StopCalls): Promise<void>;
+  /** The keys with which it signs grants. */
+  grantKeys(): Promise<z.infer<typeof jwks>>;
+  /** A grant for an agent. Throws what identity refuses, and `signing_unavailable` where it does not answer: then there may be one that nobody has. */
+  grant(request: GrantRequest): Promise<IssuedGrant>;
+  /** Says how often grants were used in all; whatever is said twice changes nothing. */
+  tellGrantUses(told: GrantUses): Promise<void>;
   /** The next certificate of the service that asks. Throws as `renew` does. */
   workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
 }
@@ -49,6 +57,12 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
         { cause },
       ),
   );
+  const granting = createServiceClient(
+    'identity',
+    options,
+    (_detail, cause) =>
+      new GateError('signing_unavailable', 'identity does not answer; ask again, for another grant', { cause }),
+  );
   return {
     revocations: (after) =>
       ask(revocationList, {
@@ -59,6 +73,12 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
     stopReportsDue: () => ask(z.array(dueStopReport), { method: 'GET', path: '/stops/reports/due', timeoutMs }),
     async tellStopReport(id, body) {
       await ask(null, { method: 'POST', path: `/stops/reports/${id}/calls`, timeoutMs: REPORT_LIMIT_MS, body });
+    },
+    grantKeys: () => ask(jwks, { method: 'GET', path: '/jwks.json', timeoutMs }),
+    // An issuer may have to be asked for its keys.
+    grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),
+    async tellGrantUses(body) {
+      await ask(null, { method: 'POST', path: '/grants/uses', timeoutMs: RENEWAL_LIMIT_MS, body });
     },
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
     workloadSvid: (body) =>

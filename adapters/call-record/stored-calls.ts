@@ -10,6 +10,7 @@ import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-reco
 import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
 import { profileJobs } from './agent-profiles.js';
+import { grantUseJobs } from './grant-uses.js';
 import { createRecordNotifier } from './notifier.js';
 import { HANDED_MS, type StoppedCalls } from '../../domain/call-record/at-stop.js';
 import {
@@ -151,6 +152,7 @@ export function storedCalls({
     limits: flowLimits,
   });
   const profiles = profileJobs(keys, kept.alone);
+  const grants = grantUseJobs(keys);
   const listeners: ((record: CallRecord) => void)[] = [];
   const moves: ((record: CallRecord) => void)[] = [];
   onUndone?.(() => {
@@ -460,9 +462,14 @@ export function storedCalls({
             if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
             recent = hits;
           }
+          // Replicas count an agent's uses one after the other.
+          if (call.grant) yield* jobs.alone(agentKey(call));
+          const used = call.grant && (yield* grants.fitting(call, call.grant, callCount(call.method, request.body)));
+          if (used === null) return { admission: { admitted: false, exhausted: true }, bytes: 0, inspection: null };
           const reserved = asked ? yield* reserveSpend(call, asked, now()) : null;
           if (reserved?.over)
             return { admission: { admitted: false, over: reserved.over }, bytes: 0, inspection: null };
+          if (used) yield* used();
           const sealed = sealing.sealRequest(request, id, digest);
           const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
           return {
@@ -485,6 +492,13 @@ export function storedCalls({
         // The commit of the verdict, later on the same log, makes the staged request durable with it.
         { durable: false },
       ),
+
+    grantUsesUntold: (most) =>
+      jobs.read(
+        () => grants.untold(most),
+        (found) => found,
+      ),
+    grantUsesTold: (told) => jobs.write(() => grants.told(told), nothing, { durable: false }),
 
     request: (correlationId, digest) =>
       requested(correlationId, digest).then((opened) =>
@@ -720,6 +734,7 @@ export function storedCalls({
             (yield* run(statements.dropProfiles, recordsMs)) +
             (yield* run(dropSpendCalls, recordsMs)) +
             (yield* run(dropSpendTotals, monthOf(recordsMs))) +
+            (yield* grants.purge(now())) +
             (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())));
           const content =
             (yield* run(statements.dropRecords, recordsMs)) + (yield* run(statements.dropRequests, stagedMs));

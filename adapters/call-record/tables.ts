@@ -47,5 +47,9 @@ export interface CallTables extends SetbackTables {
     version: number;
     updated_ms: number;
   };
+  /** How often a grant was used. `told`: as identity heard it. */
+  grant_uses: { jti: string; expires_ms: number; uses: number; told: number; mac: string };
+  /** The calls that used one, each once. */
+  grant_used_calls: { jti: string; correlation_id: string; expires_ms: number; mac: string };
   sensitive_steps: { tenant: string; agent: string; tool: string; at_ms: number };
 }

@@ -230,7 +230,8 @@ const layerOf = (code: ErrorCodeName): string => {
     code === 'certificate_required'
   )
     return 'identity';
-  if (code.startsWith('token_') || isStopped(code)) return 'identity';
+  if (code.startsWith('token_') || code.startsWith('grant_') || isStopped(code) || code === 'scope_outside_envelope')
+    return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (

@@ -19,11 +19,15 @@ import { type AuthorizerOptions, createAuthorizer } from './authorizer.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
 import { createEventStreams } from './event-streams.js';
+import type { GrantTokens } from '../../adapters/identity/grant-tokens.js';
+import { isGrantRefusal } from '../../domain/identity/grant-terms.js';
+import { judgeGrants } from './grants.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
 import { rpcAnswer } from './rpc-answers.js';
 import { oldestRowSecs, rowsReadiness } from './rows-readiness.js';
 import { registerExecutionReceipts } from './routes/execution-receipts.js';
+import { type AskGrant, registerGrant } from './routes/grant.js';
 import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
@@ -57,6 +61,10 @@ export interface ProxyOptions
   readonly address?: AddressRules | undefined;
   /** Asks identity for the next certificate of an agent. */
   readonly renewSvid?: RenewSvid | undefined;
+  /** Verifies grants, where identity issues them. */
+  readonly grantTokens?: GrantTokens | undefined;
+  /** Asks identity for a grant of an agent. */
+  readonly askGrant?: AskGrant | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
@@ -114,7 +122,7 @@ export function createProxyService(options: ProxyOptions): Service {
   service.app.addHook('onClose', () => controlLog.close());
   const { standing } = options;
   const toolFault = standing?.toolFault;
-  const authorizer = createAuthorizer({ ...options, toolFault, limits });
+  const authorizer = createAuthorizer({ ...options, toolFault, grantFault: standing?.grantFault, limits });
   const handler = createCallHandler({
     ...options,
     assertStands: authorizer.assertStands,
@@ -144,7 +152,7 @@ export function createProxyService(options: ProxyOptions): Service {
 
   /** One row per agent and minute. Nobody waits for it. */
   const tellStopped = ({ caller, correlationId, asksFor, url }: FastifyRequest, { code, message }: GateError): void => {
-    if (!isStopped(code)) return;
+    if (!isStopped(code) && !isGrantRefusal(code)) return;
     const { tenant = '', agent = '', spiffe = '', namespace } = caller ?? {};
     void refusals({
       caller: { tenant, agent, spiffe, ...(namespace && { namespace }) },
@@ -170,6 +178,8 @@ export function createProxyService(options: ProxyOptions): Service {
         next(isAllowedAddress(request, address) ? undefined : new GateError('host_not_allowed')),
       );
     noteStopped(scope as unknown as Service['app'], standing);
+    const { grantTokens: tokens } = options;
+    judgeGrants(scope as unknown as Service['app'], tokens && standing && { tokens, standing, trustDomain, now });
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       refusedAs(request, envelope);
       const known = toGateError(error);
@@ -184,7 +194,7 @@ export function createProxyService(options: ProxyOptions): Service {
           },
           'refused',
         );
-      if (known === request.agentFault) tellStopped(request, known);
+      if (known === request.agentFault || known === request.grantFault) tellStopped(request, known);
       if (known === request.certificateFault) metrics.certificateRefused(known.code);
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
@@ -230,6 +240,7 @@ export function createProxyService(options: ProxyOptions): Service {
     registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
     if (options.renewSvid)
       registerSvidRenewal(scope as unknown as Service['app'], { limits, renewSvid: options.renewSvid });
+    if (options.askGrant) registerGrant(scope as unknown as Service['app'], { limits, askGrant: options.askGrant });
     registerExecutionReceipts(scope as unknown as Service['app'], { ...options, limits });
     done();
   });

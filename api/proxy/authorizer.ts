@@ -7,7 +7,8 @@ import { type CallRecord, NotAsStaged } from '../../domain/call-record/record.js
 import { TAMPERED } from '../../domain/call-record/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
+import { timeFault } from '../../domain/identity/grant-terms.js';
+import type { AgentStanding, GrantStanding } from '../../domain/identity/revocation-mirror.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { toolsOf } from '../../domain/mcp/batch.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
@@ -26,6 +27,8 @@ export interface AuthorizerOptions {
   readonly quarantine?: Quarantine | undefined;
   /** Why nobody of the tenant uses one of these tools now; `null` where nobody stopped one. */
   readonly toolFault?: AgentStanding['toolFault'] | undefined;
+  /** Whether a grant was taken back; absent where nobody judges grants. */
+  readonly grantFault?: GrantStanding['grantFault'] | undefined;
   /** Says whether a tool is still what the operator was told of it. */
   readonly definitions?: Pick<ReviewGuard, 'fault'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
@@ -44,7 +47,8 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
  * call that a person approved, HIL's signature is verified again first, and then what Gate asks before it runs one itself: `policy_changed`,
  * `agent_standing_changed`, `tool_definition_changed`, and `pipeline_unavailable` where policy or HIL does not answer. `onFound` is called once it is the caller's.
  * Throws `not_found` for a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and
- * `tool_quarantined` while a definition of its tools waits for an operator, and `tool_suspended` while an operator stops one of them.
+ * `tool_quarantined` while a definition of its tools waits for an operator, `tool_suspended` while an operator stops one of them, and why its grant
+ * counts no more.
  */
 export interface Authorizer {
   (correlationId: string, asked: AskedAgain, onFound?: () => void): Promise<JsonObject>;
@@ -59,6 +63,7 @@ export function createAuthorizer({
   limits,
   quarantine = noQuarantine,
   toolFault,
+  grantFault,
   definitions,
   reviews,
   rulesNow,
@@ -95,8 +100,17 @@ export function createAuthorizer({
     const changed = await definitionFault(definitions, call, tools, reviewed, () => LIST_LIMIT_MS);
     if (changed !== null) throw new GateError('tool_definition_changed', changed);
   }
+  /** On whose behalf the agent asked still counts. */
+  function assertGrant({ evidence: { call } }: CallRecord): void {
+    const { grant } = call;
+    if (!grant) return;
+    const fault =
+      timeFault(grant, now()) ?? (grantFault ? grantFault(grant.jti) : new GateError('control_state_unavailable'));
+    if (fault !== null) throw fault;
+  }
   /** What the record was approved on, as it stands now. */
   async function assertApproval(record: CallRecord, body: JsonObject): Promise<void> {
+    assertGrant(record);
     await assertStanding(record.evidence.call.tenant);
     await assertDefinitions(record);
     await assertRules(record, body);
@@ -127,6 +141,7 @@ export function createAuthorizer({
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') await assertApproval(record, staged.body);
+    assertGrant(record);
     const stopped = toolFault?.(call.tenant, toolsOf(call.method, call.tool, staged.body)) ?? null;
     if (stopped !== null) throw stopped;
     const authorization = authorizationOf(record, staged);

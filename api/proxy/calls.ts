@@ -21,12 +21,14 @@ import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, toolsOf } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
-import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
+import type { AgentCaller } from './mcp-requests.js';
 import { agentKey, rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
+import { isGrantRefusal } from '../../domain/identity/grant-terms.js';
+import { notGranted } from '../../domain/identity/scopes.js';
 import { isStopped } from '../../domain/identity/standing.js';
 import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
@@ -69,6 +71,8 @@ export interface CallHandlerOptions {
   readonly onOverBudget?: (of: OverBudget['of']) => void;
   /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
+  /** No tool is called without a grant. */
+  readonly grantsRequired?: boolean;
   /** Why nothing behind Gate can be what a call names; `null` where something may be. */
   readonly nameFault?: ((request: JsonObject) => string | null) | undefined;
   /** Called with each call that no record answers, before anything of it is stored. Throws to refuse it. */
@@ -76,7 +80,7 @@ export interface CallHandlerOptions {
 }
 
 export interface ToolCallRequest {
-  readonly caller: Caller & UpstreamCaller;
+  readonly caller: AgentCaller;
   readonly mcp: McpRequest & { readonly kind: 'tool' };
   readonly contract: CallContract;
   readonly idempotencyId: string;
@@ -282,6 +286,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     const tools = toolsOf(mcp.method, mcp.tool, mcp.body);
     if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
     assertInUse({ caller, tools, name: mcp.tool, contract }, correlationId);
+    assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
     // It would be judged, wait for a person, and then be sent to nobody.
     const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
@@ -321,6 +326,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ...(caller.namespace && { state_namespace: caller.namespace }),
         ...(caller.client_can && { client_can: caller.client_can }),
         ...(options.forcesReview?.(caller) && { force_hil: true }),
+        ...(caller.grant && { grant: caller.grant }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };
@@ -333,6 +339,12 @@ export function createCallHandler(options: CallHandlerOptions) {
       if (!admission.admitted && 'purged' in admission)
         throw admission.digest === digest ? new GateError('call_purged') : conflict();
       if (!admission.admitted && 'over' in admission) throw await overBudget(request, correlationId, admission.over);
+      if (!admission.admitted && 'exhausted' in admission)
+        throw refusedGrant(
+          new GateError('grant_usage_exhausted', undefined, { fields: { contract, executable: false } }),
+          { caller, name: mcp.tool },
+          correlationId,
+        );
       if (!admission.admitted) throw await limited(call, admission, paramsSha256(mcp.body));
       if (admission.digest !== digest) throw conflict();
       await request.onAdmitted?.();
@@ -362,6 +374,41 @@ export function createCallHandler(options: CallHandlerOptions) {
     const { code, message: reason } = stopped;
     if (isStopped(code)) void options.refusals({ caller, correlationId, name, limit: code, reason, limits: {} });
     throw new GateError(code, reason, { fields: { contract, executable: false } });
+  }
+
+  /** What somebody delegated covers every tool that is called. A row tells of what it does not. */
+  function assertGranted({ caller, tools, name, contract }: InUse, correlationId: string): void {
+    const { grant } = caller;
+    const fields = { contract, executable: false };
+    if (grant === undefined) {
+      if (!options.grantsRequired) return;
+      throw refusedGrant(new GateError('grant_required', undefined, { fields }), { caller, name }, correlationId);
+    }
+    const offenders = notGranted(grant, tools);
+    if (offenders.length === 0) return;
+    const words = `the grant does not cover ${offenders.join(', ')}; nothing was executed`;
+    throw refusedGrant(
+      new GateError('scope_outside_envelope', words, { fields: { ...fields, offenders: [...offenders] } }),
+      { caller, name },
+      correlationId,
+    );
+  }
+  function refusedGrant(
+    fault: GateError,
+    { caller, name }: Pick<InUse, 'caller' | 'name'>,
+    correlationId: string,
+  ): GateError {
+    const { code, message: reason } = fault;
+    if (isGrantRefusal(code))
+      void options.refusals({
+        caller,
+        correlationId,
+        name,
+        limit: code,
+        reason,
+        limits: caller.grant ? { grant: caller.grant.jti } : {},
+      });
+    return fault;
   }
 
   /** The call's turn to be judged. Nothing of it is stored before; throws where it has none in time. */

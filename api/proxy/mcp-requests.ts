@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
+import type { CallGrant } from '../../contracts/call-grant.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
@@ -7,7 +8,7 @@ import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { Caller } from '../plugins/app.js';
 import { assertJudgedCredentials } from './unjudged-credentials.js';
 
-export type AgentCaller = Caller & UpstreamCaller;
+export type AgentCaller = Caller & UpstreamCaller & { readonly grant?: CallGrant };
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,11 +19,12 @@ declare module 'fastify' {
   }
 }
 
-/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. One that was stopped is refused. */
+/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. One that was stopped is refused, and so is one whose grant does not count. */
 export function agentOf(request: FastifyRequest): AgentCaller {
   const caller = anyAgentOf(request);
   if (request.agentFault) throw request.agentFault;
-  return caller;
+  if (request.grantFault) throw request.grantFault;
+  return request.grant ? { ...caller, grant: request.grant } : caller;
 }
 
 /** The same, also of an agent that was stopped: what it says of before is heard. */
@@ -33,7 +35,7 @@ export function anyAgentOf(request: FastifyRequest): AgentCaller {
   if (tokenFault) throw tokenFault;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
-  assertJudgedCredentials(request.headers);
+  assertJudgedCredentials(request.headers, request.grant !== undefined);
   return caller as AgentCaller;
 }
 

@@ -10,6 +10,7 @@ import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/
 import { isLoopback } from '../../domain/outbound/loopback.js';
 import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
+import { createGrantTokens } from '../../adapters/identity/grant-tokens.js';
 import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { rulesNowOf } from '../../activities/rules-now.js';
@@ -35,6 +36,7 @@ import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
+import { createGrantUseReporter } from './grant-use-reporter.js';
 import { createStopReporter } from './stop-reporter.js';
 
 interface Settings {
@@ -108,6 +110,18 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     logger.info(
       'models judge, and GATE_PROXY_REQUEST_COST_MICROS is 0: what they cost counts against budgets once it is known, and nothing is reserved for it before',
     );
+  const useReporter =
+    known &&
+    createGrantUseReporter({
+      identity,
+      calls,
+      onFault: (reason) =>
+        reason === null
+          ? logger.info({ event: 'grant_uses_told' }, 'identity is told again how often grants are used')
+          : logger.warn({ event: 'grant_uses_untold', reason }, 'identity cannot be told how often grants are used'),
+    });
+  if (useReporter) parts.onStop('sweeps', 'what is told of grants', useReporter.stop);
+  const grantTokens = known && createGrantTokens({ ask: async () => (await identity()).grantKeys() });
   const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
     createProxyService({
@@ -116,6 +130,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       standing: known?.mirror,
       address: addressOf(own),
       renewSvid: async (request) => (await identity()).renew(request),
+      ...(grantTokens && { grantTokens, askGrant: async (request) => (await identity()).grant(request) }),
+      grantsRequired: own.grants === 'required',
       calls,
       sessions: stores.mcpSessions,
       states: stores.mcpStates,
@@ -192,6 +208,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       start: async () => {
         await known.start();
         reporter?.begin();
+        useReporter?.begin();
       },
     }),
     listener: () => listenerOf(service(), own, { drainMs }),

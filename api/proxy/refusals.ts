@@ -4,6 +4,7 @@ import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
 import { isQuota, limitedRow, type QuotaSignal } from '../../domain/call-record/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
+import { type GrantRefusal, isGrantRefusal } from '../../domain/identity/grant-terms.js';
 import { isStopped, type Stopped } from '../../domain/identity/standing.js';
 
 export interface Refused {
@@ -17,7 +18,16 @@ export interface Refused {
   /** The tool, or the control method. */
   readonly name: string;
   /** Which limit, or how the agent is stopped; each has its own row. */
-  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns' | QuotaSignal | Stopped;
+  readonly limit:
+    | 'rate'
+    | 'control'
+    | 'replays'
+    | 'backlog'
+    | 'velocity'
+    | 'turns'
+    | QuotaSignal
+    | Stopped
+    | GrantRefusal;
   readonly reason: string;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
@@ -30,7 +40,7 @@ const ROW_EVERY_MS = 60_000;
 const MAX_TOLD = 10_000;
 
 /**
- * Leaves a ledger row for what an agent's limits refused, or that it is stopped: at most one per agent, limit and minute, so that a flood of
+ * Leaves a ledger row for what an agent's limits refused, that it is stopped, or that its grant does not count: at most one per agent, limit and minute, so that a flood of
  * refusals is not a flood of rows. When the ledger is unavailable, a 429 remains a 429.
  */
 export function createRefusals({
@@ -67,7 +77,7 @@ export function createRefusals({
       tool: name,
       reason,
       limits,
-      ...((isStopped(limit) || isQuota(limit)) && { signal: limit }),
+      ...((isStopped(limit) || isQuota(limit) || isGrantRefusal(limit)) && { signal: limit }),
     });
     await ledger
       .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])

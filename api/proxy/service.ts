@@ -23,7 +23,13 @@ export const PROXY = declareService({
     operators: { operators: proxyOperators },
     own: PROXY_SETTINGS,
   },
-  faults: ({ own, upstream }) => [...accessTokenFaults('GATE_PROXY', own), upstreamsFault(upstream)],
+  faults: ({ own, upstream }) => [
+    ...accessTokenFaults('GATE_PROXY', own),
+    upstreamsFault(upstream),
+    own.grants === 'required' && own.revocations === 'none'
+      ? 'GATE_PROXY_GRANTS: grants are judged only where identity says which were taken back (GATE_PROXY_REVOCATIONS)'
+      : null,
+  ],
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, IDENTITY, BRAIN, POLICY_ENGINE, WORKER],

@@ -26,7 +26,15 @@ export type Admission =
   | { readonly admitted: false; readonly retryAfterSecs: number; readonly first: boolean }
   | { readonly admitted: false; readonly over: OverBudget }
   /** The id was used before and its record was purged; `digest` is what it was bound to. */
-  | { readonly admitted: false; readonly purged: true; readonly digest: string };
+  | { readonly admitted: false; readonly purged: true; readonly digest: string }
+  /** The grant that the call came with is used up, or has fewer uses left than the call has calls. */
+  | { readonly admitted: false; readonly exhausted: true };
+
+/** How often a grant was used in all. */
+export interface GrantUse {
+  readonly jti: string;
+  readonly uses: number;
+}
 
 /** An attempted transition: `applied` says whether this attempt made it; `record` is the stored record afterwards. */
 export interface Moved {
@@ -123,7 +131,8 @@ export interface CallStore {
   /**
    * Counts the call in its agent's sliding window, each call of a batch separately, and stages its request, in one transaction. Refuses
    * what exceeds the limit (`limit` 0 = unlimited), a batch as a whole, and then counts nothing of it; `retryAfterSecs` is when enough has
-   * left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing.
+   * left the window. `first` is true for the first refusal of the window. Staging the same id again changes nothing. A call with a grant uses it, in
+   * the same transaction and once under its id, each call of a batch separately. Throws `control_state_unavailable` where its uses cannot be counted.
    *
    * With `spend`, in the same transaction, the most that the call may cost is reserved of both budgets (docs/architecture/budgets.md); the same id again
    * reserves nothing more. Refused (`over`) where that does not fit, and nothing is kept. An agent that has spent its own budget is let in without
@@ -135,6 +144,9 @@ export interface CallStore {
     window: { limit: number; windowMs: number },
     spend?: AskedSpend | null,
   ): Promise<Admission>;
+  /** Grants whose uses nobody told identity yet. */
+  grantUsesUntold(most: number): Promise<readonly GrantUse[]>;
+  grantUsesTold(told: readonly GrantUse[]): Promise<void>;
   /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   /** The stored inspection of the staged request; `null` when none was stored. */

@@ -6,6 +6,7 @@ import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { SandboxSeverity } from '../../contracts/sandbox.js';
+import type { GrantRefusal } from '../identity/grant-terms.js';
 import type { Stopped } from '../identity/standing.js';
 import type { Verdict } from './verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
@@ -196,6 +197,7 @@ export interface RecordedOutcome {
     | 'budget_changed'
     | 'agent_standing_changed'
     | Stopped
+    | GrantRefusal
     | 'attempt_not_begun'
     | 'reconciled_not_run';
   /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */

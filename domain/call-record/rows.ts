@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { type NewLedgerRow, SIMULATOR_SOURCE, type StateNamespace } from '../../contracts/ledger.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { delegationOf, type GrantRefusal, isGrantRefusal } from '../identity/grant-terms.js';
 import { isStopped, type Stopped } from '../identity/standing.js';
 import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
@@ -89,6 +90,7 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
+  const delegated = call.grant ? { delegation: asJson(delegationOf(call.grant)) } : {};
   const secrets = request ? secretsOf(request.body) : NO_SECRETS;
   // A tampered record proves nothing, so it gets only its alarm row. Events that did happen have their rows already.
   if (record.state === TAMPERED)
@@ -125,6 +127,7 @@ export function rowsOf(
             idempotency_id: call.idempotency_id,
             request_digest: record.digest,
             approval_tier: verdict.approval_tier,
+            ...delegated,
             ...reasonsKept(verdict, secrets),
             policy_bundle: bundle,
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
@@ -194,6 +197,7 @@ export function rowsOf(
           approval_tier: record.approval_tier,
           deadline: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
           request_digest: record.digest,
+          ...delegated,
           ...evidence.shown,
           ...(outsideCall && { contract: call.contract, rpc_method: call.method }),
         },
@@ -403,8 +407,8 @@ export interface LimitedRequest {
   readonly namespace?: StateNamespace | undefined;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
-  /** How its agent was stopped, or whose budget is spent, where that is why. */
-  readonly signal?: Stopped | QuotaSignal;
+  /** How its agent was stopped, whose budget is spent, or why its grant does not count, where that is why. */
+  readonly signal?: Stopped | QuotaSignal | GrantRefusal;
 }
 
 /** Whose budget does not bear a call. */
@@ -413,7 +417,7 @@ export const isQuota = (limit: string): limit is QuotaSignal =>
   limit === 'quota_exceeded_tenant' || limit === 'quota_exceeded_agent';
 
 export function limitedRow(limited: LimitedRequest): NewLedgerRow {
-  const signal: Stopped | QuotaSignal | 'rate_limited_agent' = limited.signal ?? 'rate_limited_agent';
+  const signal: Stopped | QuotaSignal | GrantRefusal | 'rate_limited_agent' = limited.signal ?? 'rate_limited_agent';
   return fittingRow({
     id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
     agent_id: limited.agent,
@@ -438,8 +442,12 @@ export function limitedRow(limited: LimitedRequest): NewLedgerRow {
   });
 }
 
-/** Of a call that did not run since its agent was stopped: an approval that came to nothing is the graver one. */
+/** Of a call that did not run since its agent was stopped, or its grant counts no more: an approval that came to nothing is the graver one. */
 function stoppedSignal(code: RecordedOutcome['code'], approved: boolean): Extra {
+  if (isGrantRefusal(code)) {
+    const signal: GrantRefusal = code;
+    return { signal };
+  }
   if (!isStopped(code)) return {};
   const signal: Stopped | 'review_approved_but_suspended' = approved ? 'review_approved_but_suspended' : code;
   return { signal };

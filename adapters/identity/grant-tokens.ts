@@ -1,0 +1,110 @@
+import { compactVerify, type CryptoKey, decodeProtectedHeader, importJWK, type JWK } from 'jose';
+import type { z } from 'zod';
+import { grantClaims, type GrantClaims, LONGEST_GRANT } from '../../contracts/grants.js';
+import type { jwks } from '../../contracts/identity.js';
+import { GateError } from '../../domain/errors.js';
+
+export interface GrantTokens {
+  /** The claims of a grant that identity signed. Throws `grant_invalid`, or `grant_jwks_unavailable` where nothing can be said about it. */
+  verify(token: string): Promise<GrantClaims>;
+}
+
+/** How long the keys of identity are used before they are asked for again, beside the call that uses them. */
+const FRESH_MS = 60_000;
+/** For longer nobody goes on with them. */
+const MOST_AGE_MS = 900_000;
+/** A grant of a key that is not there makes Gate look at most so often: anybody can write a name. */
+const LOOK_EVERY_MS = 2_000;
+const MOST_KEYS = 16;
+
+interface Keys {
+  readonly of: ReadonlyMap<string, CryptoKey | Uint8Array>;
+  readonly atMs: number;
+}
+
+/** Verifies grants with the keys that identity publishes (docs/architecture/identity.md#grants). */
+export function createGrantTokens({
+  ask,
+  steadyMs = () => performance.now(),
+}: {
+  readonly ask: () => Promise<z.infer<typeof jwks>>;
+  /** A clock that nobody sets. */
+  readonly steadyMs?: () => number;
+}): GrantTokens {
+  let keys: Keys | null = null;
+  let asking: Promise<Keys> | null = null;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+
+  async function asked(): Promise<Keys> {
+    askedAtMs = steadyMs();
+    const { keys: published } = await ask();
+    if (published.length > MOST_KEYS) throw new Error(`identity publishes ${published.length} keys`);
+    const of = new Map<string, CryptoKey | Uint8Array>();
+    for (const jwk of published) {
+      if (of.has(jwk.kid)) throw new Error(`identity publishes ${jwk.kid} twice`);
+      of.set(jwk.kid, await importJWK(jwk as JWK, 'EdDSA'));
+    }
+    // Whole, or not at all.
+    return (keys = { of, atMs: askedAtMs });
+  }
+  const anew = (): Promise<Keys> => (asking ??= asked().finally(() => (asking = null)));
+  const ageMs = (): number => (keys === null ? Number.POSITIVE_INFINITY : steadyMs() - keys.atMs);
+
+  async function keyOf(kid: string): Promise<CryptoKey | Uint8Array> {
+    try {
+      if (keys === null || ageMs() > MOST_AGE_MS) keys = await anew();
+      else if (ageMs() > FRESH_MS && steadyMs() - askedAtMs > LOOK_EVERY_MS) void anew().catch(() => undefined);
+      const known = keys.of.get(kid);
+      if (known) return known;
+      const found = steadyMs() - askedAtMs > LOOK_EVERY_MS ? (await anew()).of.get(kid) : undefined;
+      if (found) return found;
+    } catch (error) {
+      throw new GateError('grant_jwks_unavailable', undefined, { cause: error });
+    }
+    throw invalid('signed with none of the keys of identity');
+  }
+
+  return {
+    async verify(token) {
+      const kid = kidOf(token);
+      const key = await keyOf(kid);
+      let text: string;
+      try {
+        const { payload } = await compactVerify(token, key, { algorithms: ['EdDSA'] });
+        text = new TextDecoder('utf-8', { fatal: true }).decode(payload);
+      } catch (error) {
+        throw invalid('its signature does not hold', error);
+      }
+      const read = grantClaims.safeParse(parsed(text));
+      if (!read.success) throw invalid('its claims are not those of a grant');
+      return read.data;
+    },
+  };
+}
+
+/** The key by which it says to be signed; its header has three parameters and no other. */
+function kidOf(token: string): string {
+  if (token.length > LONGEST_GRANT) throw invalid(`longer than ${LONGEST_GRANT} characters`);
+  if (token.split('.').length !== 3) throw invalid('no signed token');
+  let header: Readonly<Record<string, unknown>>;
+  try {
+    header = decodeProtectedHeader(token) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw invalid('no signed token', error);
+  }
+  const { alg, kid, typ } = header;
+  if (alg !== 'EdDSA' || typ !== 'JWT' || typeof kid !== 'string' || Object.keys(header).length !== 3)
+    throw invalid('its header is not that of a grant');
+  return kid;
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+const invalid = (why: string, cause?: unknown): GateError =>
+  new GateError('grant_invalid', `the grant is refused: ${why}`, { cause });
