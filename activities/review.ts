@@ -24,6 +24,7 @@ import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { brainScores, secretsOf } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
+import { delegationOf } from '../domain/identity/grant-terms.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
 import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
@@ -172,6 +173,7 @@ export const createReviewActivities = ({
         policy_bundle_sha256: record.evidence.decision?.policy_bundle.hash_sha256 ?? null,
         agent_spiffe: call.agent_spiffe,
         ...(runByContract(call.contract) === 'agent' && { executed_by: 'agent' as const }),
+        ...(call.grant && { delegation: delegationOf(call.grant) }),
         tenant: call.tenant,
         callback_url,
       };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { assertionJson, passkeyApproval } from './approval.js';
+import { delegation } from './call-grant.js';
 import { jsonObject, jsonValue } from './json.js';
 import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
@@ -49,6 +50,8 @@ export const newReview = z.strictObject({
   policy_bundle_sha256: z.string().max(128).nullish(),
   agent_spiffe: z.string().max(512).nullish(),
   executed_by: executedBy.nullish(),
+  /** On whose behalf its agent asks, by a grant that was verified. */
+  delegation: delegation.nullish(),
   tenant: z.string().min(1).max(128),
   callback_url: z.string().nullish(),
 });
@@ -174,6 +177,8 @@ export const pendingRequest = z.looseObject({
   rehearsal: z.boolean().optional(),
   /** Its agent, which runs its own request once it is approved; absent where Gate runs it, and in rows of an earlier Gate. */
   executed_by: executedBy.optional(),
+  /** On whose behalf its agent asks, by a grant that was verified; absent where it showed none. */
+  delegation: delegation.optional(),
   method: z.string(),
   request_payload: jsonObject,
   risk_summary: z.string(),

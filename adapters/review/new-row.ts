@@ -42,6 +42,7 @@ export function newRow(review: NewReview, { sealing, keys, clock, quorum, escala
     sandbox_report_digest: report && canonicalDigest(report),
     policy_bundle_sha256: review.policy_bundle_sha256 ?? null,
     ...(review.executed_by && { executed_by: review.executed_by }),
+    ...(review.delegation && { delegation: review.delegation }),
     required_approvers: requiredApprovers(review, quorum),
     approvals: [],
     escalates_at: escalatesAt,

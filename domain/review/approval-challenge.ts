@@ -25,6 +25,8 @@ const digestOfRow = (row: PendingRequest): string =>
     required_approvers: row.required_approvers ?? 1,
     state_namespace: row.state_namespace,
     original_payload_digest: row.original_payload_digest,
+    // Only where there is one: rows of an earlier Gate keep the digest under which they were approved.
+    ...(row.delegation && { delegation: row.delegation }),
   });
 
 /** What of a row goes into every statement about it. */

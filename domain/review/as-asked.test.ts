@@ -17,3 +17,20 @@ describe('a review that stands already, which says who runs its call', () => {
     expect(other({ executed_by: 'agent' }, {})).toEqual({ field: 'executed_by', isForged: true });
   });
 });
+
+describe('a review that stands already, which says on whose behalf', () => {
+  const grant = { jti: 'one', scope: ['tool:a'] };
+
+  it('is the one that was asked for where both say the same', () => {
+    expect(other({ delegation: grant }, { delegation: { ...grant } })).toBeNull();
+  });
+
+  it('is another one where it is of somebody else, of more, of nobody, or says so alone', () => {
+    for (const [row, asked] of [
+      [{ delegation: { ...grant, scope: ['tool:b'] } }, { delegation: grant }],
+      [{}, { delegation: grant }],
+      [{ delegation: grant }, {}],
+    ] as const)
+      expect(other(row, asked)).toEqual({ field: 'delegation', isForged: true });
+  });
+});

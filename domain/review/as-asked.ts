@@ -39,6 +39,7 @@ export function otherThanAsked(
   // A row that an attempt of an earlier Gate opened does not say who runs the call.
   if (row.executed_by !== undefined && row.executed_by !== asked.executed_by)
     return { field: 'executed_by', isForged: true };
+  if (digestOf(row.delegation) !== digestOf(asked.delegation)) return { field: 'delegation', isForged: true };
   if (!always.every((reason) => row.review_reasons.includes(reason)))
     return { field: 'review_reasons', isForged: true };
   const told = TELLS.find((name) => (row[name] ?? null) !== (asked[name] ?? null));

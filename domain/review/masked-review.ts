@@ -29,6 +29,7 @@ const ROW: Fields<typeof pendingRequest.shape> = {
   agent_spiffe: 'plain',
   rehearsal: 'plain',
   executed_by: 'plain',
+  delegation: 'plain',
   method: 'plain',
   request_payload: 'masked',
   risk_summary: 'masked',

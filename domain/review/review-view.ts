@@ -1,3 +1,4 @@
+import type { Delegation } from '../../contracts/call-grant.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Approval, ModificationDiff, PendingRequest, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
@@ -20,6 +21,8 @@ export interface Annotations extends Partial<Notes> {
   readonly policy_bundle_sha256?: string | null;
   /** Absent where Gate runs the call, and in rows of an earlier Gate. */
   readonly executed_by?: 'agent';
+  /** Absent where its agent showed no grant. */
+  readonly delegation?: Delegation;
   /** Absent in rows of an earlier Gate, which asked one person. */
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];

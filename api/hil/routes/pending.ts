@@ -124,6 +124,7 @@ const OF_A_CALL = [
   'policy_bundle_sha256',
   'agent_spiffe',
   'executed_by',
+  'delegation',
   'callback_url',
 ] as const satisfies (keyof NewReview)[];
 

@@ -1,4 +1,5 @@
 import { Fragment } from 'preact';
+import { delegation } from '../../../contracts/call-grant.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.js';
@@ -11,6 +12,7 @@ import { shortened } from '../../../domain/text.js';
 import type { Settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Empty, Facts, Foreign, Id, OrAway, Said, Time } from '../../ui/parts.js';
+import { OnBehalf } from '../../ui/on-behalf.js';
 import { policyAddress } from '../policies/address.js';
 import type { RulePlace } from '../policies/rules-that-say.js';
 import { suspicionsIn } from './evidence.js';
@@ -43,6 +45,7 @@ export function Call({
     'call.abandoned',
   );
   const [first] = rows;
+  const { data: delegated } = delegation.safeParse(verdict?.policy_decision?.['delegation']);
   const spoke = spokenIn(rows);
   const undelivered = rows.filter(
     (row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback',
@@ -106,6 +109,7 @@ export function Call({
               ['Stopped by', <Foreign text={textOf(verdict.policy_decision?.['layer'])} />],
               ['Mode', <Foreign text={textOf(verdict.policy_decision?.['mode'])} />],
               ['Kind of call', <Foreign text={verdict.intent_category} />],
+              ...(delegated ? [['On behalf of', <OnBehalf of={delegated} />] as const] : []),
               ['Rules', <Rules of={verdict.policy_decision?.['policy_bundle']} />],
             ]}
           />

@@ -12,6 +12,7 @@ import type { QueueQuery, Settled } from '../../services.js';
 import { callAddress, reviewAddress } from '../../ui/addresses.js';
 import { Decided } from '../../ui/decided.js';
 import { Facts, Foreign, Id, Said, Time } from '../../ui/parts.js';
+import { OnBehalf } from '../../ui/on-behalf.js';
 import { Rehearsal, RehearsalTold } from '../../ui/rehearsal.js';
 import type { SigningVisit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
@@ -148,6 +149,7 @@ export function Review({
             ['Assigned to', assignedTold(row)],
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Id id={row.agent_spiffe} /> : 'none'],
+            ...(row.delegation ? [['On behalf of', <OnBehalf of={row.delegation} />] as const] : []),
             ['Tier of approval', row.approval_tier ?? 'standard'],
             ['Review', <Id id={row.id} />],
             [
