@@ -3,6 +3,7 @@ import { agentState, AGENTS_LISTED, type AgentRecord } from '../contracts/identi
 import { oneLine } from '../domain/printable.js';
 import { askedRelease, everyOne, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
 import { registerEnrol } from './enrol.js';
+import { registerEnvelopes } from './envelopes.js';
 import { CliError } from './errors.js';
 import { print } from './output.js';
 import { table } from './table.js';
@@ -15,6 +16,7 @@ interface AgentsFlags extends StandingFlags {
 export function registerAgents(program: Command): void {
   const agents = program.command('agents');
   registerEnrol(agents);
+  registerEnvelopes(agents);
   withPerson(agents)
     .description('the agents that identity knows, and which of them are stopped')
     .option('--state <state>', `only those that are ${agentState.options.join(', ')}`)

@@ -11,6 +11,7 @@ process.exitCode = await runCommand(process.argv, {
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
   identity: async () => (await import('./identity.js')).registerIdentity,
   agents: async () => (await import('./agents.js')).registerAgents,
+  grants: async () => (await import('./grants.js')).registerGrants,
   contain: async () => (await import('./contain.js')).registerContain,
   stops: async () => (await import('./stops.js')).registerStopList,
   release: async () => (await import('./release.js')).registerRelease,
