@@ -49,6 +49,10 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   // Puts a try of reconciliation off, or has it made again.
   call_setbacks: ['correlation_id', 'duty', 'attempts', 'since_ms', 'next_ms', 'reason', 'state', 'alarmed'],
   call_seal: ['id', 'mac'],
+  // Under a mark: what was edited is found, and the grant counts for nothing. Of a row that was deleted uses are counted anew, up to what was granted
+  // (docs/architecture/identity.md).
+  grant_uses: ['jti', 'uses', 'told', 'expires_ms', 'mac'],
+  grant_used_calls: ['correlation_id', 'jti', 'expires_ms', 'mac'],
   // Sums: lowering them gives an agent more calls, each of them judged, and what was spent stands in the records and the ledger (SECURITY.md).
   spend_totals: ['tenant', 'agent', 'month', 'spent', 'reserved'],
   spend_calls: ['correlation_id', 'tenant', 'agent', 'month', 'reserved', 'spent', 'not_after_ms', 'updated_ms'],
