@@ -21,6 +21,19 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   tool_seen_sets: { tenant: 'found', upstream: 'found', agent: 'found', content: 'found', tag: 'found' },
   tool_classes: { tenant: 'found', upstream: 'found', content: 'found', tag: 'found' },
   tool_class_sets: { tenant: 'found', upstream: 'found', generation: 'found', sealed: 'found' },
+  grant_uses: {
+    jti: 'found',
+    uses: 'found',
+    mac: 'found',
+    expires_ms: 'the count goes early, or stays: one that is gone begins anew',
+    told: 'identity is told again, or not, how often a grant was used',
+  },
+  grant_used_calls: {
+    jti: 'found',
+    correlation_id: 'found',
+    mac: 'found',
+    expires_ms: 'a call counts again where it is asked again, or is remembered for longer',
+  },
   upstream_sessions: {
     upstream: 'found',
     tenant: 'found',
@@ -38,6 +51,8 @@ const NOT_COVERED = {
   agent_profiles: 'an agent of which nothing is remembered is not measured, and a changed profile counts as none',
   agent_flows: 'what an answer brought in is not known, or every address that nothing vouches for waits',
   sensitive_steps: 'a step is taken out of an agent’s history, or put in',
+  spend_totals: 'more calls, each of them judged; the rows of the ledger say what was spent',
+  spend_calls: 'the same: a call’s share is counted as less, or not at all',
   call_setbacks: 'a try of reconciliation is put off, or made again',
   ended_mcp_sessions: 'an ended session of an agent opens again for that agent, or one ends early',
   mcp_log_levels: 'a client hears a log message of Gate that it did not want, or hears none',
