@@ -159,6 +159,35 @@ describe('what stands at the address of the tools', () => {
     expect(asked.filter((method) => method === 'tools/call')).toHaveLength(1);
   });
 
+  it.each([
+    ['503', 503, '{}', 'HTTP 503'],
+    ['401', 401, '{"error":"who?"}', 'HTTP 401'],
+    ['429', 429, '{}', 'HTTP 429'],
+    ['a page', 200, '<html>starting</html>', 'no JSON object'],
+    ['nothing', 202, '', 'with nothing'],
+    ['a fault of its own', 200, '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"starting"}}', 'fails at'],
+    ['a closed connection', 0, '', 'connection closed'],
+  ])(
+    'is not known where it refuses initialize and answers server/discover with %s: no call is sent, and the next one asks again',
+    async (_how, status, text, words) => {
+      const refusal = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no' } };
+      const tool = answer;
+      const said = (discovers: () => Answer | null) => (request: JsonObject) =>
+        request['method'] === 'initialize'
+          ? { status: 404, text: JSON.stringify(refusal) }
+          : request['method'] === 'server/discover'
+            ? discovers()
+            : tool(request);
+      answer = said(() => (status === 0 ? null : { status, text }));
+      expect(await upstream.look()).toEqual({ kind: 'unclear', words: expect.stringContaining(words) });
+      expect(await upstream.callTool(AGENT, call('pay'), LIMIT)).toMatchObject({ kind: 'not_sent' });
+      expect(asked).not.toContain('tools/call');
+      const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      answer = said(() => ({ status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, result }) }));
+      expect(await upstream.look()).toMatchObject({ kind: 'mcp' });
+    },
+  );
+
   it('is found when it starts after Gate', async () => {
     const { port } = server.address() as AddressInfo;
     await stopServer();

@@ -27,6 +27,8 @@ const GOODBYE_LIMIT_MS = 1_000;
 /** The server is up but cannot or may not answer now, or a gateway in front of it reports that nothing is running there yet. */
 const saysNothing = (status: number) =>
   status < 400 || [401, 403, 404, 405, 407, 408, 429].includes(status) || status >= 500;
+/** The same of a method that it may well not know: that it is not found there says something. */
+const notNow = (status: number) => status < 400 || [401, 403, 407, 408, 429].includes(status) || status >= 500;
 /** JSON-RPC's codes for server errors: a server that is still starting knows the method and fails to run it. */
 const failsForNow = (message: ReadonlyMap<string, string>): boolean => {
   const code = Number(membersOf(message.get('error') ?? '')?.get('code') ?? 0);
@@ -51,7 +53,10 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
   const notMcp = (why: string) => take('json', `no MCP server: ${why}; each call is posted as one JSON object`);
   const unclear = (why: string): Found => ({ kind: 'unclear', words: why });
 
-  /** A server of the revision without sessions alone refuses `initialize` in words of its own. */
+  /**
+   * A server of the revision without sessions alone refuses `initialize` in words of its own. `null` where it does not speak that revision either, which
+   * only an answer says.
+   */
   async function asksWithoutSession(headers: Record<string, string>): Promise<Found | null> {
     const { text, headers: repeated } = statelessMessage(randomUUID(), { method: 'server/discover', params: {} });
     try {
@@ -64,10 +69,15 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
         maxBytes: target.maxResponseBytes ?? 1_000_000,
         isAnswer: (message) => !message.has('method'),
       });
-      const said = answer.kind === 'message' ? discovered(answer.message) : null;
+      if (answer.kind === 'accepted') return unclear('answers server/discover with nothing');
+      if (answer.kind === 'refused' && (notNow(answer.status) || (answer.message && failsForNow(answer.message))))
+        return unclear(`answers HTTP ${answer.status} to server/discover`);
+      if (answer.kind === 'refused') return null;
+      if (failsForNow(answer.message)) return unclear('fails at server/discover');
+      const said = discovered(answer.message);
       return said && take('mcp', nameIn(said.serverInfo));
-    } catch {
-      return null;
+    } catch (error) {
+      return unclear(error instanceof NoReply ? 'answers server/discover with no JSON object' : causeText(error));
     }
   }
 
