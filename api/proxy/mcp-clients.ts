@@ -202,7 +202,12 @@ export function createMcpClients(options: McpClientsOptions) {
       const form = { id, tool: true, admitted: true, finish: underId(id) };
       const looksUp = { again: { caller, correlationId, name: 'GET /mcp' } };
       // Another agent's call is nothing to be heard of; the stream says so.
-      const isOwn = await handler.standing(correlationId, caller).catch(() => null);
+      const isOwn = await handler.standing(correlationId, caller).catch((error: unknown) => {
+        if (error instanceof GateError && error.code === 'not_found') return null;
+        // Nothing is known of it now; who is told so comes back.
+        held.end();
+        throw error;
+      });
       const heard =
         isOwn &&
         talkOf({
