@@ -99,7 +99,13 @@ describe('what an upstream says while a call is under way', () => {
 
   it('rejects what nobody answers: in time, before the client is gone, or at all', async () => {
     const { talk, gone, asked } = conversation();
-    await expect(talk.asked('sampling/createMessage', '{}', 1)).rejects.toThrow('in time');
+    const late = talk.asked('sampling/createMessage', '{}', 1);
+    const id = await idOf(talk);
+    await expect(late).rejects.toThrow('in time');
+    // Nor need its user answer any more.
+    expect((await talk.take()).map((text) => JSON.parse(text) as unknown)).toMatchObject([
+      { method: 'notifications/cancelled', params: { requestId: id, reason: expect.stringContaining('in time') } },
+    ]);
     const asking = talk.asked('sampling/createMessage', '{}', 60_000);
     gone.abort();
     await expect(asking).rejects.toThrow('gone');

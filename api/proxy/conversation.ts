@@ -161,15 +161,14 @@ export function createConversation({
       const answer = untilGivenUp(given, givenUp);
       answer.catch(() => undefined);
       if (!say(message)) throw new Error(NOT_HANDED_ON);
-      // Its client need not go on asking its user.
-      kept?.over.catch((error: unknown) => say(cancelledText(id, errorText(error))));
-      givenUp?.addEventListener('abort', () => say(cancelledText(id, errorText(givenUp.reason))), { once: true });
       try {
         const said = await answer;
         onAsked(method, said[0] === 'result');
         return said;
       } catch (error) {
         onAsked(method, false);
+        // Whatever ended it: its client need not go on asking its user.
+        say(cancelledText(id, errorText(error)));
         throw new Error(errorText(error), { cause: error });
       }
     },
