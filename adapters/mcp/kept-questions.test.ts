@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AskedQuestion } from '../../domain/upstream/talks-apart.js';
 import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
+import { foundInFiles } from '../../test/support/file-bytes.js';
 import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openStore, type Store } from '../store/database.js';
 import { keptQuestionsOver, type QuestionTables } from './kept-questions.js';
@@ -32,16 +34,19 @@ describe.each(STORES)('what tools ask, on %s', (kind) => {
   };
   const rows = () => store.db.selectFrom('mcp_questions').selectAll().execute();
 
-  it('is read as it was asked, oldest first, of one call or of all', async () => {
+  it('is read as it was asked, oldest first, of the calls that are named', async () => {
     const kept = questions();
     const first = await asked('a', QUESTION, T0 + 1_000);
     now += 1;
     const second = await asked('b', ROOTS, T0 + 2_000);
-    expect(await kept.open()).toEqual([
+    // Of more calls than one statement names.
+    const many = ['b', ...Array.from({ length: 2_500 }, (_, at) => `none-${at}`), 'a'];
+    expect(await kept.open(many)).toEqual([
       { id: first, correlationId: 'a', untilMs: T0 + 1_000 },
       { id: second, correlationId: 'b', untilMs: T0 + 2_000 },
     ]);
-    expect(await kept.open('b')).toMatchObject([{ id: second }]);
+    expect(await kept.open(['b'])).toMatchObject([{ id: second }]);
+    expect(await kept.open([])).toEqual([]);
     expect(await kept.read({ id: first, correlationId: 'a' })).toEqual(QUESTION);
     expect(await kept.read({ id: second, correlationId: 'b' })).toEqual(ROOTS);
   });
@@ -57,16 +62,21 @@ describe.each(STORES)('what tools ask, on %s', (kind) => {
     const counts = ['{"n":1}', '{"n":2}', '{"n":3}'][given.indexOf(true)];
     expect((await kept.standing([id])).get(id)?.said).toEqual(['result', counts]);
     expect(await kept.say(id, ['error', '{}'])).toBe(false);
-    expect(await kept.open()).toEqual([]);
+    expect(await kept.open(['a'])).toEqual([]);
   });
 
-  it('takes no answer once its time is over, or to what nobody asked', async () => {
+  it('is found and answered by a clock that is ahead of whoever asked, and not once it is surely over', async () => {
     const kept = questions();
     const id = await asked('a', QUESTION, T0 + 1_000);
-    now = T0 + 1_000;
-    expect([await kept.open(), await kept.say(id, ['result', '{}']), await kept.say('none', ['result', '{}'])]).toEqual(
-      [[], false, false],
-    );
+    const other = await asked('a', ROOTS, T0 + 1_000);
+    now = T0 + 60_999;
+    expect([await kept.open(['a']), await kept.say(id, ['result', '{}'])]).toEqual([
+      expect.arrayContaining([expect.objectContaining({ id })]),
+      true,
+    ]);
+    now = T0 + 61_000;
+    const said = [await kept.say(other, ['result', '{}']), await kept.say('none', ['result', '{}'])];
+    expect([await kept.open(['a']), ...said]).toEqual([[], false, false]);
   });
 
   it('shows neither question nor answer to who has no key, and takes none that was moved to another row or call', async () => {
@@ -91,6 +101,24 @@ describe.each(STORES)('what tools ask, on %s', (kind) => {
       await kept.read({ id: ids[0], correlationId: 'c' }),
       (await kept.standing([ids[0]])).get(ids[0])?.said,
     ]).toEqual([null, null]);
+  });
+
+  it.each<[string, (of: ReturnType<typeof questions>, id: string) => Promise<void>]>([
+    ['with its answer', (of, id) => of.remove([id])],
+    ['with its call', (of) => of.removeOf('a')],
+    ['after its time', async () => void (now += 62_000)],
+  ])('leaves no byte once it went %s, not even sealed', async (_, goes) => {
+    const kept = questions();
+    const id = await asked('a', QUESTION, T0 + 1_000);
+    await kept.say(id, ['result', '{"content":{"account":"DE89"}}']);
+    const [{ question, answer } = { question: new Uint8Array(), answer: null }] = await rows();
+    const folder = 'file' in place.target ? dirname(place.target.file) : null;
+    const probes = [question, answer ?? new Uint8Array()].map((sealed) => Buffer.from(sealed).subarray(-16));
+    if (folder) expect(await foundInFiles(folder, probes)).toBe(2);
+    await goes(kept, id);
+    await kept.purge();
+    expect(await rows()).toEqual([]);
+    if (folder) expect(await foundInFiles(folder, probes)).toBe(0);
   });
 
   it('says when the request of its client was held last, and goes when nobody waits for it', async () => {

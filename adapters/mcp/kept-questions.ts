@@ -1,6 +1,12 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import type { QuestionStore, Said } from '../../domain/upstream/talks-apart.js';
+import {
+  CLOCKS_APART_MS,
+  type OpenQuestion,
+  type QuestionStore,
+  type Said,
+} from '../../domain/upstream/talks-apart.js';
 import type { Store } from '../store/database.js';
+import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 
 export interface QuestionTables {
   mcp_questions: {
@@ -16,9 +22,12 @@ export interface QuestionTables {
 
 /** Questions and answers are sealed for their row and its call: one that was moved, or that Gate did not write, is none. */
 export const keptQuestionsOver = (
-  { db }: Pick<Store<QuestionTables>, 'db'>,
+  { db, sqlite }: Pick<Store<QuestionTables>, 'db' | 'sqlite'>,
   { keys, now = Date.now }: { readonly keys: KeyRing; readonly now?: () => number },
 ): QuestionStore => {
+  if (sqlite) overwriteDeleted(sqlite);
+  /** The log beside the file may hold what was deleted. */
+  let isInLog = false;
   const context = (of: 'question' | 'answer', id: string, correlationId: string) =>
     `gate.mcp-${of}/${JSON.stringify([id, correlationId])}`;
   const opened = <Value>(sealed: Uint8Array, of: string): Value | null => {
@@ -44,19 +53,24 @@ export const keptQuestionsOver = (
         })
         .execute();
     },
-    async open(correlationId) {
-      let rows = db
-        .selectFrom('mcp_questions')
-        .select(['id', 'correlation_id', 'until_ms'])
-        .where('until_ms', '>', now())
-        .where('answer', 'is', null);
-      if (correlationId !== undefined) rows = rows.where('correlation_id', '=', correlationId);
-      // Postgres gives a bigint as text.
-      return (await rows.orderBy('asked_ms').orderBy('id').execute()).map((row) => ({
-        id: row.id,
-        correlationId: row.correlation_id,
-        untilMs: Number(row.until_ms),
-      }));
+    async open(correlationIds) {
+      const found: (OpenQuestion & { readonly askedMs: number })[] = [];
+      for (let at = 0; at < correlationIds.length; at += CALLS_AT_ONCE) {
+        const rows = await db
+          .selectFrom('mcp_questions')
+          .select(['id', 'correlation_id', 'asked_ms', 'until_ms'])
+          .where('correlation_id', 'in', correlationIds.slice(at, at + CALLS_AT_ONCE))
+          .where('answer', 'is', null)
+          .where('until_ms', '>', now() - CLOCKS_APART_MS)
+          .orderBy('asked_ms')
+          .orderBy('id')
+          .execute();
+        // Postgres gives a bigint as text.
+        for (const { id, correlation_id, asked_ms, until_ms } of rows)
+          found.push({ id, correlationId: correlation_id, untilMs: Number(until_ms), askedMs: Number(asked_ms) });
+      }
+      if (correlationIds.length > CALLS_AT_ONCE) found.sort((one, other) => one.askedMs - other.askedMs);
+      return found.map(({ id, correlationId, untilMs }) => ({ id, correlationId, untilMs }));
     },
     async read({ id, correlationId }) {
       const row = await db.selectFrom('mcp_questions').select('question').where('id', '=', id).executeTakeFirst();
@@ -98,24 +112,27 @@ export const keptQuestionsOver = (
         .set({ answer })
         .where('id', '=', id)
         .where('answer', 'is', null)
-        .where('until_ms', '>', now())
+        .where('until_ms', '>', now() - CLOCKS_APART_MS)
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
     async remove(ids) {
       await db.deleteFrom('mcp_questions').where('id', 'in', ids).execute();
+      isInLog = true;
     },
     async removeOf(correlationId) {
       await db.deleteFrom('mcp_questions').where('correlation_id', '=', correlationId).execute();
+      isInLog = true;
     },
     async purge() {
-      await db
+      const { numDeletedRows } = await db
         .deleteFrom('mcp_questions')
-        .where('until_ms', '<', now() - OVER_FOR_MS)
-        .execute();
+        .where('until_ms', '<', now() - CLOCKS_APART_MS)
+        .executeTakeFirst();
+      if (sqlite && (isInLog || numDeletedRows > 0n)) isInLog = !(await emptyLog(sqlite));
     },
   };
 };
 
-/** Clocks of two processes may differ by so much. */
-const OVER_FOR_MS = 60_000;
+/** A statement takes no more. */
+const CALLS_AT_ONCE = 1_000;

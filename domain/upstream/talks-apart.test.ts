@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
@@ -5,22 +6,24 @@ import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
 import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import { type ClientAnswer, type KeptQuestion, type Listener, Unaskable } from './call-talks.js';
-import { talksApart, type TalksApartOptions } from './talks-apart.js';
+import { type QuestionStore, talksApart, type TalksApartOptions } from './talks-apart.js';
 
 const CALL = { correlation_id: 'a-call', client_can: ['elicitation'] } as const;
+const MINUTE_MS = 60_000;
 const ACCEPTED: ClientAnswer = ['result', '{"action":"accept","content":{}}'];
 
 /** A client whose request a proxy holds: what it was asked, and how it ends. */
 function client() {
-  const asked: { method: string; params: string; key: string | undefined; kept: KeptQuestion }[] = [];
+  const asked: { method: string; params: string; timeoutMs: number; key: string | undefined; kept: KeptQuestion }[] =
+    [];
   const ends: ((error: Error) => void)[] = [];
   const said: (ClientAnswer | string)[] = [];
   const listener: Listener = {
     progress: false,
     told: () => undefined,
-    asked(method, params, _timeoutMs, key, of) {
+    asked(method, params, timeoutMs, key, of) {
       const kept = of?.kept as KeptQuestion;
-      asked.push({ method, params, key, kept });
+      asked.push({ method, params, timeoutMs, key, kept });
       const { over } = kept;
       over.then(
         (answer) => said.push(answer),
@@ -52,10 +55,22 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
   async function process(more: Partial<TalksApartOptions> = {}) {
     const store = await openStore<QuestionTables>(place.target, mcpQuestionMigrations);
     stores.push(store);
-    const talks = talksApart({ questions: keptQuestionsOver(store, { keys }), keys, pauseMs: 5, ...more });
+    const stored = keptQuestionsOver(store, { keys, ...(more.now && { now: more.now }) });
+    let looks = 0;
+    const counted: QuestionStore = {
+      ...stored,
+      open: (calls) => stored.open(calls).finally(() => (looks += 1)),
+      standing: (ids) => stored.standing(ids).finally(() => (looks += 1)),
+    };
+    const talks = talksApart({ questions: counted, keys, pauseMs: 5, ...more });
     opened.push(talks);
-    return { talks, kept: talks.kept as NonNullable<typeof talks.kept>, store };
+    return { talks, kept: talks.kept as NonNullable<typeof talks.kept>, store, looks: () => looks };
   }
+  /** It has looked, and done what follows from that, since it is asked. */
+  const looks = async ({ looks: count }: Awaited<ReturnType<typeof process>>) => {
+    const before = count();
+    await eventually('it looks', () => count() > before + 2);
+  };
   const asks = ({ talks }: Awaited<ReturnType<typeof process>>, timeoutMs = 30_000, key?: string) => {
     const answer = (talks.listenerOf(CALL) as Listener).asked('elicitation/create', '{"message":"?"}', timeoutMs, key);
     answer.catch(() => undefined);
@@ -206,6 +221,189 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     await expect(asks(worker, 100)).rejects.toThrow('in time');
     expect(worker.talks.listenerOf({ correlation_id: 'a-call' })).toBeNull();
     expect(worker.talks.listenerOf({ correlation_id: 'a-call', client_can: [] })).toBeNull();
+  });
+
+  it.each([
+    ['ahead', MINUTE_MS / 2],
+    ['behind', -MINUTE_MS / 2],
+  ])('reaches a client at a proxy whose clock is %s by half a minute, and its answer counts', async (_, byMs) => {
+    const worker = await process();
+    const proxy = await process({ now: () => Date.now() + byMs });
+    const { asked, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const answer = asks(worker, 10_000);
+    const [question] = await eventually('it is asked', () => asked.length > 0 && asked);
+    expect(question?.timeoutMs).toBeGreaterThan(10_000);
+    expect(await proxy.kept.give(question?.kept.id ?? '', ACCEPTED)).toBe(true);
+    expect(await answer).toEqual(ACCEPTED);
+  });
+
+  it.each([
+    [30_000, 16_000],
+    [20_000, 15_000],
+    [12_000, 10_000],
+    [300_000, 30_000],
+  ])(
+    'of a call with %i ms left waits %i for who holds the request, so that the tool hears of that in time',
+    async (leftMs, waitMs) => {
+      let past = 0;
+      const worker = await process({ now: () => Date.now() + past });
+      const answer = asks(worker, leftMs);
+      const settled: string[] = [];
+      answer.catch((error: Error) => settled.push(error.message));
+      await eventually('it is kept', async () => (await rowsOf(worker)) === 1);
+      past = waitMs - 2_000;
+      await looks(worker);
+      expect(settled).toEqual([]);
+      past = waitMs + 100;
+      await expect(answer).rejects.toThrow('nobody holds a request');
+    },
+  );
+
+  it.each([
+    ['ahead', MINUTE_MS / 2],
+    ['behind', -MINUTE_MS / 2],
+  ])('knows that nobody holds the request where the one that did has a clock that is %s', async (_, byMs) => {
+    let past = 0;
+    const worker = await process({ now: () => Date.now() + past });
+    const proxy = await process({ now: () => Date.now() + byMs + past });
+    const held = client();
+    const stop = proxy.talks.listen('a-call', held.listener);
+    const answer = asks(worker, 50_000);
+    const settled: string[] = [];
+    answer.catch((error: Error) => settled.push(error.message));
+    await eventually('it is asked', () => held.asked.length > 0);
+    for (past of [5_100, 10_200, 15_300, 20_400, 25_500]) {
+      await looks(proxy);
+      await looks(worker);
+    }
+    expect(settled).toEqual([]);
+    stop();
+    held.gone();
+    await nextTurn();
+    past += 18_000;
+    await expect(answer).rejects.toThrow('nobody holds a request');
+  });
+
+  it.each<[string, string, string]>([
+    ['is too long to be handed on', 'elicitation/create', JSON.stringify('x'.repeat(65_536))],
+    ['its client did not say it can be asked', 'sampling/createMessage', '{}'],
+    ['nobody knows', 'tools/call', '{}'],
+  ])('is kept nowhere where it %s', async (_, method, params) => {
+    const worker = await process();
+    await expect((worker.talks.listenerOf(CALL) as Listener).asked(method, params, 30_000)).rejects.toThrow(
+      /cannot be/,
+    );
+    expect(await rowsOf(worker)).toBe(0);
+  });
+
+  it('is refused where sixteen of its call are open, and asked again once one is not', async () => {
+    const worker = await process();
+    const tool = worker.talks.listenerOf(CALL) as Listener;
+    const ask = () => tool.asked('elicitation/create', '{}', 30_000);
+    const open = Array.from({ length: 16 }, () => ask().catch((error: Error) => error.message));
+    await expect(ask()).rejects.toThrow('16 questions');
+    await eventually('they are kept', async () => (await rowsOf(worker)) === 16);
+    const [{ id } = { id: '' }] = await worker.kept.openOf('a-call');
+    await worker.kept.give(id, ACCEPTED);
+    await Promise.race(open);
+    ask().catch(() => undefined);
+    // That one was answered is known for a while.
+    await eventually('it is kept', async () => (await rowsOf(worker)) === 17);
+  });
+
+  it('is looked for in the calls that are listened to, and in no other', async () => {
+    const looked: (readonly string[])[] = [];
+    const [worker, proxy] = [await process(), await process()];
+    const stored = keptQuestionsOver(proxy.store, { keys });
+    const open = (calls: readonly string[]) => {
+      looked.push(calls);
+      return stored.open(calls);
+    };
+    const talks = talksApart({ questions: { ...stored, open }, keys, pauseMs: 5 });
+    opened.push(talks);
+    asks(worker).catch(() => undefined);
+    const { asked, listener } = client();
+    const stop = talks.listen('another-call', listener);
+    await eventually('it looks', () => looked.length > 1);
+    expect([asked.length, looked.every((calls) => calls.join() === 'another-call')]).toEqual([0, true]);
+    const own = client();
+    const end = talks.listen('a-call', own.listener);
+    await eventually('it is asked', () => own.asked.length > 0);
+    stop();
+    end();
+    // What was put to a client is looked after until it is over.
+    looked.length = 0;
+    await eventually('it looks', () => looked.length > 1);
+    expect(looked.at(-1)).toEqual(['a-call']);
+    own.gone();
+  });
+
+  it('is not put to a client by a look that began before its answer came here', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const stored = keptQuestionsOver(proxy.store, { keys });
+    let found: () => void = () => undefined;
+    const isFound = new Promise<void>((resolve) => (found = resolve));
+    let goOn: () => void = () => undefined;
+    const goesOn = new Promise<void>((resolve) => (goOn = resolve));
+    let looks = 0;
+    const open = async (calls: readonly string[]) => {
+      const all = await stored.open(calls);
+      if (all.length > 0) {
+        found();
+        await goesOn;
+      }
+      looks += 1;
+      return all;
+    };
+    const talks = talksApart({ questions: { ...stored, open }, keys, pauseMs: 5 });
+    opened.push(talks);
+    const answer = asks(worker);
+    const [{ id }] = (await eventually('it is kept', async () => {
+      const all = await worker.kept.openOf('a-call');
+      return all.length > 0 && all;
+    })) as unknown as [{ id: string }];
+    const { asked, listener } = client();
+    talks.listen('a-call', listener);
+    await isFound;
+    expect(await talks.kept?.give(id, ACCEPTED)).toBe(true);
+    goOn();
+    const before = looks;
+    await eventually('it looks again', () => looks > before + 1);
+    expect([await answer, asked]).toEqual([ACCEPTED, []]);
+  });
+
+  it('of a worker that was killed goes where nothing is asked and nobody listens, at the start or in time', async () => {
+    const killed = await process();
+    asks(killed).catch(() => undefined);
+    await eventually('it is kept', async () => (await rowsOf(killed)) === 1);
+    let past = 0;
+    const other = await process({ now: () => Date.now() + past, purgeEveryMs: 5 });
+    past = 3 * MINUTE_MS;
+    await eventually('it is gone', async () => (await rowsOf(other)) === 0);
+    other.talks.close();
+    asks(killed).catch(() => undefined);
+    await eventually('it is kept', async () => (await rowsOf(killed)) === 1);
+    killed.talks.close();
+    const later = await process({ now: () => Date.now() + past });
+    await eventually('it is gone', async () => (await rowsOf(later)) === 0);
+  });
+
+  it('is removed once more where the store failed', async () => {
+    const { store } = await process();
+    const stored = keptQuestionsOver(store, { keys });
+    let tries = 0;
+    const remove = (ids: readonly string[]) =>
+      (tries += 1) === 1 ? Promise.reject(new Error('away')) : stored.remove(ids);
+    const talks = talksApart({ questions: { ...stored, remove }, keys, pauseMs: 5 });
+    opened.push(talks);
+    const answer = (talks.listenerOf(CALL) as Listener).asked('elicitation/create', '{}', 30_000);
+    const left = async () => (await store.db.selectFrom('mcp_questions').select('id').execute()).length;
+    await eventually('it is kept', async () => (await left()) === 1);
+    talks.over('a-call');
+    await expect(answer).rejects.toThrow('waits for no answer');
+    await eventually('it is gone', async () => (await left()) === 0);
+    expect(tries).toBe(2);
   });
 
   it('waits while the store fails, and goes on once it answers', async () => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { ClientCapability } from '../../contracts/call.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { errorText } from '../errors.js';
 import {
+  ASKED_OF_CLIENTS,
   type CallTalks,
   type ClientAnswer,
   keyFor,
@@ -25,28 +27,28 @@ export interface AskedQuestion {
 export interface OpenQuestion {
   readonly id: string;
   readonly correlationId: string;
-  /** From then on nobody waits for the answer. */
+  /** From then on nobody waits for the answer, by the clock of whoever asked. */
   readonly untilMs: number;
 }
 
 /** Where the processes over one store find what the tools of calls ask. Whoever reads it learns nothing without a key. */
 export interface QuestionStore {
   ask(question: OpenQuestion & AskedQuestion): Promise<void>;
-  /** Those that nobody answered yet, the oldest first; of one call where it is named. */
-  open(correlationId?: string): Promise<readonly OpenQuestion[]>;
+  /** Those of these calls that nobody answered yet, the oldest first. Whoever asked a question says when it is over: it removes it. */
+  open(correlationIds: readonly string[]): Promise<readonly OpenQuestion[]>;
   /** `null` where it is gone, or is none that Gate asked. */
   read(question: Pick<OpenQuestion, 'id' | 'correlationId'>): Promise<AskedQuestion | null>;
-  /** What was said to those that are still there, and when somebody last held the request of their client. */
+  /** What was said to those that are still there, and when somebody last held the request of their client, by the clock of that process. */
   standing(
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, { readonly said: Said | null; readonly heldMs: number }>>;
   /** Somebody holds the request of their client. */
   hold(ids: readonly string[]): Promise<void>;
-  /** The first one counts; `false` is what came later, or too late. */
+  /** The first one counts; `false` is what came later, or to what is there no more. */
   say(id: string, said: Said): Promise<boolean>;
   remove(ids: readonly string[]): Promise<void>;
   removeOf(correlationId: string): Promise<void>;
-  /** What nobody waits for any more goes. */
+  /** What nobody waits for any more goes, also where whoever asked it was killed. */
   purge(): Promise<void>;
 }
 
@@ -60,16 +62,36 @@ export interface TalksApartOptions {
   readonly pauseMs?: number;
   /** How long a question waits for a client whose request nobody holds: its proxy may be about to start again. */
   readonly unheldMs?: number;
+  /** Between two times that what was left behind is taken away, also where nobody calls. */
+  readonly purgeEveryMs?: number;
 }
 
 const PAUSE_MS = 100;
 const UNHELD_MS = 30_000;
 /** How often whoever holds the request of a client says so. */
 const HOLD_EVERY_MS = 5_000;
+/** A client whose stream broke comes back after ten seconds, and who holds its request then says so at once. */
+const MAY_COME_BACK_MS = 16_000;
+/** Less says nothing: it may be held all the same. */
+const LEAST_UNHELD_MS = 2 * HOLD_EVERY_MS;
 const PURGE_EVERY_MS = 60_000;
+/** Clocks of two processes may differ by so much. */
+export const CLOCKS_APART_MS = 60_000;
+const PAUSES_UNTIL_REMOVED_AGAIN = 50;
+/** A longer question is not handed on. */
+const MAX_TEXT = 65_536;
+/** Questions of one call that nobody answered yet. */
+const MAX_OPEN = 16;
 /** An answered question stays so long, so that whoever put it to the client hears that it was answered. */
 const ANSWERED_STAYS_MS = 5_000;
 const WITHDRAWN = 'the tool waits for no answer any more';
+
+/**
+ * How long a question of a call that has so much time left waits for somebody to hold the request of its client: the tool hears of it while it has time
+ * to end well.
+ */
+const patience = (leftMs: number, unheldMs: number): number =>
+  Math.min(unheldMs, Math.max(leftMs / 2, Math.min(MAY_COME_BACK_MS, (leftMs * 3) / 4), LEAST_UNHELD_MS));
 
 /**
  * What tools ask of clients where the process that sends a call and the one that holds its client's request are apart. A question is a row of the store of
@@ -77,10 +99,12 @@ const WITHDRAWN = 'the tool waits for no answer any more';
  * answer. The first answer counts. What ends the attempt withdraws its questions.
  */
 export function talksApart(options: TalksApartOptions): CallTalks & { close(): void } {
-  const { questions, keys, now = Date.now, pauseMs = PAUSE_MS, unheldMs = UNHELD_MS } = options;
+  const { questions, keys, now = Date.now, pauseMs = PAUSE_MS } = options;
+  const { unheldMs = UNHELD_MS, purgeEveryMs = PURGE_EVERY_MS } = options;
   let closed = false;
   let failing = false;
   const fault = (error: unknown): void => {
+    if (closed) return;
     if (!failing) options.onFault?.(error);
     failing = true;
   };
@@ -106,11 +130,18 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     };
   };
 
+  const purge = () => void questions.purge().catch(fault);
+  const purging = setInterval(purge, purgeEveryMs).unref();
+  purge();
+
   // The side that sends the call.
 
   interface Waiting {
-    readonly askedMs: number;
     readonly untilMs: number;
+    /** Since when nobody is known to hold the request of its client, by this process's clock. */
+    unheldSinceMs: number;
+    /** What the store said last of who holds it: another process's clock, of which only a change says something. */
+    heldMs: number;
     resolve(answer: ClientAnswer): void;
     reject(error: Error): void;
   }
@@ -126,13 +157,15 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     async () => {
       const asked = [...waiting];
       const standing = await questions.standing(asked.map(([id]) => id));
-      for (const [id, { askedMs, untilMs, resolve, reject }] of asked) {
+      for (const [id, one] of asked) {
+        const { untilMs, resolve, reject } = one;
         const of = standing.get(id);
+        if (of && of.heldMs !== one.heldMs) Object.assign(one, { heldMs: of.heldMs, unheldSinceMs: now() });
         if (of?.said?.[0] === 'refused') reject(new Error(of.said[1]));
         else if (of?.said) resolve(of.said);
         else if (!of) reject(new Error('the question is not in the store any more'));
         else if (now() >= untilMs) reject(new Error('the client did not answer in time'));
-        else if (now() - Math.max(askedMs, of.heldMs) > unheldMs)
+        else if (now() - one.unheldSinceMs > patience(untilMs - one.unheldSinceMs, unheldMs))
           reject(new Error('the client is gone: nobody holds a request of it for this call'));
       }
     },
@@ -143,7 +176,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     givenUp: AbortSignal | undefined,
   ): Promise<ClientAnswer> {
     const { id, untilMs } = question;
-    const askedMs = now();
+    const unheldSinceMs = now();
     let answered = false;
     talk.ids.add(id);
     try {
@@ -153,7 +186,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       });
       if (talk.isOver) throw new Error(WITHDRAWN);
       const said = new Promise<ClientAnswer>((resolve, reject) => {
-        waiting.set(id, { askedMs, untilMs, resolve, reject });
+        waiting.set(id, { untilMs, unheldSinceMs, heldMs: 0, resolve, reject });
         lookForAnswers();
       });
       const answer = await untilGivenUp(said, givenUp);
@@ -162,16 +195,31 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     } finally {
       waiting.delete(id);
       talk.ids.delete(id);
-      const remove = () => void questions.remove([id]).catch(fault);
-      if (answered) setTimeout(remove, ANSWERED_STAYS_MS).unref();
-      else remove();
+      if (answered) setTimeout(() => remove(id), ANSWERED_STAYS_MS).unref();
+      else remove(id);
     }
+  }
+  /** Once more where the store fails; after that it goes with what nobody waits for. */
+  function remove(id: string, isAgain = false): void {
+    questions.remove([id]).catch((error: unknown) => {
+      fault(error);
+      if (!isAgain && !closed) setTimeout(() => remove(id, true), PAUSES_UNTIL_REMOVED_AGAIN * pauseMs).unref();
+    });
+  }
+  /** Why this is asked of no client; `null` where it may be. Before anything of it is kept. */
+  function refusal(talk: Talk, can: readonly ClientCapability[], method: string, params: string): string | null {
+    const capability = ASKED_OF_CLIENTS.get(method);
+    if (capability === undefined || !can.includes(capability)) return 'the client cannot be asked that';
+    if (params.length > MAX_TEXT) return 'the request cannot be handed on to the client';
+    return talk.ids.size < MAX_OPEN ? null : `${MAX_OPEN} questions of this call are open`;
   }
 
   // The side that holds the request of the client.
 
   /** A question that was put to a client here. */
   interface Put {
+    /** `null` where it was answered here before it was put to anybody. */
+    correlationId: string | null;
     readonly to: Set<Listener>;
     readonly kept: KeptQuestion;
     isOver: boolean;
@@ -181,7 +229,6 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   const listeners = new Map<string, Listener>();
   const put = new Map<string, Put>();
   let heldMs = 0;
-  let purgedMs = 0;
 
   function putOf(id: string): Put {
     const known = put.get(id);
@@ -190,6 +237,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     const over = new Promise<ClientAnswer>((resolve, reject) => (settle = { resolve, reject }));
     over.catch(() => undefined);
     const made: Put = {
+      correlationId: null,
       to: new Set(),
       kept: { id, nameIn: (session) => nameIn(session, id), over },
       isOver: false,
@@ -205,11 +253,15 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     put.set(id, made);
     return made;
   }
-  function putTo(listener: Listener, { id, untilMs }: OpenQuestion, { method, params, key }: AskedQuestion): void {
+  function putTo(listener: Listener, question: OpenQuestion, { method, params, key }: AskedQuestion): void {
+    const { id, untilMs } = question;
     const of = putOf(id);
+    of.correlationId = question.correlationId;
     of.to.add(listener);
+    // Whoever asked ends it at its time; this ends it where nobody does, and by another clock not before.
+    const timeoutMs = Math.max(1, untilMs - now() + CLOCKS_APART_MS);
     listener
-      .asked(method, params, Math.max(1, untilMs - now()), key, { kept: of.kept })
+      .asked(method, params, timeoutMs, key, { kept: of.kept })
       .then(
         async (answer) => {
           if (!of.isOver && (await questions.say(id, answer))) of.resolve(answer);
@@ -242,7 +294,9 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   const lookForQuestions = looking(
     () => listeners.size > 0 || put.size > 0,
     async () => {
-      const all = await questions.open();
+      const calls = new Set(listeners.keys());
+      for (const { correlationId } of put.values()) if (correlationId !== null) calls.add(correlationId);
+      const all = await questions.open([...calls]);
       const open = new Set(all.map(({ id }) => id));
       await endThose([...put.keys()].filter((id) => !open.has(id)));
       const fresh = all.filter(({ id, correlationId }) => {
@@ -266,9 +320,6 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       const held = (isDue ? [...put.keys()] : begun).filter((id) => put.has(id));
       if (isDue) heldMs = now();
       if (held.length > 0) await questions.hold(held);
-      if (now() - purgedMs < PURGE_EVERY_MS) return;
-      purgedMs = now();
-      await questions.purge();
     },
   );
 
@@ -285,7 +336,11 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   }
   async function give(id: string, answer: ClientAnswer): Promise<boolean> {
     const counts = await questions.say(id, answer);
-    if (counts) put.get(id)?.resolve(answer);
+    if (counts) {
+      // Also one that was put to nobody here: a look that began before still finds it open.
+      putOf(id).resolve(answer);
+      lookForQuestions();
+    }
     return counts;
   }
 
@@ -304,7 +359,9 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       return {
         progress: false,
         told: () => undefined,
-        asked(method, params, timeoutMs, wanted, { givenUp } = {}) {
+        async asked(method, params, timeoutMs, wanted, { givenUp } = {}) {
+          const why = refusal(talk, can, method, params);
+          if (why !== null) throw new Error(why);
           const id = randomUUID();
           const key = keyFor(talk.keys, id, wanted);
           return ask(talk, { id, correlationId, method, params, key, untilMs: now() + timeoutMs }, givenUp);
@@ -320,7 +377,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     },
     kept: {
       async openOf(correlationId) {
-        const open = await questions.open(correlationId);
+        const open = await questions.open([correlationId]);
         if (open.length === 0) return [];
         await questions.hold(open.map(({ id }) => id));
         const read = await Promise.all(open.map(async (one) => ({ id: one.id, asked: await questions.read(one) })));
@@ -335,6 +392,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     },
     close() {
       closed = true;
+      clearInterval(purging);
     },
   };
 }
