@@ -351,7 +351,8 @@ export function createMcpClients(options: McpClientsOptions) {
       const reply = await controls.forward(caller, asked, request.correlationId);
       return rpcAnswer(form, answerTo(reply && !reply.failed ? { ...reply, text: discoveredFrom(reply.text) } : reply));
     }
-    const asker = { caller, consoleUrl: consoleOf(request) };
+    const { opensUrls } = capabilitiesIn(capabilitiesOf(body), CLIENT_CAPABILITIES);
+    const asker = { caller, consoleUrl: consoleOf(request), opensUrls };
     if (method === LISTEN_METHOD && (typeof id === 'string' || typeof id === 'number'))
       return subscribed(request, { asker, id, body, form });
     if (!(mcp instanceof GateError) && STATELESS_TASK_METHODS.has(mcp.method))

@@ -58,8 +58,26 @@ describe('what an upstream asks while its call is under way', () => {
     expect(round.questions()).toHaveLength(1);
     givenUp.abort();
     await expect(wanted).rejects.toThrow();
-    const told = [true, false, false].map((answered) => `call elicitation/create ${answered}`);
+    // The answer counts where it was given.
+    const told = [false, false].map((answered) => `call elicitation/create ${answered}`);
     expect([round.questions(), noted]).toEqual([[], told]);
+  });
+
+  it('is listened to no more once its call is over, also where its client never comes back; those in turn, each once in a sweep', async () => {
+    const { talks, rounds, listener } = opened();
+    const answer = listener.asked('elicitation/create', FORM, 60_000);
+    rounds.of({ ...CALLER, agent: 'two' } as AgentCaller, 'another', 'asks', ALL).round.admit();
+    const asked: string[] = [];
+    await rounds.sweep(async ({ caller, correlationId }) => {
+      asked.push(`${caller.agent} ${correlationId}`);
+      // A sweep that lasts is not begun again meanwhile.
+      await rounds.sweep(() => Promise.reject(new Error('twice')));
+      return correlationId === 'call';
+    });
+    await expect(answer).rejects.toThrow();
+    expect([asked, rounds.find('call')]).toEqual([['one call', 'two another'], null]);
+    expect(talks.listenerOf({ correlation_id: 'call' })).toBeNull();
+    expect(talks.listenerOf({ correlation_id: 'another' })).not.toBeNull();
   });
 
   it.each<[string, string, string, boolean]>([

@@ -41,6 +41,8 @@ export interface Round {
   bring(answers: ReadonlyMap<string, string>): void;
   /** Whoever listens is told what the upstream says; what comes back ends that. */
   tell(conversation: Conversation): () => void;
+  /** Whether its client can be asked that. */
+  may(method: string, params: string): boolean;
   /** The call is this request's: what its upstream says is heard from here on. */
   admit(): void;
   /** Resolves once it is. */
@@ -56,6 +58,8 @@ const GIVEN_UP =
   'too many calls of this agent wait for answers, and this one was given up for the call of another agent';
 /** A longer question is not handed on. */
 const MAX_TEXT = 65_536;
+/** So many calls are looked at in one sweep. */
+const SWEPT_AT_ONCE = 1_000;
 
 /**
  * What is asked of clients of the revision without sessions: such a question ends the request, and its answer comes with the next one. So a call is
@@ -65,9 +69,11 @@ export function createRounds(
   talks: CallTalks | undefined,
   onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
   most = MAX_ROUNDS,
+  now: () => number = Date.now,
 ) {
   const rounds = heldRounds(most);
   let closed = false;
+  let isSweeping = false;
 
   function made(caller: AgentCaller, correlationId: string, asks: string, first: Askable): Held {
     const open = new Map<
@@ -117,7 +123,8 @@ export function createRounds(
         next = null;
         try {
           const said = await answer;
-          onAsked(caller, method, correlationId, said !== null);
+          // An answer to a question of another process counts where it was given: every replica that put it hears of it.
+          if (!kept || !said) onAsked(caller, method, correlationId, said !== null);
           if (!said) throw new Error(closed ? CLOSED : over);
           return said;
         } finally {
@@ -152,6 +159,7 @@ export function createRounds(
           if (listening === conversation) listening = null;
         };
       },
+      may: (method, params) => unaskable(held.askable, method, params) === null,
       admit() {
         // Where there is no room it is asked nothing.
         if (rounds.keep(held, true)) stop ??= talks?.listen(correlationId, listener);
@@ -167,7 +175,18 @@ export function createRounds(
       for (const { give } of open.values()) give(null);
     };
     const isAsked = () => open.size > 0;
-    const held: Held = { correlationId, agent: agentKey(caller), round, asks, askable: first, isAsked, end };
+    const held: Held = {
+      correlationId,
+      caller,
+      agent: agentKey(caller),
+      round,
+      asks,
+      askable: first,
+      isAsked,
+      end,
+      sinceMs: now(),
+      sweptMs: now(),
+    };
     return held;
   }
 
@@ -198,6 +217,20 @@ export function createRounds(
       const held = rounds.find(correlationId);
       if (held) rounds.end(held);
     },
+    /** Ends those whose call is over, as this says it: a client that never came back for its answer left one that listens. */
+    async sweep(isOver: (of: { caller: AgentCaller; correlationId: string; sinceMs: number }) => Promise<boolean>) {
+      if (isSweeping) return;
+      isSweeping = true;
+      try {
+        for (const held of rounds.unswept(SWEPT_AT_ONCE)) {
+          if (closed) return;
+          held.sweptMs = now();
+          if (await isOver(held)) rounds.end(held);
+        }
+      } finally {
+        isSweeping = false;
+      }
+    },
     /** Nobody answers here any more: what is asked is not answered, and nothing more is asked. */
     close(): void {
       closed = true;
@@ -208,6 +241,7 @@ export function createRounds(
 
 interface Held {
   readonly correlationId: string;
+  readonly caller: AgentCaller;
   readonly agent: string;
   readonly round: Round;
   /** Digest of what its requests ask for. */
@@ -216,6 +250,8 @@ interface Held {
   /** There is a question that nobody answered yet. */
   readonly isAsked: () => boolean;
   readonly end: (why?: string) => void;
+  readonly sinceMs: number;
+  sweptMs: number;
 }
 
 /**
@@ -277,6 +313,9 @@ function heldRounds(most: number) {
       return true;
     },
     end,
+    /** Those that were looked at the longest ago. */
+    unswept: (most: number): readonly Held[] =>
+      [...byCall.values()].toSorted((one, other) => one.sweptMs - other.sweptMs).slice(0, most),
     endAll(): void {
       for (const held of byCall.values()) end(held);
     },
@@ -284,7 +323,7 @@ function heldRounds(most: number) {
 }
 
 /** Why its client cannot be asked this; `null` where it can. */
-function unaskable({ can, opensUrls }: Askable, method: string, params: string): string | null {
+export function unaskable({ can, opensUrls }: Askable, method: string, params: string): string | null {
   const capability = ASKED_OF_CLIENTS.get(method);
   if (params.length > MAX_TEXT) return 'the request cannot be handed on to the client';
   const opens = method === 'elicitation/create' && membersOf(params)?.get('mode') === '"url"';

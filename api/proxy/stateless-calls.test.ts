@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { keyRing } from '../../domain/crypto/key-ring.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import { stopFault } from '../../domain/identity/stops.js';
 import { requestStates } from '../../domain/mcp/request-state.js';
-import { createCallTalks, type Listener } from '../../domain/upstream/call-talks.js';
+import {
+  type CallTalks,
+  createCallTalks,
+  type KeptQuestions,
+  type Listener,
+} from '../../domain/upstream/call-talks.js';
+import { eventually } from '../../test/support/waiting.js';
 import type { ClientCall } from './call-streams.js';
 import type { Answer } from './answers.js';
 import type { ToolCallRequest } from './calls.js';
@@ -22,10 +29,15 @@ const ACCEPTED = '{"action":"accept","content":{}}';
 /** Calls that are handled so; all that are admitted are at their tools. */
 function opened({
   handle,
+  talks = createCallTalks(),
+  standing = async () => null,
+  sweepEveryMs = 60_000,
 }: {
+  talks?: CallTalks;
+  standing?: () => Promise<CallRecord | null>;
+  sweepEveryMs?: number;
   handle?: (call: ToolCallRequest, correlationId: string, of: (id: string) => Listener) => Promise<Answer>;
 } = {}) {
-  const talks = createCallTalks();
   const listener = (correlationId: string) => talks.listenerOf({ correlation_id: correlationId }) as Listener;
   const noted: boolean[] = [];
   let stopped = false;
@@ -36,7 +48,7 @@ function opened({
       return new Promise<Answer>(() => undefined);
     },
     settled: async () => null,
-    standing: async () => null,
+    standing,
     recorded: async () => undefined,
     assertInUse() {
       if (stopped) throw stopFault({ tenant: 'acme', tool: 'pay' });
@@ -53,6 +65,7 @@ function opened({
     answered: async (_request, { first }: ClientCall) => first?.() as Promise<Answer>,
     unknownAfterMs: 1_000,
     now: Date.now,
+    sweepEveryMs,
   });
   const tasks = createStatelessTasks({
     tasks: {
@@ -101,6 +114,78 @@ describe('an answer to what a stopped tool asks', () => {
     expect(await calls.questions('call')).toHaveLength(1);
     calls.over('call');
     await expect(answer).rejects.toThrow('in time');
+  });
+});
+
+describe('what the upstream of another process asks', () => {
+  /** As one of several replicas sees it: `first` says whether the answer that is given here is the first one. */
+  function apart(open: readonly { id: string; key: string; method: string; params: string }[], first: boolean) {
+    const given: string[] = [];
+    const kept = {
+      openOf: async () => open,
+      give: async (id: string) => {
+        given.push(id);
+        return first;
+      },
+    } as unknown as KeptQuestions;
+    return { given, ...opened({ talks: { ...createCallTalks(), kept } }) };
+  }
+  const FORM = { id: 'one', key: 'sure', method: 'elicitation/create', params: QUESTION };
+  const OPENS = {
+    id: 'two',
+    key: 'page',
+    method: 'elicitation/create',
+    params: '{"mode":"url","url":"https://a.example"}',
+  };
+  const answers = new Map([
+    ['sure', ACCEPTED],
+    ['page', ACCEPTED],
+  ]);
+
+  it.each([
+    [true, [true]],
+    [false, []],
+  ])('counts as answered where the answer was taken here: %s', async (first, expected) => {
+    const { calls, given, noted } = apart([FORM], first);
+    await calls.answer({ caller: CALLER, tool: 'pay', opensUrls: false }, 'call', answers);
+    expect([given, noted]).toEqual([['one'], expected]);
+  });
+
+  it('is told to no client that cannot be asked it, and answered by none', async () => {
+    const all = [FORM, OPENS, { ...FORM, id: 'three', params: JSON.stringify({ message: 'x'.repeat(65_536) }) }];
+    const { calls, given, begin } = apart(all, true);
+    expect((await calls.questions('call')).map(({ id }) => id)).toEqual(['one']);
+    expect((await calls.questions('call', true)).map(({ id }) => id)).toEqual(['one', 'two']);
+    await calls.answer({ caller: CALLER, tool: 'pay', opensUrls: false }, 'call', answers);
+    expect(given).toEqual(['one']);
+    // Where the call is listened to, its own request says it.
+    void begin('call').catch(() => undefined);
+    expect((await calls.questions('call', true)).map(({ id }) => id)).toEqual(['one']);
+    calls.close();
+  });
+});
+
+describe('a call that its client never comes back for', () => {
+  it('is listened to until it is over', async () => {
+    let state = 'parked';
+    let looks = 0;
+    const { calls, talks, begin } = opened({
+      sweepEveryMs: 5,
+      standing: async () => {
+        looks += 1;
+        if (state === 'away') throw new GateError('store_unavailable');
+        return { state, evidence: { call: {} } } as CallRecord;
+      },
+    });
+    void begin('call').catch(() => undefined);
+    for (state of ['parked', 'intended', 'away']) {
+      const before = looks;
+      await eventually('it is looked at', () => looks > before + 1);
+      expect(talks.listenerOf({ correlation_id: 'call' })).not.toBeNull();
+    }
+    state = 'completed';
+    await eventually('nobody listens', () => talks.listenerOf({ correlation_id: 'call' }) === null);
+    calls.close();
   });
 });
 

@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
+import { CLIENT_CAPABILITIES, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
@@ -8,6 +8,7 @@ import { objectText } from '../../domain/mcp/reply.js';
 import type { RequestState, RequestStates } from '../../domain/mcp/request-state.js';
 import { askedBy, type BroughtBack } from '../../domain/mcp/rounds.js';
 import type { CallTalks } from '../../domain/upstream/call-talks.js';
+import { isOver } from '../../domain/probes/due.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { type Answer, answerOf } from './answers.js';
 import type { ClientCall } from './call-streams.js';
@@ -17,7 +18,7 @@ import { decisionPage, openRequest } from './decision-page.js';
 import { within } from './event-streams.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
-import { type Askable, createRounds, isAnswer, type Question, type Round } from './rounds.js';
+import { type Askable, createRounds, isAnswer, type Question, type Round, unaskable } from './rounds.js';
 
 export interface StatelessCallsOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'assertInUse'>;
@@ -30,6 +31,7 @@ export interface StatelessCallsOptions {
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
+  readonly sweepEveryMs?: number;
 }
 
 /** A request of the revision without sessions that asks for a call, or comes back for one. */
@@ -49,6 +51,8 @@ export interface StatelessCall {
  * come back for so long as their own limit of rounds lets them, mostly ten times.
  */
 const HELD_MS = 45_000;
+/** How often it is looked at what became of the calls that nobody came back for. */
+const SWEEP_EVERY_MS = 60_000;
 /** What an upstream asks in one breath is one round. */
 const TOGETHER_MS = 50;
 /** The key of Gate's own question: where is decided about the call. */
@@ -64,7 +68,18 @@ const NEVER_BEGAN = 'no call of this agent under this id: it never began, and no
 export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
   const { answered, unknownAfterMs, now } = options;
   const closing = new AbortController();
-  const rounds = createRounds(talks, controls.handedOn);
+  const rounds = createRounds(talks, controls.handedOn, undefined, now);
+  const sweeping = setInterval(() => void rounds.sweep(isCallOver), options.sweepEveryMs ?? SWEEP_EVERY_MS).unref();
+
+  /** Whether nothing more can be asked in that call. */
+  async function isCallOver({ caller, correlationId, sinceMs }: Swept): Promise<boolean> {
+    try {
+      const record = await handler.standing(correlationId, caller);
+      return record ? isOver(record) : now() > sinceMs + unknownAfterMs;
+    } catch (error) {
+      return error instanceof GateError && error.code === 'not_found' && now() > sinceMs + unknownAfterMs;
+    }
+  }
 
   /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
   async function ended(round: Round, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
@@ -156,23 +171,32 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
   });
 
   /** What is asked of its client now. Where another process asks, it does not matter whether this one heard of the question. */
-  async function questionsOf(correlationId: string, round: Round | null): Promise<readonly Question[]> {
+  async function questionsOf(
+    correlationId: string,
+    round: Round | null,
+    opensUrls: boolean,
+  ): Promise<readonly Question[]> {
     if (!talks?.kept) return round?.questions() ?? [];
     const open = await talks.kept.openOf(correlationId);
-    return open.map((one) => ({ ...one, params: withoutClaim(one.params) }));
+    // Whoever asks has compared it with what the call's client declared, all but whether that opens an address.
+    const can = { can: CLIENT_CAPABILITIES, opensUrls };
+    const may = round?.may ?? ((method: string, params: string) => unaskable(can, method, params) === null);
+    return open
+      .filter(({ method, params }) => may(method, params))
+      .map((one) => ({ ...one, params: withoutClaim(one.params) }));
   }
 
   /** Gives answers by key to those of these questions that nobody answered yet: none to a call of what was stopped since. */
   async function give(
     round: Round | null,
-    { caller, tool }: Answering,
+    { caller, tool, opensUrls }: Answering,
     correlationId: string,
     answers: BroughtBack['answers'],
     questions: RequestState['questions'],
   ): Promise<void> {
     if (answers.size === 0 || questions.size === 0) return;
     const kept = talks?.kept;
-    const open = new Map((await questionsOf(correlationId, round)).map(({ id, method }) => [id, method]));
+    const open = new Map((await questionsOf(correlationId, round, opensUrls)).map(({ id, method }) => [id, method]));
     const given = [...answers].flatMap(([key, text]) => {
       const id = questions.get(key);
       const method = id === undefined ? undefined : open.get(id);
@@ -183,7 +207,9 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     handler.assertInUse({ caller, tools: [tool], name: tool, contract }, correlationId);
     for (const { id, method, text } of given)
       if (!kept) round?.answer(id, text);
-      else if (isAnswer(method, text)) await kept.give(id, ['result', text]);
+      // What it was answered counts at the replica that took the answer, whichever put the question.
+      else if (isAnswer(method, text) && (await kept.give(id, ['result', text])))
+        controls.handedOn(caller, method, correlationId, true);
   }
 
   return {
@@ -214,14 +240,14 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     },
 
     /** What the upstream asks of the client of a call now. */
-    questions: (correlationId: string): Promise<readonly Question[]> =>
-      questionsOf(correlationId, rounds.find(correlationId)),
+    questions: (correlationId: string, opensUrls = false): Promise<readonly Question[]> =>
+      questionsOf(correlationId, rounds.find(correlationId), opensUrls),
 
     /** Answers by key to what is asked now. Throws where what was called is stopped. */
     async answer(of: Answering, correlationId: string, answers: BroughtBack['answers']): Promise<void> {
       if (answers.size === 0) return;
       const round = rounds.find(correlationId);
-      const asked = await questionsOf(correlationId, round);
+      const asked = await questionsOf(correlationId, round, of.opensUrls);
       await give(round, of, correlationId, answers, new Map(asked.map(({ key, id }) => [key, id])));
     },
 
@@ -230,6 +256,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     /** Whoever is held is given its handle now: it comes back to another replica, or after the restart. What is asked by then nobody can answer. */
     close(): void {
       closing.abort();
+      clearInterval(sweeping);
       rounds.close();
     },
 
@@ -242,7 +269,8 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const { handle, round } = goOn(asked, state);
       // The state was given for a call that was.
       round.admit();
-      await give(round, { caller, tool: mcp.tool }, state.correlationId, brought.answers, state.questions);
+      const { opensUrls } = asked.askable;
+      await give(round, { caller, tool: mcp.tool, opensUrls }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
         asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),
@@ -255,6 +283,15 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
 export interface Answering {
   readonly caller: AgentCaller;
   readonly tool: string;
+  /** Whether it opens an address for its user. */
+  readonly opensUrls: boolean;
+}
+
+/** A call that is listened to, and since when. */
+interface Swept {
+  readonly caller: AgentCaller;
+  readonly correlationId: string;
+  readonly sinceMs: number;
 }
 
 /** A request of a call that may become a task. */

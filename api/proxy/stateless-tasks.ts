@@ -33,7 +33,11 @@ const COMPLETE = { resultType: 'complete' };
  */
 export function createStatelessTasks({ tasks, handler, controls, calls, unknownAfterMs, now }: StatelessTasksOptions) {
   /** The task as the extension has it, after `head`, with its end where there is one. */
-  async function detailed({ caller, consoleUrl }: TaskAsker, known: Known, head: JsonObject): Promise<string> {
+  async function detailed(
+    { caller, consoleUrl, opensUrls }: TaskAsker,
+    known: Known,
+    head: JsonObject,
+  ): Promise<string> {
     const { kept, record } = known;
     // It may be asked for as often as its client likes, and is not over while a probe looks whether it ran.
     const again = { caller, correlationId: kept.correlationId, name: 'tasks/get' };
@@ -42,7 +46,7 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
     const { ttl, pollInterval, status, ...task } = told;
     const rest = { ...task, ttlMs: ttl ?? null, ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }) };
     if (settled) calls.over(kept.correlationId);
-    const questions = settled ? [] : await calls.questions(kept.correlationId);
+    const questions = settled ? [] : await calls.questions(kept.correlationId, opensUrls);
     if (questions.length > 0)
       return textOf(
         { ...head, ...rest, status: 'input_required', statusMessage: 'the tool asks its client something' },
@@ -131,7 +135,11 @@ export function createStatelessTasks({ tasks, handler, controls, calls, unknownA
       // An answer to nothing that is asked now is ignored, as the extension has it.
       const tool = known.record?.evidence.call.tool;
       if (method === 'tasks/update' && tool !== undefined)
-        await calls.answer({ caller: asker.caller, tool }, known.kept.correlationId, answers);
+        await calls.answer(
+          { caller: asker.caller, tool, opensUrls: asker.opensUrls ?? false },
+          known.kept.correlationId,
+          answers,
+        );
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },

@@ -23,6 +23,8 @@ export interface TasksOptions {
 export interface TaskAsker {
   readonly caller: AgentCaller;
   readonly consoleUrl: string | undefined;
+  /** What it says in a request without a session: whether it opens an address for its user. */
+  readonly opensUrls?: boolean;
 }
 
 const POLL_MS = 1_000;
