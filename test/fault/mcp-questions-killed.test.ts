@@ -28,9 +28,15 @@ describe('what a tool asks its client, proxy and worker being processes of their
     addresses.push(address);
     return address;
   };
-  const send = (address: PlainAddress, body: JsonObject, headers: Record<string, string> = {}) =>
+  const send = (
+    address: PlainAddress,
+    body: JsonObject,
+    headers: Record<string, string> = {},
+    signal: AbortSignal | null = null,
+  ) =>
     fetch(`${address.url}/mcp`, {
       method: 'POST',
+      signal,
       headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
@@ -134,6 +140,42 @@ describe('what a tool asks its client, proxy and worker being processes of their
     expect((await kept()).filter((one) => one.id === id)).toEqual([]);
     expect(await called((await client(await addressOf('proxy:8443'))).made)).toMatch(/accept.*DE89/);
     expect(server.runs() - before).toBe(2);
+  }, 180_000);
+
+  it('ends well where its client goes for good, in the time that tools have by default', async () => {
+    await stack.killed('worker');
+    await stack.back('worker', { GATE_UPSTREAM_TIMEOUT_SECS: '' });
+    const before = server.runs();
+    const address = await addressOf('proxy:8443');
+    const opened = await send(address, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: {
+        protocolVersion: '2025-11-25',
+        capabilities: { elicitation: {}, sampling: {} },
+        clientInfo: { name: 'bare', version: '1' },
+      },
+    });
+    await opened.text();
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string };
+    const hangUp = new AbortController();
+    const stream = messagesOf(await send(address, { ...CALL, id: 11 }, session, hangUp.signal));
+    await stream.next('elicitation/create');
+    const place = stream.place();
+    hangUp.abort();
+    await eventually('the tool hears of it', async () => (await kept()).length === 0);
+    const again = messagesOf(
+      await fetch(`${address.url}/mcp`, {
+        headers: { accept: 'text/event-stream', ...session, 'last-event-id': place },
+      }),
+    );
+    const answer = JSON.stringify(await again.answer());
+    expect(answer).toContain('nobody holds a request');
+    expect(answer).not.toContain('server_execution_uncertain');
+    expect(server.runs() - before).toBe(1);
+    await stack.killed('worker');
+    await stack.back('worker');
   }, 180_000);
 
   describe('with two proxies', () => {
