@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
@@ -280,7 +279,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     expect(settled).toEqual([]);
     stop();
     held.gone();
-    await nextTurn();
+    await looks(worker);
     past += 18_000;
     await expect(answer).rejects.toThrow('nobody holds a request');
   });

@@ -143,8 +143,8 @@ describe('what a tool asks its client, proxy and worker being processes of their
   }, 180_000);
 
   it('ends well where its client goes for good, in the time that tools have by default', async () => {
-    await stack.killed('worker');
-    await stack.back('worker', { GATE_UPSTREAM_TIMEOUT_SECS: '' });
+    await stack.killed('proxy');
+    await stack.back('proxy', { GATE_UPSTREAM_TIMEOUT_SECS: '' });
     const before = server.runs();
     const address = await addressOf('proxy:8443');
     const opened = await send(address, {
@@ -164,7 +164,7 @@ describe('what a tool asks its client, proxy and worker being processes of their
     await stream.next('elicitation/create');
     const place = stream.place();
     hangUp.abort();
-    await eventually('the tool hears of it', async () => (await kept()).length === 0);
+    await eventually('the tool hears of it', async () => (await kept()).every(({ answered }) => answered));
     const again = messagesOf(
       await fetch(`${address.url}/mcp`, {
         headers: { accept: 'text/event-stream', ...session, 'last-event-id': place },
@@ -174,8 +174,8 @@ describe('what a tool asks its client, proxy and worker being processes of their
     expect(answer).toContain('nobody holds a request');
     expect(answer).not.toContain('server_execution_uncertain');
     expect(server.runs() - before).toBe(1);
-    await stack.killed('worker');
-    await stack.back('worker');
+    await stack.killed('proxy');
+    await stack.back('proxy');
   }, 180_000);
 
   describe('with two proxies', () => {
