@@ -57,8 +57,7 @@ export function registerBudget(program: Command): void {
 const pathOf = ({ tenant }: Registry): string => `/tenants/${encodeURIComponent(tenant)}/budget`;
 const budgetOf = (registry: Registry): Promise<TenantBudget> =>
   registry.target.ask<TenantBudget>('identity', 'GET', pathOf(registry));
-const spentOf = ({ target, tenant }: Registry): Promise<TenantSpend> =>
-  target.ask<TenantSpend>('proxy', 'GET', `/spend?${new URLSearchParams({ tenant }).toString()}`);
+const spentOf = ({ target }: Registry): Promise<TenantSpend> => target.ask<TenantSpend>('proxy', 'GET', '/spend');
 
 /** The tenant first, then whoever has a budget or spent something. */
 function toldBudget(set: TenantBudget, spent: TenantSpend): string {

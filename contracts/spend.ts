@@ -8,12 +8,8 @@ const spent = {
   reserved_micros: micros,
 };
 
-/** Query of `GET /spend`: a month in UTC, without it the present one; and whose, without it the operator's own tenant. */
+/** Query of `GET /spend`: a month in UTC, without it the present one. */
 export const spendQuery = z.strictObject({
-  tenant: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,63}$/)
-    .optional(),
   month: z
     .string()
     .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month as `2026-11`')

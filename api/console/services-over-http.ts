@@ -88,7 +88,11 @@ export function servicesFor(person: Person, proof: ReviewProof, reached: Reached
       forget: (name) => searches.forget(owner, name),
     },
     identity: identityOver(identity, { ownTenant, note: reached.stoppedTenants.note }),
-    spend: async () => proxy.ask(tenantSpend, get('/spend', { tenant: ownTenant() })),
+    spend: async () => {
+      // Of whom is asked, the scope says.
+      ownTenant();
+      return proxy.ask(tenantSpend, get('/spend'));
+    },
     judgedAgain: judgedAgainOver({ ledger, policy }),
     policy: policiesOver(policy, {
       // The way of signing in is who says that it is this person.

@@ -220,7 +220,7 @@ beforeAll(async () => {
   });
   spendRoutes(running.proxy.app, {
     spend: { of: nobodyAsks, byAgent: nobodyAsks },
-    operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
+    tenantOf: () => 'acme',
   });
   standingRoutes(running.proxy.app, { worker: () => undefined, upstreams: () => null });
   for (const service of services) running[service] ??= await openedByItself(service, common());

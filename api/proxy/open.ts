@@ -171,6 +171,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         pinning: toolPinning({ pins, ledger }),
         spend: calls.spend,
         uncertain: uncertainCalls({ calls, appendRows: (id) => rows.tryAppendRows(id) }),
+        tenantOf: (request) => readScope(request).tenant,
         operatorOf(request) {
           const scope = readScope(request);
           return { tenant: scope.tenant, subject: principalOf(scope).subject };
