@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Budgets, monthOf, NO_BUDGETS } from '../domain/spend/spend.js';
+import { GateError } from '../domain/errors.js';
+import { inspectionOf } from '../test/support/judgements.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
+import { inspectOnce } from './inspection.js';
 
 describe('a call of which is kept what it costs', () => {
   let gate: PipelineFixture;
@@ -38,7 +41,7 @@ describe('a call of which is kept what it costs', () => {
   async function begun(given: Partial<Budgets>, change: Partial<CallInput> = {}): Promise<CallInput> {
     budgets = { ...NO_BUDGETS, ...given };
     const { body, call } = gate.unstaged(change);
-    const asked = { ...budgets, mostMicros: 60, prices: { read_file: 50 } };
+    const asked = { ...budgets, mostMicros: 60, toolsMicros: 50, prices: { read_file: 50 } };
     const admission = await gate.calls.admit(call, { body, callback_url: null }, { limit: 0, windowMs: 60_000 }, asked);
     if (!admission.admitted || !admission.spend) throw new Error('it is not let in');
     return { ...call, spend: admission.spend };
@@ -141,6 +144,35 @@ describe('a call of which is kept what it costs', () => {
       expect(await rowOf(call, 'upstream.outcome')).toMatchObject({ code: 'budget_changed', price_micros: 0 });
       expect(await sums()).toEqual([7, 0]);
     });
+
+    it('does not run where nobody can say what is spent', async () => {
+      const call = await parked();
+      gate.calls.spend.over = () => Promise.reject(new TypeError('no such column: spent'));
+      expect(await ended(call, 'approve')).toEqual({ state: 'not_run', code: 'attempt_not_begun', sent: 0 });
+      expect(await sums()).toEqual([7, 0]);
+    });
+
+    it('pays for each change that an approver has judged, also where that comes to nothing', async () => {
+      const call = await parked();
+      const parts = { body: gate.unstaged({}).body, history: { last_tool: null, recent_sequence: [], sensitive: [] } };
+      for (const path of ['/a', '/b'])
+        await inspectOnce(
+          { calls: gate.calls, inspector: { inspect: async () => ({ ...inspectionOf(true), cost_micros: 7 }) } },
+          (await gate.calls.find(call.correlation_id))?.evidence.call as CallInput,
+          { ...parts.body, params: { name: 'read_file', arguments: { path } } },
+          parts.history as never,
+        );
+      expect(await ended(call, 'deny')).toMatchObject({ state: 'denied' });
+      expect(await sums()).toEqual([21, 0]);
+    });
+
+    it('that cannot be reviewed now gives back what it reserved', async () => {
+      gate.script.tier = 'yellow';
+      gate.script.hilTakes = () => Promise.reject(new GateError('review_backlog_full'));
+      const call = await begun({ tenantMicros: 100 });
+      await expect(gate.run(call)).rejects.toMatchObject({ code: 'review_backlog_full' });
+      expect(await sums()).toEqual([7, 0]);
+    });
   });
 
   it('costs its tool where nobody knows whether it ran', async () => {
@@ -171,6 +203,7 @@ describe('a call of which is kept what it costs', () => {
       {
         ...budgets,
         mostMicros: 60,
+        toolsMicros: 50,
         prices: { read_file: 50 },
       },
     );

@@ -124,7 +124,7 @@ async function askOnce(
   // A store that refuses this write will refuse the verdict too, and that error is reported.
   if (timeoutMs !== undefined || inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
     await calls
-      .keepInspection(call.correlation_id, call.digest, {
+      .keepInspection(call, {
         asked_sha256: digest(),
         received_ms: call.received_ms,
         inspection,

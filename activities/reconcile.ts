@@ -336,8 +336,7 @@ export function createReconcileActivities(options: ReconcileOptions) {
       }
       await calls.setbacks.prune();
       const nowMs = await trustedMs();
-      // Before what their inspections cost is purged with their requests.
-      if (nowMs !== null) while ((await calls.spend.settleLost(nowMs - graceMs, PAGE)) === PAGE) progress();
+      if (nowMs !== null) await calls.spend.settleLost(nowMs - graceMs, PAGE, progress);
       const purged = nowMs === null ? 0 : await calls.purge(purgeTimes(nowMs, options));
       return { ...counted, purged, next: null };
     },

@@ -265,8 +265,13 @@ export function createUpstreamActivities({
           const words = `policy did not answer right before the attempt, and nothing was sent: ${errorText(error)}`;
           return notRun(correlationId, words, null, 'attempt_not_begun');
         }
-        const over = await overNow(claimed.record.evidence.call);
-        if (over !== null) return notRun(correlationId, over, null, 'budget_changed');
+        try {
+          const over = await overNow(claimed.record.evidence.call);
+          if (over !== null) return notRun(correlationId, over, null, 'budget_changed');
+        } catch (error) {
+          const words = `what is spent could not be read right before the attempt, and nothing was sent: ${errorText(error)}`;
+          return notRun(correlationId, words, null, 'attempt_not_begun');
+        }
       }
       // What was looked at meanwhile took its time: from here to the first byte nothing is waited for.
       const stoppedSince = stoppedNow(call, called);

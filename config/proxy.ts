@@ -76,7 +76,7 @@ export const PROXY_SETTINGS = {
   requestCostMicros: setting(
     'GATE_PROXY_REQUEST_COST_MICROS',
     z.coerce.number().int().min(0).max(1_000_000_000_000).default(0),
-    'The most that models may cost for one call, in micro-units of the currency: so much is reserved of the budgets of its tenant and agent before anything of it is paid for, and what it did not cost is given back. 0 where no models judge.',
+    'The most that models may cost for one call, of a batch for each of its calls, in micro-units of the currency: so much is reserved of the budgets of its tenant and agent before anything of it is paid for, and what it did not cost is given back. 0 where no models judge.',
   ),
   ...agentLimits('GATE_PROXY'),
   demoAgents,

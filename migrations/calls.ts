@@ -303,7 +303,8 @@ const spend: Migration = {
     ) ${strict}`.execute(db);
     await sql`create table if not exists spend_calls (
       correlation_id ${text} not null primary key, tenant ${text} not null, agent ${text} not null, month ${text} not null,
-      reserved ${integer} not null, spent ${integer} not null, not_after_ms ${integer} not null, updated_ms ${integer} not null
+      reserved ${integer} not null, spent ${integer} not null, paid ${integer} not null, not_after_ms ${integer} not null,
+      updated_ms ${integer} not null
     ) ${strict}`.execute(db);
     await sql`create index if not exists spend_calls_open on spend_calls (not_after_ms, correlation_id) where reserved > 0`.execute(
       db,

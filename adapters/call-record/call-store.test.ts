@@ -220,7 +220,7 @@ describe.each([
       const call = callOf();
       await store.admit(call, staged, NO_LIMIT);
       expect(await store.inspection(call.correlation_id, call.digest)).toBeNull();
-      await store.keepInspection(call.correlation_id, call.digest, found);
+      await store.keepInspection(call, found);
       expect(await store.inspection(call.correlation_id, call.digest)).toEqual(found);
       const next = await another();
       expect(await next.inspection(call.correlation_id, call.digest)).toEqual(found);
@@ -233,16 +233,16 @@ describe.each([
     it('is of one request: under another digest it is neither kept nor given', async () => {
       const call = callOf();
       await store.admit(call, staged, NO_LIMIT);
-      await store.keepInspection(call.correlation_id, 'sha256:other', found);
+      await store.keepInspection({ ...call, digest: 'sha256:other' }, found);
       expect(await store.inspection(call.correlation_id, call.digest)).toBeNull();
-      await store.keepInspection(call.correlation_id, call.digest, found);
+      await store.keepInspection(call, found);
       expect(await store.inspection(call.correlation_id, 'sha256:other')).toBeInstanceOf(NotAsStaged);
     });
 
     it('cannot be read in the store, and what was changed there is not believed', async () => {
       const call = callOf();
       await store.admit(call, staged, NO_LIMIT);
-      await store.keepInspection(call.correlation_id, call.digest, found);
+      await store.keepInspection(call, found);
       expect(Buffer.from((await sealedOf()) as Uint8Array).toString('latin1')).not.toContain('Meta-Reasoning');
       await place.sql('update call_requests set inspection_sealed = sealed');
       const next = await another();

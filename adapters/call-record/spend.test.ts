@@ -18,6 +18,8 @@ import { foldVerdict } from '../../domain/call-record/verdict.js';
 import { openCallStore } from './call-store.js';
 
 const KEYS = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
+/** The same without the key that the others write with, and another one that knows both. */
+const ROTATED = [`k2:${'fedcba9876543210'.repeat(4)}`, `k1:${'0123456789abcdef'.repeat(4)}`];
 const T0 = Date.parse('2026-03-02T10:00:00Z');
 const NO_LIMIT = { limit: 0, windowMs: 60_000 };
 const staged = {
@@ -26,11 +28,15 @@ const staged = {
 };
 
 let clock = T0;
-const asked = (change: Partial<AskedSpend> = {}): AskedSpend => ({
+const asked = ({ mostMicros = 30, prices = { pay: 20 }, ...change }: Partial<AskedSpend> = {}): AskedSpend => ({
   tenantMicros: 100,
   agentMicros: null,
-  mostMicros: 30,
-  prices: { pay: 20 },
+  mostMicros,
+  prices,
+  toolsMicros: Math.min(
+    mostMicros,
+    Object.values(prices).reduce((sum, micros) => sum + micros, 0),
+  ),
   ...change,
 });
 const inspected = (micros: number) => ({ ...inspectionOf(true), cost_micros: micros });
@@ -60,7 +66,7 @@ const outcomeOf = (stage: RecordedOutcome['stage'], change: Partial<RecordedOutc
 });
 
 interface Place {
-  open(): Promise<CallStore>;
+  open(keys?: typeof KEYS): Promise<CallStore>;
   remove(): Promise<void>;
 }
 async function sqlitePlace(): Promise<Place> {
@@ -68,14 +74,14 @@ async function sqlitePlace(): Promise<Place> {
   const file = join(folder, 'calls.db');
   await writeMigrated(file, callMigrations);
   return {
-    open: () => openCallStore({ target: { file }, keys: KEYS, now: () => clock }),
+    open: (keys = KEYS) => openCallStore({ target: { file }, keys, now: () => clock }),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 async function postgresPlace(): Promise<Place> {
   const { url, stop } = await startPostgres({ migrated: { schema: 'calls', migrations: callMigrations } });
   return {
-    open: () => openCallStore({ target: { url, schema: 'calls' }, keys: KEYS, now: () => clock }),
+    open: (keys = KEYS) => openCallStore({ target: { url, schema: 'calls' }, keys, now: () => clock }),
     remove: stop,
   };
 }
@@ -87,8 +93,8 @@ describe.each([
   let place: Place;
   let store: CallStore;
   const others: CallStore[] = [];
-  const another = async () => {
-    const opened = await place.open();
+  const another = async (keys = KEYS) => {
+    const opened = await place.open(keys);
     others.push(opened);
     return opened;
   };
@@ -177,6 +183,22 @@ describe.each([
     expect(await spent()).toEqual([0, 100]);
   });
 
+  it('counts a refused call in no window', async () => {
+    const window = { limit: 2, windowMs: 60_000 };
+    await store.admit(callOf(), staged, window, asked());
+    for (let again = 0; again < 3; again += 1)
+      expect(await store.admit(callOf(), staged, window, asked({ tenantMicros: 30 }))).toHaveProperty('over');
+    expect(await store.admit(callOf(), staged, window, asked())).toMatchObject({ admitted: true, recent: 2 });
+    expect(await spent()).toEqual([0, 60]);
+  });
+
+  it('reserves nothing for a request under the id of another one', async () => {
+    const call = callOf();
+    await admitted(call, null);
+    const other = await store.admit({ ...call, digest: 'sha256:two' }, staged, NO_LIMIT, asked());
+    expect([other, await spent()]).toEqual([expect.objectContaining({ digest: 'sha256:one' }), [0, 0]]);
+  });
+
   it.each([
     ['a budget of nothing lets nothing through', { tenantMicros: 0, mostMicros: 0 }, 'tenant'],
     ['a call that may cost more than all of it', { tenantMicros: 29 }, 'tenant'],
@@ -236,6 +258,19 @@ describe.each([
       [cost, 0],
     ]);
   });
+
+  it.each(['constructor', 'toString', '__proto__'])(
+    'a tool that is called %s costs its price, or nothing',
+    async (tool) => {
+      for (const prices of [{}, Object.fromEntries([[tool, 20]])]) {
+        const call = await allowed(callOf({ tool }), asked({ prices }));
+        await store.move(call.correlation_id, 'claim');
+        const done = await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed') });
+        expect(done.record.state).toBe('completed');
+      }
+      expect(await spent()).toEqual([30, 0]);
+    },
+  );
 
   it('gives the price back where it is found that the tool did not run', async () => {
     const call = await allowed();
@@ -301,11 +336,160 @@ describe.each([
     expect(await over(0)).toMatchObject({ of: 'tenant' });
   });
 
+  describe('what models are paid', () => {
+    const paid = (call: CallInput, micros: number, at = store) =>
+      at.keepInspection(call, { asked_sha256: randomUUID(), inspection: inspected(micros) });
+
+    it('counts each time, and not only what a record names', async () => {
+      const call = await admitted(callOf(), asked({ tenantMicros: 1_000 }));
+      for (let again = 0; again < 5; again += 1) await paid(call, 7);
+      expect(await spent()).toEqual([0, 30]);
+      await store.commitVerdict('denied', evidenceOf(call, 'red', 7));
+      expect([await spent(), await spent('bot')]).toEqual([
+        [35, 0],
+        [35, 0],
+      ]);
+      // By a worker that did not know that the call had ended.
+      await paid(call, 7);
+      expect([await spent(), await spent('bot')]).toEqual([
+        [42, 0],
+        [42, 0],
+      ]);
+    });
+
+    it('counts with the tool that ran, and is corrected with it', async () => {
+      const call = await admitted(callOf());
+      await paid(call, 4);
+      await paid(call, 5);
+      await store.commitVerdict('allowed', evidenceOf(call, 'green', 5));
+      await store.move(call.correlation_id, 'claim');
+      await store.move(call.correlation_id, 'lose', { outcome: outcomeOf('uncertain') });
+      expect(await spent()).toEqual([29, 0]);
+    });
+
+    it('counts at once where nothing was reserved, and once where two processes pay', async () => {
+      const call = await admitted(callOf(), asked({ mostMicros: 0, prices: {} }));
+      await Promise.all([paid(call, 7), paid(call, 6, await another())]);
+      expect([await spent(), await spent('bot')]).toEqual([
+        [13, 0],
+        [13, 0],
+      ]);
+      await store.commitVerdict('denied', evidenceOf(call, 'red', 6));
+      expect(await spent()).toEqual([13, 0]);
+    });
+
+    it('leaves the price of its tool to be reserved where the call comes again', async () => {
+      const call = await admitted(callOf());
+      await paid(call, 25);
+      clock += 60_000;
+      expect([await store.spend.settleLost(clock, 10), await spent()]).toEqual([1, [25, 0]]);
+      const again = await admitted({ ...call, received_ms: clock, not_after_ms: clock + 10_000 });
+      expect([again.spend?.reserved_micros, await spent()]).toEqual([20, [25, 20]]);
+    });
+
+    it('is all that counts of a verdict that was taken back, and the rest is given back with it', async () => {
+      const call = await admitted(callOf());
+      await paid(call, 5);
+      await store.commitVerdict('decided', evidenceOf(call, 'yellow'));
+      await store.takeBack(call.correlation_id);
+      expect([await spent(), await spent('bot')]).toEqual([
+        [5, 0],
+        [5, 0],
+      ]);
+      expect((await admitted(call)).spend?.reserved_micros).toBe(25);
+      // Of one that stands nothing is given back.
+      const other = await parked();
+      await store.takeBack(other.correlation_id);
+      expect(await spent()).toEqual([5, 55]);
+    });
+  });
+
   describe('what a process left that died', () => {
+    const again = (call: CallInput): CallInput => ({ ...call, received_ms: clock, not_after_ms: clock + 10_000 });
+
+    it('is reserved as long as the run that its id has by then', async () => {
+      const call = await admitted(callOf());
+      clock += 60_000;
+      const asking = await admitted(again(call));
+      expect([asking.spend?.reserved_micros, await store.spend.settleLost(clock, 10), await spent()]).toEqual([
+        30,
+        0,
+        [0, 30],
+      ]);
+      await store.commitVerdict('allowed', evidenceOf(asking, 'green'));
+      // A clock that is behind shortens it for nobody.
+      const late = await admitted(callOf());
+      await admitted({ ...late, not_after_ms: late.not_after_ms - 9_000 });
+      expect(await store.spend.settleLost(late.not_after_ms - 1_000, 10)).toBe(0);
+    });
+
+    it.each(['allowed', 'decided'] as const)('is given back: no verdict lets it run after that (%s)', async (state) => {
+      const call = await admitted(callOf());
+      clock += 60_000;
+      expect(await store.spend.settleLost(clock, 10)).toBe(1);
+      await expect(store.commitVerdict(state, evidenceOf(call, 'green'))).rejects.toMatchObject({
+        code: 'store_unavailable',
+      });
+      expect([await store.find(call.correlation_id), await spent()]).toEqual([null, [0, 0]]);
+      const asking = await admitted(again(call));
+      await store.commitVerdict(state, evidenceOf(asking, 'green'));
+      expect(await spent()).toEqual([0, 30]);
+    });
+
+    it('and is swept while it is asked for again, or judged: what may run has its reservation', async () => {
+      const [sweeper, judge] = [await another(), await another()];
+      const given = asked({ tenantMicros: 10_000 });
+      const running = new Map<string, number>();
+      for (let round = 0; round < 10; round += 1) {
+        const [asking, judged] = [await admitted(callOf(), given), await admitted(callOf(), given)];
+        clock += 60_000;
+        const [told, isJudged] = await Promise.all([
+          admitted(again(asking), given),
+          judge.commitVerdict('allowed', evidenceOf(judged, 'green')).then(
+            () => true,
+            (error: { code?: string }) => {
+              expect(error.code).toBe('store_unavailable');
+              return false;
+            },
+          ),
+          sweeper.spend.settleLost(clock, 10),
+        ]);
+        running.set(told.correlation_id, told.spend?.reserved_micros ?? 0);
+        await store.commitVerdict('allowed', evidenceOf(told, 'green'));
+        expect((await store.find(judged.correlation_id)) !== null).toBe(isJudged);
+        if (isJudged) running.set(judged.correlation_id, 30);
+        const held = [...running.values()].reduce((sum, micros) => sum + micros, 0);
+        expect(await spent()).toEqual([0, held]);
+      }
+      for (const id of running.keys()) {
+        await store.move(id, 'claim');
+        await store.move(id, 'complete', { outcome: outcomeOf('completed') });
+      }
+      expect(await spent()).toEqual([25 * running.size, 0]);
+    }, 60_000);
+
+    it('is found behind any number of calls that wait, and of those that nobody can read any more', async () => {
+      const [both, blind] = [ROTATED.join(), ROTATED[0] ?? ''].map((ring) => parseKeyRing(ring)) as [
+        typeof KEYS,
+        typeof KEYS,
+      ];
+      const given = asked({ tenantMicros: 1_000 });
+      for (let made = 0; made < 2; made += 1) await parked(callOf(), given);
+      for (let made = 0; made < 2; made += 1) await allowed(callOf(), given);
+      const rotated = await another(both);
+      clock += 1;
+      const lost = callOf();
+      await admitted(lost, given, rotated);
+      await rotated.keepInspection(lost, { asked_sha256: 'b'.repeat(64), inspection: inspected(7) });
+      clock += 600_000;
+      const without = await another(blind);
+      expect([await without.spend.settleLost(clock, 1), await spent()]).toEqual([1, [0, 120]]);
+    });
+
     it('before a verdict: what it reserved is given back, and the inspection that was paid for is counted', async () => {
       const free = await admitted(callOf());
       const paid = await admitted(callOf());
-      await store.keepInspection(paid.correlation_id, paid.digest, {
+      await store.keepInspection(paid, {
         asked_sha256: 'b'.repeat(64),
         inspection: inspected(7),
       });
@@ -360,6 +544,8 @@ describe.each([
       const call = callOf({ agent });
       const at = random.pick(stores);
       const given = asked({ tenantMicros: budget, agentMicros: 300, mostMicros, prices: { pay: mostMicros } });
+      // Its id is asked again at another process, where it has come to no verdict yet.
+      if (random.next() < 0.3) await random.pick(stores).admit(call, staged, NO_LIMIT, given);
       const admission = await at.admit(call, staged, NO_LIMIT, given);
       if (admission.admitted && admission.spend && admission.spend.reserved_micros > 0)
         running.push({ ...call, spend: admission.spend });
@@ -378,7 +564,11 @@ describe.each([
       known += call.spend?.prices['pay'] ?? 0;
     };
     for (let round = 0; round < 25; round += 1) {
-      await Promise.all(Array.from({ length: 8 }, () => (random.next() < 0.6 ? begin() : end())));
+      await Promise.all([
+        ...Array.from({ length: 8 }, () => (random.next() < 0.6 ? begin() : end())),
+        // Nothing of this is lost.
+        random.pick(stores).spend.settleLost(clock, 3),
+      ]);
       const [sum = 0, reserved = 0] = await spent();
       expect(sum + reserved).toBeLessThanOrEqual(budget);
       const held = running.reduce((micros, { spend }) => micros + (spend?.reserved_micros ?? 0), 0);

@@ -76,10 +76,6 @@ export interface RequestRow {
 export const selectRequest = statement<RequestRow>(
   'select sealed, inspection_sealed from call_requests where correlation_id = ?',
 );
-/** The request of a call that has no record. */
-export const selectUnjudged = statement<{ digest: string; inspection_sealed: Uint8Array | null }>(
-  `select digest, inspection_sealed from call_requests where correlation_id = ?`,
-);
 export const keepInspection = statement(
   'update call_requests set inspection_sealed = ? where correlation_id = ? and digest = ?',
 );

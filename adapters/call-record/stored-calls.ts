@@ -37,16 +37,20 @@ import {
 import {
   dropSpendCalls,
   dropSpendTotals,
+  holdsSpend,
+  NotBorne,
   openSpend,
   overBudget,
+  paySpend,
   reserveSpend,
   settleSpend,
+  settleUnjudged,
   type SpendRow,
   spentBy,
   spentByAgents,
 } from './spend.js';
 import * as statements from './statements.js';
-import { costOf } from '../../domain/call-record/cost.js';
+import { costOf, ONLY_PAID } from '../../domain/call-record/cost.js';
 import { monthOf } from '../../domain/spend/spend.js';
 import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
 import { reconciledOutcome } from '../../domain/call-record/reconciliation.js';
@@ -200,8 +204,8 @@ export function storedCalls({
 
   /** What a call cost that has ended with this record: counted with it, and what it reserved given back. */
   function* settled(record: CallRecord): Job<void> {
-    const cost = costOf(record);
     const { call } = record.evidence;
+    const cost = costOf(record);
     if (cost !== null && call.spend)
       yield* settleSpend({ ...call, month: call.spend.month }, cost, call.not_after_ms, now());
   }
@@ -376,26 +380,26 @@ export function storedCalls({
   /** What a call reserved that came to no end that says what it cost: its process died, or it was refused for now. */
   async function settleLost(row: SpendRow): Promise<boolean> {
     const record = await find(row.correlation_id);
-    if (record && (OPEN_STATES as readonly CallState[]).includes(record.state) && costOf(record) === null) return false;
-    const reserved = Number(row.reserved);
-    return jobs.write(
-      function* (): Job<boolean> {
-        if (record) {
+    const cost = record && costOf(record);
+    if (record && (OPEN_STATES as readonly CallState[]).includes(record.state) && cost === null) return false;
+    return jobs
+      .write(
+        function* (): Job<boolean> {
           // Of one whose run was told nothing of its costs, all is counted that was reserved.
-          yield* settleSpend(row, costOf(record) ?? reserved, record.not_after_ms, now());
+          const all = { inspectedMicros: Number(row.reserved), ranMicros: 0 };
+          if (record) return yield* settleSpend(row, cost ?? all, record.not_after_ms, now());
+          // Asked for again since it was listed, it has another run.
+          if (!(yield* settleSpend(row, ONLY_PAID, now(), now(), row.not_after_ms))) return false;
+          // Its verdict came before its row was taken hold of; one that comes from here on finds that it has nothing reserved.
+          if (yield* get(statements.selectRecord, row.correlation_id)) throw new JudgedMeanwhile();
           return true;
-        }
-        // Its verdict may have come meanwhile.
-        if (yield* get(statements.selectRecord, row.correlation_id)) return false;
-        const request = yield* get(statements.selectUnjudged, row.correlation_id);
-        const kept = request && sealing.openInspection(request.inspection_sealed, row.correlation_id, request.digest);
-        // Models may have been paid for what nobody can read any more.
-        const paid = kept instanceof NotAsStaged ? reserved : (kept?.inspection.cost_micros ?? 0);
-        yield* settleSpend(row, paid, now(), now());
-        return true;
-      },
-      (isSettled) => isSettled,
-    );
+        },
+        (isSettled) => isSettled,
+      )
+      .catch((error: unknown) => {
+        if (error instanceof JudgedMeanwhile) return false;
+        throw error;
+      });
   }
 
   async function openSince({ tenant, agent, tool }: StoppedCalls, sinceMs: number, most: number) {
@@ -450,48 +454,56 @@ export function storedCalls({
     setbacks: setbacksOver(setbacks),
 
     admit: (call, request, window, asked) =>
-      jobs.write(
-        function* (): Job<{ admission: Admission; bytes: number; inspection: Uint8Array | null }> {
-          const { correlation_id: id, tenant, agent, digest, received_ms } = call;
-          const purged = yield* get(statements.selectTombstone, id);
-          if (purged)
-            return { admission: { admitted: false, purged: true, digest: purged.digest }, bytes: 0, inspection: null };
-          let recent = 0;
-          if (window.limit > 0) {
-            const hits = yield* counted(call, callCount(call.method, request.body), window);
-            if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
-            recent = hits;
-          }
-          // Replicas count an agent's uses one after the other.
-          if (call.grant) yield* jobs.alone(agentKey(call));
-          const used = call.grant && (yield* grants.fitting(call, call.grant, callCount(call.method, request.body)));
-          if (used === null) return { admission: { admitted: false, exhausted: true }, bytes: 0, inspection: null };
-          const reserved = asked ? yield* reserveSpend(call, asked, now()) : null;
-          if (reserved?.over)
-            return { admission: { admitted: false, over: reserved.over }, bytes: 0, inspection: null };
-          if (used) yield* used();
-          const sealed = sealing.sealRequest(request, id, digest);
-          const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
-          return {
-            admission: {
-              admitted: true,
-              recent,
-              digest: staged?.digest ?? '',
-              ...(reserved && { spend: reserved.spend }),
-            },
-            bytes: sealed.byteLength,
-            inspection: staged?.inspection_sealed ?? null,
-          };
-        },
-        ({ admission, bytes, inspection }) => {
-          const { correlation_id: id, digest } = call;
-          if (admission.admitted && admission.digest === digest)
-            requests.keep(id, digest, { request, inspection: sealing.openInspection(inspection, id, digest) }, bytes);
-          return admission;
-        },
-        // The commit of the verdict, later on the same log, makes the staged request durable with it.
-        { durable: false },
-      ),
+      jobs
+        .write(
+          function* (): Job<{ admission: Admission; bytes: number; inspection: Uint8Array | null }> {
+            const { correlation_id: id, tenant, agent, digest, received_ms } = call;
+            const purged = yield* get(statements.selectTombstone, id);
+            if (purged)
+              return {
+                admission: { admitted: false, purged: true, digest: purged.digest },
+                bytes: 0,
+                inspection: null,
+              };
+            let recent = 0;
+            if (window.limit > 0) {
+              const hits = yield* counted(call, callCount(call.method, request.body), window);
+              if (typeof hits !== 'number') return { admission: hits, bytes: 0, inspection: null };
+              recent = hits;
+            }
+            // Replicas count an agent's uses one after the other.
+            if (call.grant) yield* jobs.alone(agentKey(call));
+            const used = call.grant && (yield* grants.fitting(call, call.grant, callCount(call.method, request.body)));
+            if (used === null) return { admission: { admitted: false, exhausted: true }, bytes: 0, inspection: null };
+            if (used) yield* used();
+            const sealed = sealing.sealRequest(request, id, digest);
+            const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
+            // Of a request under an id that has another one nothing is reserved.
+            const spend = asked && staged?.digest === digest ? yield* reserveSpend(call, asked, now()) : null;
+            return {
+              admission: {
+                admitted: true,
+                recent,
+                digest: staged?.digest ?? '',
+                ...(spend && { spend }),
+              },
+              bytes: sealed.byteLength,
+              inspection: staged?.inspection_sealed ?? null,
+            };
+          },
+          ({ admission, bytes, inspection }) => {
+            const { correlation_id: id, digest } = call;
+            if (admission.admitted && admission.digest === digest)
+              requests.keep(id, digest, { request, inspection: sealing.openInspection(inspection, id, digest) }, bytes);
+            return admission;
+          },
+          // The commit of the verdict, later on the same log, makes the staged request durable with it.
+          { durable: false },
+        )
+        .catch((error: unknown): Admission => {
+          if (error instanceof NotBorne) return { admitted: false, over: error.over };
+          throw error;
+        }),
 
     grantUsesUntold: (most) =>
       jobs.read(
@@ -510,13 +522,18 @@ export function storedCalls({
         opened instanceof NotAsStaged ? opened : (opened?.inspection ?? null),
       ),
 
-    keepInspection: (correlationId, digest, found) =>
-      jobs.write(
-        () =>
-          run(statements.keepInspection, sealing.sealInspection(found, correlationId, digest), correlationId, digest),
-        () => requests.inspected(correlationId, digest, found),
+    keepInspection(call, found) {
+      const { correlation_id: id, digest } = call;
+      return jobs.write(
+        function* (): Job<void> {
+          // In the order in which a call is admitted, so that nobody waits for one who waits for him.
+          yield* run(statements.keepInspection, sealing.sealInspection(found, id, digest), id, digest);
+          yield* paySpend(call, found.inspection.cost_micros, now());
+        },
+        () => requests.inspected(id, digest, found),
         { onDisk: true },
-      ),
+      );
+    },
 
     find,
 
@@ -529,6 +546,8 @@ export function storedCalls({
           function* (): Job<(() => void) | null> {
             const values = statements.INSERTED.map((column) => row[column]);
             if ((yield* run(statements.insertRecord, ...values)) !== 1) return null;
+            if ((state === 'decided' || state === 'allowed') && !(yield* holdsSpend(evidence.call)))
+              throw new GateError('store_unavailable', 'what the call reserved was given back before its verdict came');
             yield* settled(recordOf(begun, evidence, outcome).record);
             if (row.counted_ms === null) return nothing;
             yield* keepSensitive(evidence, row.counted_ms);
@@ -593,7 +612,9 @@ export function storedCalls({
 
     takeBack: (correlationId) =>
       jobs.write(
-        () => run(statements.takeBackRecord, correlationId),
+        function* (): Job<void> {
+          if ((yield* run(statements.takeBackRecord, correlationId)) === 1) yield* settleUnjudged(correlationId, now());
+        },
         () => kept.drop(correlationId),
       ),
 
@@ -655,13 +676,22 @@ export function storedCalls({
           () => overBudget(call, budgets),
           (over) => over,
         ),
-      async settleLost(beforeMs, limit) {
-        const open = await jobs.read(
-          () => openSpend(beforeMs, limit),
-          (rows) => rows,
-        );
+      async settleLost(beforeMs, atOnce, progress = nothing) {
         let count = 0;
-        for (const row of open) if (await settleLost(row)) count += 1;
+        for (let after: WalkPlace | null = WALK_START; after; ) {
+          const from: WalkPlace = after;
+          const rows = await jobs.read(
+            () => openSpend(beforeMs, from, atOnce),
+            (found) => found,
+          );
+          for (const row of rows) {
+            // One that cannot be opened stays as it is, and keeps no other from being given back.
+            if (await settleLost(row).catch(() => false)) count += 1;
+            progress();
+          }
+          const last = rows.length === atOnce ? rows.at(-1) : undefined;
+          after = last ? { ms: Number(last.not_after_ms), id: last.correlation_id } : null;
+        }
         return count;
       },
     },
@@ -761,6 +791,9 @@ export function storedCalls({
     },
   };
 }
+
+/** Thrown, so that nothing stands of what its job did. */
+class JudgedMeanwhile extends Error {}
 
 const nothing = () => undefined;
 

@@ -34,6 +34,8 @@ export interface CallTables extends SetbackTables {
     month: string;
     reserved: number;
     spent: number;
+    /** What models were paid for it, each time. */
+    paid: number;
     not_after_ms: number;
     updated_ms: number;
   };

@@ -33,8 +33,8 @@ const cost = (
     outcome?: Partial<RecordedOutcome>;
     decision?: object;
   } = {},
-) =>
-  costOf({
+) => {
+  const of = costOf({
     state,
     evidence: {
       call: callInput(0, { tool: 'pay', spend: SPEND, ...call }),
@@ -45,6 +45,8 @@ const cost = (
     outcome: (more.outcome ?? null) as RecordedOutcome | null,
     decision: (more.decision ?? null) as CallRecord['decision'],
   });
+  return of && of.inspectedMicros + of.ranMicros;
+};
 
 describe('what a call cost', () => {
   it.each<[CallState, number | null]>([

@@ -98,9 +98,10 @@ export interface CallSpending {
   over(call: CallInput, budgets: Budgets): Promise<OverBudget | null>;
   /**
    * Gives back what calls reserved that ended without a record, or whose record says no more what they cost, and that might have begun before the given
-   * time; returns how many those were. Safe to repeat, and among several processes.
+   * time; returns how many those were. They are looked at so many at once, and `progress` is called for each. One that cannot be read stays as it is.
+   * Safe to repeat, and among several processes.
    */
-  settleLost(beforeMs: number, limit: number): Promise<number>;
+  settleLost(beforeMs: number, atOnce: number, progress?: () => void): Promise<number>;
 }
 
 /** What remains to be done when a review has ended: settle its row in HIL, tell the caller. When an outcome is unknown: probe for it. */
@@ -135,7 +136,7 @@ export interface CallStore {
    * the same transaction and once under its id, each call of a batch separately. Throws `control_state_unavailable` where its uses cannot be counted.
    *
    * With `spend`, in the same transaction, the most that the call may cost is reserved of both budgets (docs/architecture/budgets.md); the same id again
-   * reserves nothing more. Refused (`over`) where that does not fit, and nothing is kept. An agent that has spent its own budget is let in without
+   * reserves nothing more. Refused (`over`) where that does not fit, and nothing is kept or counted. An agent that has spent its own budget is let in without
    * a reservation, for the rules to deny; in observe mode with one, since they deny nothing there.
    */
   admit(
@@ -151,18 +152,22 @@ export interface CallStore {
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   /** The stored inspection of the staged request; `null` when none was stored. */
   inspection(correlationId: string, digest: string): Promise<KeptInspection | NotAsStaged | null>;
-  /** Stores an inspection, for the process that judges the call after a crash. */
-  keepInspection(correlationId: string, digest: string, kept: KeptInspection): Promise<void>;
+  /** Stores an inspection, for the process that judges the call after a crash, and counts what it cost: each one that was paid for. */
+  keepInspection(call: CallInput, kept: KeptInspection): Promise<void>;
   /**
    * The record as it is now. With `reached`, the one that the previous step left: if this process still has it decrypted, it is not read
    * again, whatever became of it since.
    */
   find(correlationId: string, reached?: ReachedRecord): Promise<CallRecord | null>;
-  /** Inserts the verdict or returns the existing record: the first verdict stands. */
+  /**
+   * Inserts the verdict or returns the existing record: the first verdict stands. Throws `store_unavailable` for one by which a call may run where what
+   * that reserved was given back before.
+   */
   commitVerdict(state: FirstState, evidence: VerdictEvidence, outcome?: RecordedOutcome): Promise<CallRecord>;
   move(correlationId: string, move: CallMove, patch?: MovePatch): Promise<Moved>;
   /**
-   * Removes a record that is still `decided`: nothing followed from its verdict, and the same id may start again. Any other record stays.
+   * Removes a record that is still `decided`, and gives back what it reserved: nothing followed from its verdict, and the same id may start again. Any
+   * other record stays.
    */
   takeBack(correlationId: string): Promise<void>;
   /**

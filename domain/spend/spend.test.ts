@@ -10,9 +10,21 @@ describe('what a call may cost', () => {
   it('is its models and each of its tools, also one that is called twice', () => {
     expect(askedSpend(['pay', 'free', 'pay', 'book'], price, 7, NO_BUDGETS)).toEqual({
       ...NO_BUDGETS,
-      mostMicros: 77,
+      // Each call of a batch is inspected.
+      mostMicros: 98,
+      toolsMicros: 70,
       prices: { pay: 20, book: 30 },
     });
+  });
+  it('is told of a tool whatever it is called', () => {
+    const told = askedSpend(['__proto__', 'constructor'], () => 5, 0, NO_BUDGETS);
+    expect([told?.toolsMicros, Object.entries(told?.prices ?? {})]).toEqual([
+      10,
+      [
+        ['__proto__', 5],
+        ['constructor', 5],
+      ],
+    ]);
   });
   it('is not asked for where that is nothing and nobody set a budget', () => {
     expect(askedSpend(['free'], price, 0, NO_BUDGETS)).toBeNull();

@@ -9,8 +9,10 @@ export const NO_BUDGETS: Budgets = { tenantMicros: null, agentMicros: null };
 
 /** What the proxy asks of the store for a call that may cost something, or whose budget is limited. */
 export interface AskedSpend extends Budgets {
-  /** The most that the call may cost: its inspection, and each tool of it. */
+  /** The most that the call may cost: the inspection of each of its calls, and each tool of it. */
   readonly mostMicros: number;
+  /** What its tools cost of that. */
+  readonly toolsMicros: number;
   /** What a call of a tool costs, by name; absent for those that cost nothing. */
   readonly prices: Readonly<Record<string, number>>;
 }
@@ -39,22 +41,26 @@ export function secondsToNextMonth(ms: number): number {
   return Math.ceil((Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1) - ms) / 1_000);
 }
 
-/** The most that a call may cost, and what each of its tools does; `null` where it costs nothing and nobody set a budget: nothing is kept then. */
+/**
+ * The most that a call may cost, and what each of its tools does; `null` where it costs nothing and nobody set a budget: nothing is kept then. Each call of a
+ * batch is inspected.
+ */
 export function askedSpend(
   tools: readonly string[],
   priceOf: (tool: string) => number,
   inspectionMicros: number,
   budgets: Budgets,
 ): AskedSpend | null {
-  const prices: Record<string, number> = {};
-  let mostMicros = inspectionMicros;
+  const prices = new Map<string, number>();
+  let toolsMicros = 0;
   for (const tool of tools) {
     const micros = priceOf(tool);
-    if (micros > 0) prices[tool] = micros;
-    mostMicros += micros;
+    if (micros > 0) prices.set(tool, micros);
+    toolsMicros += micros;
   }
+  const mostMicros = inspectionMicros * Math.max(1, tools.length) + toolsMicros;
   if (mostMicros === 0 && budgets.tenantMicros === null && budgets.agentMicros === null) return null;
-  return { ...budgets, mostMicros, prices };
+  return { ...budgets, mostMicros, toolsMicros, prices: Object.fromEntries(prices) };
 }
 
 /** Its agent had spent its budget when the call came: it is judged without paying for it, and the rules say no. */
