@@ -5,11 +5,14 @@ import type {
   DrivenTenantOperation,
   DrivenTenantStep,
   StepOwner,
+  TenantOperation,
   TenantOperationState,
   TenantStep,
   TenantWarrant,
 } from '../contracts/tenant-lifecycle.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
+import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallState } from '../contracts/call.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { RevocationMirror } from '../domain/identity/revocation-mirror.js';
 import { nextStep } from '../domain/identity/tenant-operations.js';
@@ -17,6 +20,9 @@ import { nextStep } from '../domain/identity/tenant-operations.js';
 /** Who asks identity hears of a change within half a second. */
 const HEARD_LIMIT_MS = 5_000;
 const HEARD_LOOK_MS = 100;
+/** Calls of a tenant that are looked at for one at its tool. */
+const LOOKED_AT = 200;
+const AT_TOOL: ReadonlySet<CallState> = new Set(['allowed', 'approved', 'intended']);
 
 /** Identity, as the driver of operations asks it. */
 export interface TenantOperations {
@@ -34,6 +40,8 @@ export interface TenantActivityOptions {
   readonly takers: StepTakers;
   /** What this process has heard of identity; absent where nobody asks. */
   readonly heard: Pick<RevocationMirror, 'position' | 'agentFault'> | undefined;
+  /** The calls, for those that are still at their tools. */
+  readonly calls: Pick<CallStore, 'openSince'>;
 }
 
 /** How far an operation is, without what its owners said. */
@@ -45,7 +53,7 @@ export interface TenantProgress {
   readonly wait_ms: number | null;
 }
 
-export const createTenantActivities = ({ identity, takers, heard }: TenantActivityOptions) => {
+export const createTenantActivities = ({ identity, takers, heard, calls }: TenantActivityOptions) => {
   /** What the proxies' own list says of the tenant, once this process has heard so much of it. */
   async function heardOf({ warrant: { tenant, kind }, feed_generation: feed }: Claim): Promise<JsonObject> {
     if (!heard)
@@ -83,6 +91,19 @@ export const createTenantActivities = ({ identity, takers, heard }: TenantActivi
     return takers[owner](warrant);
   }
 
+  /** What a call says when it ends is exported with the rest, so the export waits for it; Gate ends every attempt after a time. */
+  async function assertAtNoTool({ tenant, kind, steps }: TenantOperation): Promise<void> {
+    if (kind !== 'offboard' || nextStep<TenantStep>({ steps })?.id !== 'ledger_final_export') return;
+    const { records, leftOut } = await calls.openSince({ tenant, agent: null, tool: null }, Date.now(), LOOKED_AT);
+    const open = records.filter(({ state }) => AT_TOOL.has(state));
+    const [first] = open;
+    if (first || leftOut > 0)
+      throw new GateError(
+        'operation_unfinished',
+        `${open.length + leftOut} calls of tenant ${tenant} are still at their tools${first ? `, ${first.correlation_id} among them` : ''}`,
+      );
+  }
+
   return {
     async lookAtTenant(operationId: string): Promise<TenantProgress> {
       return progressOf(await identity.driven(operationId));
@@ -93,6 +114,7 @@ export const createTenantActivities = ({ identity, takers, heard }: TenantActivi
      * ends; what an owner did it does not do twice. Leases and warrants stay in here, and in no history.
      */
     async takeTenantStep(operationId: string): Promise<TenantProgress> {
+      await assertAtNoTool((await identity.driven(operationId)).operation);
       const step = await identity.drive(operationId);
       const { claim } = step;
       if (claim === null) return progressOf(step);

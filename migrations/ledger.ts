@@ -10,6 +10,7 @@ import { hiddenRows } from './ledger-hidden-rows.js';
 import { rareRows } from './ledger-rare-rows.js';
 import { signedRows } from './ledger-signed-rows.js';
 import { tenantLifecycle } from './ledger-tenant-lifecycle.js';
+import { tombstones } from './ledger-tombstones.js';
 import { tree } from './ledger-tree.js';
 import { vacuum } from './ledger-vacuum.js';
 
@@ -157,4 +158,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0013_case_tenant': caseTenant,
   '0014_rare_rows': rareRows,
   '0015_case_requests': caseRequests,
+  '0016_tombstones': tombstones,
 };

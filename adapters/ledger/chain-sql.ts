@@ -43,3 +43,7 @@ export const VACUUMED_ROW = `select v.id, v.seq, v.entry_hash, v.timestamp, coal
 export const NEWEST_CURSOR = `(select 1) one left join (select * from ledger_vacuum_cursors order by seq desc limit 1) v on true`;
 
 export const cursorColumns = (from: string): string => CURSOR_COLUMNS.map((column) => `${from}.${column}`).join(', ');
+
+/** When the tenant of a row that comes now was hidden for good; NULL where it was not. */
+export const hiddenAt = (tenant: string): string =>
+  `(select hidden_at from ledger_tombstones t where t.tenant = ${tenant})`;

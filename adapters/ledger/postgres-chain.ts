@@ -28,7 +28,7 @@ import {
   vacuumedStoredRow,
 } from '../../domain/ledger/chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from '../../domain/ledger/vacuum/cursor.js';
-import { cursorColumns, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
+import { cursorColumns, hiddenAt, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
 import type { Cell } from '../../domain/ledger/cells.js';
 
 /** A statement that hangs longer than this is abandoned with its connection; callers then offer the rows again. */
@@ -48,7 +48,8 @@ const typeOf = (column: string): string => (INTEGER_COLUMNS.includes(column) ? '
 /**
  * One statement, so one round trip and one durable commit. The head moves only if it is still the one that the rows were chained to, the
  * newest entry agrees with it, and none of the ids was vacuumed; entries are inserted only if the head moved. Comparing the seal too
- * matters after a vacuum, which seals the head anew: a write that waited for it must not miss what it removed. Parameters: the new head (1
+ * matters after a vacuum, which seals the head anew: a write that waited for it must not miss what it removed. A row of a tenant that has gone
+ * is hidden from the beginning. Parameters: the new head (1
  * to 3), the expected head (4 to 6), the ids of the rows (7), arrays of sidecars if there are any (8 to 11), then the rows.
  */
 function writeStatement(rows: number, withSidecars: boolean): Statement {
@@ -78,8 +79,8 @@ function writeStatement(rows: number, withSidecars: boolean): Statement {
        and ($4 = 0 or exists (select 1 from ledger_entries where seq = $4 and entry_hash = $5))
     returning 1
   ), entries as (
-    insert into ledger_entries (${ENTRY_COLUMNS.join(', ')})
-    select r.* from moved, ${source} as r
+    insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}, deleted_at)
+    select r.*, ${hiddenAt('r.tenant')} from moved, ${source} as r (${ENTRY_COLUMNS.join(', ')})
   )${withSidecars ? sidecars : ''}
   select 1 from moved`,
   };

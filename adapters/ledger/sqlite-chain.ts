@@ -31,7 +31,7 @@ import {
 } from '../../domain/ledger/chain-store.js';
 import { CURSOR_COLUMNS, readCursor, readVacuumedRow, VACUUMED_COLUMNS } from '../../domain/ledger/vacuum/cursor.js';
 import { assertWritable } from '../store/writable.js';
-import { cursorColumns, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
+import { cursorColumns, hiddenAt, NEWEST_CURSOR, renderingSql, VACUUMED_ROW } from './chain-sql.js';
 import type { Cell } from '../../domain/ledger/cells.js';
 
 type Statement = ReturnType<DatabaseSyncInstance['prepare']>;
@@ -201,8 +201,10 @@ export function sqliteChainWriter(connection: DatabaseSyncInstance, keys: KeyRin
   );
   const byId = rawRows(connection, `select ${STORED_ROW_COLUMNS.join(', ')} from ledger_entries where id = ?`);
   const byVacuumedId = rawRows(connection, `${VACUUMED_ROW} where v.id = ?`);
+  // One of a tenant that has gone is hidden from the beginning.
   const insertEntry = connection.prepare(
-    `insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}) values (${ENTRY_COLUMNS.map(() => '?').join(', ')})`,
+    `insert into ledger_entries (${ENTRY_COLUMNS.join(', ')}, deleted_at)
+       values (${ENTRY_COLUMNS.map((_, index) => `?${index + 1}`).join(', ')}, ${hiddenAt(`?${ENTRY_COLUMNS.indexOf('tenant') + 1}`)})`,
   );
   const insertSidecar = connection.prepare(
     'insert into entry_payloads (entry_seq, kind, entry_id, sealed) values (?, ?, ?, ?)',

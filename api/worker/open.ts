@@ -171,6 +171,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         ledger: createStepTaker('the ledger', () => parts.over(LEDGER)),
       },
       heard: known?.mirror,
+      calls,
     }),
     bundle: await bundling,
     parkedAfter: new Promise<void>((resolve) => (warmed = resolve)),

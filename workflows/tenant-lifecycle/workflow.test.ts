@@ -4,6 +4,7 @@ import { type IdentityStore, openIdentityStore } from '../../adapters/identity/i
 import { tenantWarrantCheck, tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { createTenantActivities } from '../../activities/tenants.js';
 import type { StepId, TenantOperation, TenantWarrant } from '../../contracts/tenant-lifecycle.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import { createTenantLifecycle, type TenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -31,6 +32,8 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   /** What the next questions come to, by step, before it is done. */
   let failing: Map<string, (Error | (() => Promise<never>))[]>;
   let ca: string;
+  /** Calls that have not ended. */
+  let atTool: CallRecord[] = [];
 
   const owner = (name: 'policy-engine' | 'hil' | 'ledger') => async (warrant: TenantWarrant) => {
     const { tenant, operation_id, step_id } = tenantWarrantCheck(ca, name)(warrant);
@@ -65,6 +68,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
         complete: (id, { step_id, ...said }) => lifecycle.drivenComplete(id, step_id, said),
       },
       takers: { 'policy-engine': owner('policy-engine'), hil: owner('hil'), ledger: owner('ledger') },
+      calls: { openSince: () => Promise.resolve({ records: atTool, leftOut: 0 }) },
       heard: {
         position: () => Number.MAX_SAFE_INTEGER,
         agentFault: ({ tenant }) => (tenant.startsWith('going') ? new GateError('tenant_suspended') : null),
@@ -82,6 +86,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   beforeEach(() => {
     asked = [];
     failing = new Map();
+    atTool = [];
     driving = driveTenantOperations({
       client: engine.client,
       taskQueue: TASK_QUEUE,
@@ -149,6 +154,24 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     await reached(begun, 'succeeded');
     expect(await replayed(begun)).toBe('COMPLETED');
     expect(asked.filter((step) => step === 'hil_namespace')).toHaveLength(2);
+  });
+
+  it('exports a tenant once no call of it is at its tool, and says meanwhile what it waits for', async () => {
+    atTool = [{ state: 'intended', correlation_id: 'a-call' } as CallRecord];
+    const begun = await begin('offboard', 'going-at-its-tool');
+    const handle = engine.client.workflow.getHandle(tenantLifecycleIdOf(begun.id));
+    const said = await eventually('the run says it', async () => {
+      const { currentDetails } = await handle
+        .query<{ currentDetails?: string }>('__temporal_workflow_metadata')
+        .catch(() => ({ currentDetails: undefined }));
+      return currentDetails?.includes('a-call') && currentDetails;
+    });
+    expect(said).toContain('1 calls of tenant going-at-its-tool are still at their tools');
+    expect(asked).not.toContain('ledger_final_export');
+    atTool = [{ state: 'parked', correlation_id: 'another' } as CallRecord];
+    const { steps } = await reached(begun, 'succeeded');
+    expect(steps[5]).toMatchObject({ id: 'ledger_final_export', attempts: 1 });
+    expect(await replayed(begun)).toBe('COMPLETED');
   });
 
   it('goes on by itself where somebody terminated its run in the middle', async () => {

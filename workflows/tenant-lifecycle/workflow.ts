@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TenantActivities, TenantProgress } from '../../activities/tenants.js';
+import { foreignText } from '../../domain/text.js';
 import { lineOf } from '../line.js';
 import { NEEDS_A_PERSON, tenantProgress, type TenantRun } from './messages.js';
 
@@ -28,6 +29,8 @@ const takeStep = (line: string) =>
     summary: line,
   }).takeTenantStep;
 
+/** Of an error that is shown, in characters. */
+const LONGEST_CAUSE = 300;
 /** Before identity is asked anew. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
@@ -63,7 +66,8 @@ export async function tenantLifecycle(run: TenantRun): Promise<TenantProgress> {
     try {
       progress = await takeStep(line)(id);
       failures = 0;
-    } catch {
+    } catch (error) {
+      setCurrentDetails(`${detailsOf(tenant, kind, known)}\n\n${causeOf(error)}`);
       // Whose worker was lost said nothing, and where identity was away nothing was begun: it knows how far the step came.
       await sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures));
       failures += 1;
@@ -71,6 +75,12 @@ export async function tenantLifecycle(run: TenantRun): Promise<TenantProgress> {
     }
   }
 }
+
+/** Why an attempt was not begun, or nothing came of it. */
+const causeOf = (error: unknown): string => {
+  const { cause } = error as { readonly cause?: unknown };
+  return foreignText(cause instanceof Error ? cause.message : (error as Error).message, LONGEST_CAUSE);
+};
 
 const detailsOf = (tenant: string, kind: string, { state, next, steps, wait_ms: waitMs }: TenantProgress): string =>
   lineOf(

@@ -1,9 +1,12 @@
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerMigrations } from '../../../migrations/ledger.js';
-import { ledgerPlace, type TestLedgerPlace } from '../../../test/support/ledger.js';
+import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
+import { ledgerOver, type WholeLedger } from '../../../test/support/whole-ledger.js';
 import { openStore, type Store } from '../../store/database.js';
 import type { Bundle } from '../regulatory/bundle.js';
+import { createErasure } from '../../ledger/erasure/erasure.js';
+import { tombstones } from '../../../migrations/ledger-tombstones.js';
 import { createTenantLifecycle, type LifecycleTables } from './tenant-lifecycle.js';
 
 const OPERATION = '0190a000-0000-4000-8000-000000000001';
@@ -48,5 +51,74 @@ describe('the final export of a tenant that leaves', () => {
     if (what === 'that is kept') expect(await step).toMatchObject({ artifact_bytes: 5 });
     else await expect(step).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
     expect(discarded).toBe(1);
+  });
+});
+
+describe.each(STORES)('a tenant that has gone, in a ledger on %s', (kind) => {
+  let place: TestLedgerPlace;
+  let store: Store<LifecycleTables>;
+  let ledger: WholeLedger;
+  beforeEach(async () => {
+    place = await ledgerPlace(kind);
+    store = await openStore<LifecycleTables>(place.target, ledgerMigrations);
+    ledger = ledgerOver(store, { sidecarKeys: place.keys });
+  });
+  afterEach(async () => {
+    await ledger.close();
+    await place.remove();
+  });
+  const bundle = {
+    manifest: { row_count: 1 },
+    manifestSha256: 'ab'.repeat(32),
+    stream: () => Readable.from([Buffer.from('bytes')]),
+    discard: () => Promise.resolve(),
+  } as unknown as Bundle;
+  const lifecycleOf = (append = ledger.append.bind(ledger)) =>
+    createTenantLifecycle({
+      store,
+      append,
+      erasure: createErasure({ store, append, clock: Date.now }),
+      makeBundle: () => Promise.resolve(bundle),
+      clock: Date.now,
+    });
+  const gone = async (lifecycle = lifecycleOf()) => {
+    await lifecycle.step('acme', OPERATION, 'final_export');
+    return lifecycle.step('acme', OPERATION, 'tombstone');
+  };
+  const visible = async () => (await ledger.byAgent('agent-a')).map(({ tenant }) => tenant);
+
+  it('shows no row of it that comes later, alone or among others, and the chain verifies', async () => {
+    await ledger.append([testRow(), testRow({ tenant: 'other' })]);
+    expect(await gone()).toMatchObject({ rows_affected: 1 });
+    await ledger.append([testRow()]);
+    await ledger.append(Array.from({ length: 12 }, (_, at) => testRow({ tenant: at === 5 ? 'other' : 'acme' })));
+    expect(await visible()).toEqual(['other', 'other']);
+    expect(await ledger.verify()).toMatchObject({ valid: true });
+    const hidden = await place.sql("select seq from ledger_entries where tenant = 'acme' and deleted_at is null");
+    expect(hidden).toEqual([]);
+  });
+
+  it('shows none that comes while its rows are being hidden', async () => {
+    await ledger.append([testRow()]);
+    const lifecycle = lifecycleOf(async (rows) => {
+      await ledger.append([testRow()]);
+      const receipts = await ledger.append(rows);
+      await ledger.append([testRow()]);
+      return receipts;
+    });
+    await gone(lifecycle);
+    expect(await visible()).toEqual([]);
+  });
+
+  it('hides at its next start what came behind the tombstone before this was so', async () => {
+    await ledger.append([testRow()]);
+    await gone();
+    await place.sql("delete from ledger_tombstones");
+    await ledger.append([testRow()]);
+    expect(await visible()).toEqual(['acme']);
+    await tombstones.up(store.db as never);
+    await ledger.append([testRow()]);
+    expect(await visible()).toEqual([]);
+    expect(await ledger.verify()).toMatchObject({ valid: true });
   });
 });

@@ -25,6 +25,7 @@ export interface LifecycleTables extends LedgerTables {
     generation: number | string;
     receipt: string;
   };
+  ledger_tombstones: { tenant: string; hidden_at: string };
   artifact_parts: { sha256: string; part: number | string; bytes: Uint8Array };
 }
 
@@ -120,6 +121,16 @@ export function createTenantLifecycle({
       return { state: 'exported', rows_affected: row_count, ...artifact };
     },
     async tombstone(tenant) {
+      // Before the row that says so: what is appended behind that row is hidden when it comes, and so is what a call says that ends later.
+      await reading(() =>
+        db
+          .insertInto('ledger_tombstones')
+          .values({ tenant, hidden_at: new Date(clock()).toISOString() })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute(),
+      );
+      await erasure.tombstoneTenant(tenant);
+      // What came between the look at the chain's end and that row.
       await erasure.tombstoneTenant(tenant);
       // Counts all hidden rows, not only those of this attempt: an earlier attempt may have been interrupted before its receipt.
       const rows = await reading(() =>

@@ -9,9 +9,13 @@ import {
   withdrawnTenant,
 } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
+import { soonToldTo } from '../../../domain/ledger/soon-told.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { tenantStepRoute } from '../../plugins/tenant-steps.js';
 import type { PolicyManagement } from '../management.js';
+
+/** With the step, shorter than whoever brings it waits. */
+const TOLD_LIMIT_MS = 10_000;
 
 const byPrefix = z.strictObject({ prefix: tenantName });
 
@@ -61,11 +65,16 @@ export function policyTenantRoutes(
     owner: 'policy-engine',
     tls,
     receipt: tenantPoliciesReceipt,
-    take: ({ tenant, operation_id, kind, asked_by }) =>
-      managed().tenants.step(
+    async take({ tenant, operation_id, kind, asked_by }) {
+      const { tenants, outbox } = managed();
+      const receipt = await tenants.step(
         tenant,
         { operation_id, kind },
         { reason: `operation ${operation_id}`, actor_sub: asked_by, actor_idp: 'gate' },
-      ),
+      );
+      // Its rows are in the ledger before the final export of the tenant is made.
+      await soonToldTo(outbox.flush(), TOLD_LIMIT_MS);
+      return receipt;
+    },
   });
 }
