@@ -20,6 +20,8 @@ import { nextStep } from '../domain/identity/tenant-operations.js';
 /** Who asks identity hears of a change within half a second. */
 const HEARD_LIMIT_MS = 5_000;
 const HEARD_LOOK_MS = 100;
+/** Where a step is due and could not be claimed. */
+const PAUSE_MS = 1_000;
 /** Calls of a tenant that are looked at for one at its tool. */
 const LOOKED_AT = 200;
 const AT_TOOL: ReadonlySet<CallState> = new Set(['allowed', 'approved', 'intended']);
@@ -117,7 +119,11 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
       await assertAtNoTool((await identity.driven(operationId)).operation);
       const step = await identity.drive(operationId);
       const { claim } = step;
-      if (claim === null) return progressOf(step);
+      if (claim === null) {
+        const progress = progressOf(step);
+        // Asked again at once, identity would say the same.
+        return progress.wait_ms === 0 ? { ...progress, wait_ms: PAUSE_MS } : progress;
+      }
       const { step_id, lease_token } = claim;
       const say = (said: Pick<DrivenTenantCompletion, 'outcome' | 'receipt' | 'error'>) =>
         identity.complete(operationId, { step_id, lease_token, ...said }).then(progressOf);

@@ -968,7 +968,13 @@ export const ERROR_CODES = {
     status: 403,
     retry: 'no',
     meaning:
-      'Identity had no such step done here, or not now: its warrant is of another owner, over, or not signed by it.',
+      'Identity had no such step done here, or not now: its warrant is of another owner, or not signed by it.',
+  },
+  warrant_over: {
+    status: 403,
+    retry: 'after_wait',
+    meaning:
+      'The warrant of this step has ended by the clock of whoever has to do it; `reason` names both times. Where that happens again and again, one of the clocks is wrong.',
   },
   operation_unfinished: {
     status: 503,

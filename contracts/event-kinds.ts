@@ -66,6 +66,7 @@ export const EVENT_KINDS = [
   'agent.envelope_widened',
   'tenant.operation_started',
   'tenant.operation_halted',
+  'tenant.operation_retried',
   'tenant.operation_succeeded',
   'tenant.offboarded',
   'tenant.provisioned',

@@ -51,6 +51,10 @@ export const tenantStep = z.strictObject({
   receipt_sha256: hex64.nullable(),
   receipt: jsonObject.nullable(),
   last_error: z.string().nullable(),
+  /** Who claimed it last, said last what came of it, and had it taken up again last: a person, or the worker. */
+  claimed_by: z.string().nullable(),
+  completed_by: z.string().nullable(),
+  retried_by: z.string().nullable(),
   updated_at: instant,
 });
 export type TenantStep = z.infer<typeof tenantStep>;
@@ -70,6 +74,12 @@ export const tenantOperation = z.strictObject({
   steps: z.array(tenantStep),
 });
 export type TenantOperation = z.infer<typeof tenantOperation>;
+
+/** One that somebody edited in the store: nobody does anything by it. */
+export const tamperedTenantOperation = z.strictObject({ id: z.string(), tenant: tenantName, tampered: z.string() });
+export type TamperedTenantOperation = z.infer<typeof tamperedTenantOperation>;
+export const listedTenantOperation = z.union([tenantOperation, tamperedTenantOperation]);
+export type ListedTenantOperation = z.infer<typeof listedTenantOperation>;
 
 /** Body of `POST /tenants/{tenant}/lifecycle`. */
 export const tenantOperationRequest = z.strictObject({

@@ -614,6 +614,7 @@ export async function openIdentityStore(
     told: (within, event) => toldRow(within, stopRow(event)),
     reported: (within, stopped, by) => reports.beginReport(within, stopped, by),
     takeBackLeft,
+    assertMayBeStopped: (within, tenant) => tenants.assertMayBeStopped(within, tenant),
     assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
     async assertTakenBack(within, tenant, nowMs) {
       if (await reports.isTakingBack(within, tenant))
@@ -651,7 +652,12 @@ export async function openIdentityStore(
     asked,
     inTurn: inStateTurn,
     told: (within, event) => toldRow(within, tenantRow(event)),
-    stopTenant: (within, tenant, by) => stops.stopWithin(within, { tenant, tool: null }, by),
+    stopTenant: (within, tenant, by, edited) => stops.stopWithin(within, { tenant, tool: null }, by, edited),
+    async stopNumber(within, tenant, by) {
+      const what = { tenant, tool: null };
+      await stops.stopWithin(within, what, by);
+      return Number((await stopRows.find(within, stopIdOf(what)))?.listed_generation);
+    },
     decommission: (id, tenant, by) => standings.decommission(id, tenant, by),
     clearBudget: (of, by) => budgets.setBudget(of, null, by),
     leftOf: (within, tenant, nowMs) => leftOf(within, tenant, nowMs),

@@ -15,7 +15,7 @@ import { changedMsOf, editedDetail } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
 import type { NewReport } from './stop-report-store.js';
-import { NEVER_SUSPENDED, released, releaseOf, type Suspendable, suspended } from './suspension.js';
+import { movedTo, NEVER_SUSPENDED, released, releaseOf, type Suspendable, suspended } from './suspension.js';
 
 type Database = Kysely<IdentityTables>;
 type Row = Selectable<IdentityTables['identity_stops']>;
@@ -35,13 +35,15 @@ export interface StopParts {
   takeBackLeft(tenant: string, by: RevokedBy): Promise<void>;
   /** Throws `tenant_offboarded`: its stop stays. */
   assertNotOffboarded(within: Database, tenant: string): Promise<void>;
+  /** The same before a tool of it is stopped, whatever somebody edited. */
+  assertMayBeStopped(within: Database, tenant: string): Promise<void>;
   /** Throws where certificates of the tenant's agents are still being taken back, and names an agent of which one could not be. */
   assertTakenBack(within: Database, tenant: string, nowMs: number): Promise<void>;
 }
 
 export interface Stops extends StopStore {
-  /** The same as `stop` as a part of something else. */
-  stopWithin(within: Database, what: Stopping, by: RevokedBy): Promise<Stop>;
+  /** The same as `stop` as a part of something else; also where it is stopped already, with what else was met edited, where `anew` is given. */
+  stopWithin(within: Database, what: Stopping, by: RevokedBy, anew?: readonly (string | null)[]): Promise<Stop>;
 }
 
 /** Tools and tenants that somebody stopped (docs/architecture/identity.md#stops). */
@@ -67,7 +69,13 @@ export function openStopStore(parts: StopParts): Stops {
     return stopOf(row, by.nowMs);
   }
 
-  async function stopWithin(within: Database, what: Stopping, by: RevokedBy): Promise<Stop> {
+  async function stopWithin(
+    within: Database,
+    what: Stopping,
+    by: RevokedBy,
+    anew?: readonly (string | null)[],
+  ): Promise<Stop> {
+    if (what.tool !== null) await parts.assertMayBeStopped(within, what.tenant);
     const id = stopIdOf(what);
     const found = await known.asItIs(within, id);
     // One that somebody edited is stopped anew, and written whole.
@@ -75,11 +83,11 @@ export function openStopStore(parts: StopParts): Stops {
       found?.fault === null
         ? found.row
         : { ...untouched(id, what), ...(found && { changed_ms: changedMsOf(found.row, by.nowMs) }) };
-    const to = suspended(was, by);
+    const to = anew ? movedTo('suspended', by) : suspended(was, by);
     if (to === null) return stopOf(was, by.nowMs);
     const stop = await changed(within, was, by, to, {
       kind: 'stop.set',
-      detail: editedDetail([found?.fault ?? null], found ?? null),
+      detail: editedDetail([found?.fault ?? null, ...(anew ?? [])], found ?? null),
     });
     await parts.reported(
       within,

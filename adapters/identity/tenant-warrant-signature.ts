@@ -11,7 +11,7 @@ export function tenantWarrantSigner(caPem: string, key: string): TenantWarrantSi
   return (content) => ({ ...content, signature: signed(tenantWarrantBytes(content)) });
 }
 
-/** What a warrant says, where it is for this owner, counts, and a CA of `trusted` signed it. Throws `warrant_invalid`. */
+/** What a warrant says, where it is for this owner, counts, and a CA of `trusted` signed it. Throws `warrant_invalid`, and `warrant_over`. */
 export type TenantWarrantCheck = (warrant: TenantWarrant) => TenantWarrantContent;
 
 export function tenantWarrantCheck(
@@ -27,7 +27,12 @@ export function tenantWarrantCheck(
       throw new GateError('warrant_invalid', errorText(error));
     }
     if (content.owner !== owner) throw new GateError('warrant_invalid', `it is for ${content.owner}`);
-    if (Date.parse(content.not_after) <= clock()) throw new GateError('warrant_invalid', 'it is over');
+    const nowMs = clock();
+    if (Date.parse(content.not_after) <= nowMs)
+      throw new GateError(
+        'warrant_over',
+        `the warrant ended at ${content.not_after}, and by the clock of ${owner} it is ${new Date(nowMs).toISOString()}`,
+      );
     return content;
   };
 }

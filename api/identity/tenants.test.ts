@@ -9,7 +9,7 @@ import {
   tenantStepClaimed,
 } from '../../contracts/tenant-lifecycle.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import { ADMIN, DEV, HOUR_MS, identityWithPeople, OTHERS, VOUCHES } from '../../test/support/identity-people.js';
+import { ADMIN, DEV, HOUR_MS, identityWithPeople, OTHERS, SECOND, VOUCHES } from '../../test/support/identity-people.js';
 import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import { STORES } from '../../test/support/ledger.js';
@@ -152,7 +152,7 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
         tenantWarrantCheck(ca(), owner, () => nowMs)(claim.warrant);
       expect(check('policy-engine')).toMatchObject({ tenant: 'acme', operation_id: id, asked_by: 'operator:dev' });
       expect(() => check('hil')).toThrow('it is for policy-engine');
-      expect(() => check('policy-engine', at.now + 30_000)).toThrow('it is over');
+      expect(() => check('policy-engine', at.now + 30_000)).toThrow(/ended at .* and by the clock of policy-engine it is/);
       expect(() => tenantWarrantCheck(ca(), 'policy-engine')({ ...claim.warrant, tenant: 'other' })).toThrow(
         'signature does not hold',
       );
@@ -324,6 +324,160 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       const { id } = await begun('offboard');
       await done(id);
       expect((await ask('GET', '/stops?tenant=acme')).json()).toMatchObject([{ state: 'suspended', release: null }]);
+    });
+
+    it('with agents that are ended whatever an edited row says of them, and counts those that it ended', async () => {
+      const { id: before } = await certified('before');
+      await ask('POST', `/agents/${before}/decommission?tenant=acme`, { body: { reason: 'odd' } });
+      const { id: edited } = await certified('edited');
+      await ask('POST', `/agents/${edited}/suspend?tenant=acme`, { body: { reason: 'odd' } });
+      await certified('whole');
+      await sql(`update identity_standings set state = 'decommissioned' where id = '${edited}'`);
+      // The same moment by the clock, and one that was set back.
+      at.now -= 60_000;
+      const { id } = await begun('offboard');
+      await done(id);
+      expect(await receiptOf(id, 'authority_fence')).toMatchObject({ agents_decommissioned: 2, budget_cleared: false });
+      await done(id);
+      expect((await ask('GET', `/agents/${edited}?tenant=acme`)).json()).toMatchObject({ state: 'decommissioned' });
+      await kinds();
+      const ended = told().filter(({ event_kind }) => event_kind === 'agent.decommissioned');
+      expect(ended.map(({ policy_decision }) => policy_decision?.['agent'])).toEqual(['before', 'edited', 'whole']);
+      expect(ended[1]?.policy_decision).toMatchObject({ edited_rows: [expect.stringContaining('identity_standings')] });
+    });
+
+    it('counts a budget that was taken away before the fence for none, by whatever clock', async () => {
+      const budget = (budget_micros: number | null) => ask('POST', '/tenants/acme/budget', { body: { budget_micros } });
+      await budget(1_000);
+      await budget(null);
+      at.now -= 60_000;
+      const { id } = await begun('offboard');
+      await done(id);
+      expect(await receiptOf(id, 'authority_fence')).toMatchObject({ budget_cleared: false });
+    });
+
+    it('with an agent whose rows say nothing true last, and all others ended', async () => {
+      const { id: bad } = await certified('bad');
+      const { id: good } = await certified('good');
+      await sql(`update identity_agents set agent_name = 'No Label' where id = '${bad}'`);
+      await sql(`delete from identity_svids where agent_id = '${bad}'`);
+      await sql(`delete from identity_intents where agent_id = '${bad}'`);
+      const { id } = await begun('offboard');
+      const { claim } = await drive(id);
+      const said = { step_id: claim?.step_id, lease_token: claim?.lease_token, outcome: 'succeeded' };
+      isRefused(await complete(id, said), 409, 'identity_tampered');
+      expect((await ask('GET', `/agents/${good}?tenant=acme`)).json()).toMatchObject({ state: 'decommissioned' });
+    });
+
+    it('also where its stop was set long before: what runs at the fence is reported', async () => {
+      await ask('POST', '/stops', { body: { tenant: 'acme', reason: 'odd' } });
+      at.now += HOUR_MS;
+      const { id } = await begun('offboard');
+      for (let step = 0; step < 5; step += 1) await done(id);
+      isRefused(
+        await asWorker(() => ask('POST', `/tenant-operations/${id}/claim`, { as: null, body: {} })),
+        503,
+        'operation_unfinished',
+      );
+    });
+
+    it('whatever its record says: a fence stops it first, and writes an edited row anew', async () => {
+      const { id: first } = await certified('one');
+      const { id } = await begun('offboard');
+      await sql(
+        `insert into identity_tenants (id, state, tenant_generation, operation_id, changed_ms, mac) values ('acme', 'active', 7, 'nobody', 1, 'x')`,
+      );
+      await done(id);
+      expect(await receiptOf(id, 'authority_fence')).toMatchObject({ state: 'offboarded', generation: 8 });
+      expect((await ask('GET', `/agents/${first}?tenant=acme`)).json()).toMatchObject({ state: 'decommissioned' });
+      await kinds();
+      expect(told().find(({ event_kind }) => event_kind === 'stop.set')?.policy_decision).toMatchObject({
+        edited_rows: [expect.stringContaining('identity_tenants')],
+      });
+    });
+
+    it('and does not come back where its record is taken out of the store', async () => {
+      const { id } = await begun('offboard');
+      await done(id);
+      await sql('delete from identity_tenants');
+      isRefused(await enrolled('one'), 409, 'tenant_offboarded');
+      const [stop] = (await ask('GET', '/stops?tenant=acme')).json<{ id: string }[]>();
+      isRefused(await ask('POST', `/stops/${stop?.id}/release?tenant=acme`, { body: {} }), 409, 'tenant_offboarded');
+      await doneUpTo(id, 'retained_backup_disposition');
+      await sql('delete from identity_tenants');
+      isRefused(await begin('provision'), 409, 'tenant_offboarded');
+    });
+
+    it('and its tools are stopped no more; those of a tenant with an edited record are', async () => {
+      const stop = (tool: string) => ask('POST', '/stops', { body: { tenant: 'acme', tool, reason: 'odd' } });
+      expect((await stop('before')).statusCode).toBe(200);
+      await sql(
+        `insert into identity_tenants (id, state, tenant_generation, operation_id, changed_ms, mac) values ('acme', 'offboarded', 7, 'nobody', 1, 'x')`,
+      );
+      expect((await stop('edited')).statusCode).toBe(200);
+      await sql('delete from identity_tenants');
+      const { id } = await begun('offboard');
+      await done(id);
+      isRefused(await stop('after'), 409, 'tenant_offboarded');
+    });
+
+    it('although somebody put an operation into the store: it holds up nobody, and is named in the list', async () => {
+      await sql(
+        `insert into identity_tenant_operations (id, tenant, kind, idempotency_key, state, content, mac)
+           values ('0-bogus', 'acme', 'provision', 'bogus', 'running', '{}', 'x')`,
+      );
+      const { id } = await begun('offboard');
+      expect((await ask('GET', '/tenants/acme/lifecycle')).json()).toMatchObject([
+        { id, state: 'pending' },
+        { id: '0-bogus', tenant: 'acme', tampered: expect.stringContaining('identity_tenant_operations 0-bogus') },
+      ]);
+      await doneUpTo(id, 'retained_backup_disposition');
+    });
+
+    it('by whom each step was done, taken up again and fenced stands in the step and in the ledger', async () => {
+      await certified('one');
+      const { id } = await begun('offboard');
+      const path = `/tenants/acme/lifecycle/${id}/steps/authority_fence`;
+      const claimedBy = async (as: string) =>
+        tenantStepClaimed.parse((await ask('POST', `${path}/claim`, { as, body: { owner: 'identity' } })).json());
+      const { lease_token } = await claimedBy(SECOND);
+      await ask('POST', `${path}/complete`, { as: SECOND, body: { lease_token, outcome: 'manual_recovery', error: 'odd' } });
+      await ask('POST', `${path}/retry`, { as: SECOND, body: {} });
+      const again = await claimedBy(DEV);
+      const fenced = await ask('POST', '/tenants/acme/offboard', {
+        as: SECOND,
+        body: { confirm: 'acme', reason: 'at once' },
+        headers: { 'x-gate-lifecycle-operation': id, 'x-gate-lifecycle-lease': again.lease_token },
+      });
+      expect(fenced.statusCode).toBe(200);
+      await ask('POST', `${path}/complete`, { body: { lease_token: again.lease_token, outcome: 'succeeded' } });
+      await doneUpTo(id, 'retained_backup_disposition');
+      const { steps } = tenantOperation.parse((await ask('GET', `/tenants/acme/lifecycle/${id}`)).json());
+      expect(steps[0]).toMatchObject({
+        claimed_by: 'operator:dev',
+        completed_by: 'operator:dev',
+        retried_by: 'operator:second',
+      });
+      expect(steps[1]).toMatchObject({ claimed_by: 'gate-worker', completed_by: 'gate-worker', retried_by: null });
+      await kinds();
+      const rowOf = (kind: string) => told().find(({ event_kind }) => event_kind === kind);
+      expect(rowOf('tenant.operation_halted')).toMatchObject({ actor_sub: 'operator:second' });
+      expect(rowOf('tenant.operation_retried')).toMatchObject({
+        actor_sub: 'operator:second',
+        policy_decision: { step: 'authority_fence', begun_by: 'operator:dev', error: 'odd' },
+      });
+      expect(rowOf('tenant.offboarded')).toMatchObject({
+        actor_sub: 'operator:second',
+        payload_canonical_json: '{"reason":"at once"}',
+      });
+      expect(rowOf('tenant.operation_succeeded')).toMatchObject({
+        actor_sub: 'gate-worker',
+        policy_decision: {
+          begun_by: 'operator:dev',
+          completed_by: { authority_fence: 'operator:dev', ledger_tombstone: 'gate-worker' },
+          retried_by: { authority_fence: 'operator:second' },
+        },
+      });
     });
 
     it('is offboarded by no row that somebody edited, and let in by none', async () => {

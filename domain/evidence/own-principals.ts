@@ -76,6 +76,7 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'tenant.budget_changed': 'gate',
   'tenant.operation_started': 'gate',
   'tenant.operation_halted': 'gate',
+  'tenant.operation_retried': 'gate',
   'tenant.operation_succeeded': 'gate',
   'tenant.offboarded': 'gate',
   'identity.grant_issued': 'gate',

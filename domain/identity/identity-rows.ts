@@ -29,6 +29,7 @@ const KINDS = [
   'tenant.budget_changed',
   'tenant.operation_started',
   'tenant.operation_halted',
+  'tenant.operation_retried',
   'tenant.operation_succeeded',
   'tenant.offboarded',
   'identity.grant_issued',
@@ -325,6 +326,7 @@ export interface TenantEvent {
   readonly kind:
     | 'tenant.operation_started'
     | 'tenant.operation_halted'
+    | 'tenant.operation_retried'
     | 'tenant.operation_succeeded'
     | 'tenant.offboarded';
   readonly subject: string;
@@ -340,6 +342,7 @@ export interface TenantEvent {
 const TENANT_WORDS: Readonly<Record<TenantEvent['kind'], string>> = {
   'tenant.operation_started': 'an operation began on',
   'tenant.operation_halted': 'a person has to look at the operation on',
+  'tenant.operation_retried': 'a step is taken up again of the operation on',
   'tenant.operation_succeeded': 'the operation is done on',
   'tenant.offboarded': 'nobody is let in any more of',
 };

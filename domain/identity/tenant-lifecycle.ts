@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type {
   DrivenTenantOperation,
   DrivenTenantStep,
   DueTenantOperation,
+  ListedTenantOperation,
   StepOwner,
   TenantOperation,
   TenantOperationKind,
@@ -13,11 +15,13 @@ import type {
   TenantWarrantContent,
 } from '../../contracts/tenant-lifecycle.js';
 import { sha256Hex } from '../crypto/digest.js';
-import { GateError } from '../errors.js';
+import { errorText, GateError } from '../errors.js';
+import { soonToldTo } from '../ledger/soon-told.js';
 import {
   assertLease,
   claimed,
   completed,
+  held,
   type KeptOperation,
   type KeptStep,
   nextStep,
@@ -35,6 +39,8 @@ export interface TenantLifecycleOptions {
   readonly signWarrant: (content: TenantWarrantContent) => TenantWarrant;
   /** Resolves when the ledger has every row that identity has stored. */
   readonly told: () => Promise<void>;
+  /** How long that is waited for at a claim; 3,000 by default, which is less than the worker waits for its claim. */
+  readonly toldLimitMs?: number;
   /** How long the report of a stop is waited for; 60,000 by default. */
   readonly reportLimitMs?: number;
 }
@@ -52,19 +58,30 @@ export interface Asked {
 export interface TenantLifecycle {
   begin(asked: Asked): Promise<{ readonly operation: TenantOperation; readonly isNew: boolean }>;
   operation(id: string, tenant: string): Promise<TenantOperation>;
-  operations(tenant: string): Promise<readonly TenantOperation[]>;
+  operations(tenant: string): Promise<readonly ListedTenantOperation[]>;
   claim(
     id: string,
-    of: { readonly tenant: string; readonly stepId: string; readonly owner: StepOwner },
+    of: { readonly tenant: string; readonly stepId: string; readonly owner: StepOwner; readonly by: string },
   ): Promise<TenantStepClaimed>;
   complete(
     id: string,
-    of: { readonly tenant: string; readonly stepId: string },
+    of: { readonly tenant: string; readonly stepId: string; readonly by: string },
     said: TenantStepCompletion,
   ): Promise<TenantOperation>;
-  retry(id: string, of: { readonly tenant: string; readonly stepId: string }): Promise<TenantOperation>;
-  /** The fence alone, under the lease of its step. */
-  fence(id: string, of: { readonly tenant: string; readonly leaseToken: string }): Promise<FencedTenant>;
+  retry(
+    id: string,
+    of: { readonly tenant: string; readonly stepId: string; readonly by: string },
+  ): Promise<TenantOperation>;
+  /** The fence alone, under the lease of its step; without a reason, for that of the operation. */
+  fence(
+    id: string,
+    of: {
+      readonly tenant: string;
+      readonly leaseToken: string;
+      readonly by: string;
+      readonly reason?: string | undefined;
+    },
+  ): Promise<FencedTenant>;
 
   due(): Promise<readonly DueTenantOperation[]>;
   driven(id: string): Promise<DrivenTenantOperation>;
@@ -78,25 +95,32 @@ const OWN_LIMIT_MS = 20_000;
 
 /** A report is made within seconds; where no proxy asks identity, none is. */
 const REPORT_LIMIT_MS = 60_000;
+const TOLD_LIMIT_MS = 3_000;
+
+/** As whom the worker moves an operation. What identity does in its course is done for whoever began it. */
+export const DRIVER = 'gate-worker';
+/** Why a claim is refused where another driver was first, or its attempts are used up: what stands then says which. */
+const STANDS: ReadonlySet<ErrorCodeName> = new Set(['lease_held', 'retry_not_due', 'manual_recovery', 'step_not_next']);
 
 export function createTenantLifecycle({
   store,
   clock,
   signWarrant,
   told,
+  toldLimitMs = TOLD_LIMIT_MS,
   reportLimitMs = REPORT_LIMIT_MS,
 }: TenantLifecycleOptions): TenantLifecycle {
-  const doingOf = ({ id, tenant, actor_sub: by, reason }: KeptOperation): Doing => ({
+  const doingOf = ({ id, tenant, actor_sub, reason }: KeptOperation, by: string, why = reason): Doing => ({
     operationId: id,
     tenant,
-    by,
-    reason,
+    by: by === DRIVER ? actor_sub : by,
+    reason: why,
     nowMs: clock(),
   });
 
   /** What identity itself does in a step of its own; repeated, it comes to the same. */
-  async function ownReceipt(operation: KeptOperation, step: KeptStep): Promise<JsonObject> {
-    const doing = doingOf(operation);
+  async function ownReceipt(operation: KeptOperation, step: KeptStep, by: string): Promise<JsonObject> {
+    const doing = doingOf(operation, by);
     const untilMs = clock() + OWN_LIMIT_MS;
     if (step.id === 'tenant_record') return shownTenant(await store.recordTenant(doing));
     if (step.id === 'authority_fence') {
@@ -115,21 +139,31 @@ export function createTenantLifecycle({
     return { ...shownTenant(known), certificates_revoked: certificatesRevoked };
   }
 
+  /** What is exported or hidden has in it what identity told of the tenant before. */
+  async function assertTold({ tenant }: KeptOperation): Promise<void> {
+    if (await store.hasOpenReport(tenant, clock() - reportLimitMs))
+      throw new GateError(
+        'operation_unfinished',
+        'what was running when the tenant was stopped is still to be reported',
+      );
+    await soonToldTo(told(), toldLimitMs);
+  }
+
   async function claimOf(
     operation: KeptOperation,
-    of: { readonly stepId: string; readonly owner: StepOwner },
+    of: { readonly stepId: string; readonly owner: StepOwner; readonly by: string },
   ): Promise<{ readonly operation: KeptOperation; readonly step: KeptStep; readonly leaseToken: string }> {
-    // What is exported or hidden has in it what identity told of the tenant before.
-    if (of.owner === 'ledger') {
-      if (await store.hasOpenReport(operation.tenant, clock() - reportLimitMs))
-        throw new GateError(
-          'operation_unfinished',
-          'what was running when the tenant was stopped is still to be reported',
-        );
-      await told();
-    }
+    if (of.owner === 'ledger')
+      try {
+        await assertTold(operation);
+      } catch (error) {
+        await store.moveOperation(operation.id, of.by, (now) => ({
+          operation: held(now, of.stepId, errorText(error), clock()),
+        }));
+        throw error;
+      }
     const leaseToken = randomBytes(32).toString('base64url');
-    const stored = await store.moveOperation(operation.id, (now) =>
+    const stored = await store.moveOperation(operation.id, of.by, (now) =>
       claimed(now, { ...of, leaseSha256: sha256Hex(leaseToken), nowMs: clock() }),
     );
     return { operation: stored, step: stepOf(stored, of.stepId), leaseToken };
@@ -137,7 +171,7 @@ export function createTenantLifecycle({
 
   async function completionOf(
     operation: KeptOperation,
-    stepId: string,
+    { stepId, by }: { readonly stepId: string; readonly by: string },
     { lease_token, outcome, receipt, error }: TenantStepCompletion,
   ): Promise<KeptOperation> {
     const leaseSha256 = sha256Hex(lease_token);
@@ -145,9 +179,17 @@ export function createTenantLifecycle({
     const isOwn = step.owner === 'identity' && outcome === 'succeeded';
     if (isOwn && receipt !== undefined)
       throw new GateError('invalid_request', 'receipt: of its own steps identity makes it');
-    const made = isOwn ? await ownReceipt(operation, step) : (receipt ?? null);
-    return store.moveOperation(operation.id, (now) => ({
-      operation: completed(now, { stepId, leaseSha256, outcome, receipt: made, error: error ?? null, nowMs: clock() }),
+    const made = isOwn ? await ownReceipt(operation, step, by) : (receipt ?? null);
+    return store.moveOperation(operation.id, by, (now) => ({
+      operation: completed(now, {
+        stepId,
+        leaseSha256,
+        outcome,
+        receipt: made,
+        error: error ?? null,
+        by,
+        nowMs: clock(),
+      }),
     }));
   }
 
@@ -163,7 +205,8 @@ export function createTenantLifecycle({
       return { operation: shownOperation(operation), isNew };
     },
     operation: async (id, tenant) => shownOperation(await store.operation(id, tenant)),
-    operations: async (tenant) => (await store.operations(tenant)).map(shownOperation),
+    operations: async (tenant) =>
+      (await store.operations(tenant)).map((one) => ('tampered' in one ? one : shownOperation(one))),
     async claim(id, { tenant, ...of }) {
       const { operation, step, leaseToken } = await claimOf(await store.operation(id, tenant), of);
       return {
@@ -173,16 +216,21 @@ export function createTenantLifecycle({
         lease_expires_at: leaseEndOf(step),
       };
     },
-    complete: async (id, { tenant, stepId }, said) =>
-      shownOperation(await completionOf(await store.operation(id, tenant), stepId, said)),
-    async retry(id, { tenant, stepId }) {
+    complete: async (id, { tenant, ...of }, said) =>
+      shownOperation(await completionOf(await store.operation(id, tenant), of, said)),
+    async retry(id, { tenant, stepId, by }) {
       await store.operation(id, tenant);
-      return shownOperation(await store.moveOperation(id, (now) => ({ operation: retried(now, stepId, clock()) })));
+      return shownOperation(
+        await store.moveOperation(id, by, (now) => ({
+          operation: retried(now, stepId, by, clock()),
+          retried: stepId,
+        })),
+      );
     },
-    async fence(id, { tenant, leaseToken }) {
+    async fence(id, { tenant, leaseToken, by, reason }) {
       const operation = await store.operation(id, tenant);
       assertLease(operation, 'authority_fence', sha256Hex(leaseToken), clock());
-      return store.fenceTenant(doingOf(operation), clock, clock() + OWN_LIMIT_MS);
+      return store.fenceTenant(doingOf(operation, by, reason), clock, clock() + OWN_LIMIT_MS);
     },
 
     due: () => store.dueOperations(),
@@ -192,7 +240,11 @@ export function createTenantLifecycle({
       const next = nextStep(before);
       if (next === null || waitMs(before, clock()) !== 0) return { ...drivenOf(before), claim: null };
       try {
-        const { operation, step, leaseToken } = await claimOf(before, { stepId: next.id, owner: next.owner });
+        const { operation, step, leaseToken } = await claimOf(before, {
+          stepId: next.id,
+          owner: next.owner,
+          by: DRIVER,
+        });
         return {
           ...drivenOf(operation),
           claim: {
@@ -212,12 +264,12 @@ export function createTenantLifecycle({
           },
         };
       } catch (error) {
-        // Another driver was first, or its attempts are used up: what stands now says which.
-        if (!(error instanceof GateError) || error.status !== 409 || error.code === 'identity_tampered') throw error;
+        if (!(error instanceof GateError) || !STANDS.has(error.code)) throw error;
         return { ...drivenOf(await store.operation(id)), claim: null };
       }
     },
-    drivenComplete: async (id, stepId, said) => drivenOf(await completionOf(await store.operation(id), stepId, said)),
+    drivenComplete: async (id, stepId, said) => 
+      drivenOf(await completionOf(await store.operation(id), { stepId, by: DRIVER }, said)),
   };
 }
 

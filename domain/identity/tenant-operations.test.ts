@@ -6,7 +6,9 @@ import {
   assertLease,
   claimed,
   completed,
+  held,
   type KeptOperation,
+  keptOperation,
   LEASE_MS,
   MOST_ATTEMPTS,
   newOperation,
@@ -53,7 +55,13 @@ class Played {
     return [this.operation.state, this.step.state, this.step.attempts];
   }
   claim({ stepId = this.step.id as string, owner = this.step.owner as string, leaseSha256 = LEASE } = {}): string {
-    const { operation, refused } = claimed(this.operation, { stepId, owner, leaseSha256, nowMs: this.nowMs });
+    const { operation, refused } = claimed(this.operation, {
+      stepId,
+      owner,
+      leaseSha256,
+      by: 'somebody',
+      nowMs: this.nowMs,
+    });
     this.operation = operation;
     return refused?.code ?? 'claimed';
   }
@@ -65,13 +73,14 @@ class Played {
         outcome,
         receipt: outcome === 'succeeded' ? { state: 'done' } : null,
         error: outcome === 'succeeded' ? null : 'it is away',
+        by: 'another',
         nowMs: this.nowMs,
       });
     });
   }
   retry(stepId = this.step.id as string): string {
     return codeOf(() => {
-      this.operation = retried(this.operation, stepId, this.nowMs);
+      this.operation = retried(this.operation, stepId, 'a third', this.nowMs);
     });
   }
   passes(ms: number): this {
@@ -187,6 +196,31 @@ describe('an operation on a tenant', () => {
       expect(played.complete('manual_recovery')).toBe('none');
       expect(played.stands).toEqual(['manual_recovery', 'manual_recovery', 1]);
     });
+    it('keeps who claimed it, said what came of it and had it taken up again', () => {
+      const played = new Played(begun());
+      expect(played.step).toMatchObject({ claimed_by: null, completed_by: null, retried_by: null });
+      played.claim();
+      expect(played.step).toMatchObject({ claimed_by: 'somebody', completed_by: null });
+      played.complete('manual_recovery');
+      played.retry();
+      expect(played.step).toMatchObject({ claimed_by: 'somebody', completed_by: 'another', retried_by: 'a third' });
+      played.claim();
+      played.complete('succeeded');
+      expect(played.operation.steps[0]).toMatchObject({ completed_by: 'another', retried_by: 'a third' });
+      const { steps, ...rest } = played.operation;
+      const before = steps.map(({ claimed_by: _a, completed_by: _b, retried_by: _c, ...step }) => step);
+      expect(keptOperation(JSON.stringify({ ...rest, steps: before })).steps[0]).toMatchObject({
+        state: 'succeeded',
+        completed_by: null,
+      });
+    });
+    it('says why it is not claimed yet, and that is no attempt', () => {
+      const played = new Played(begun());
+      played.operation = held(played.operation, 'authority_fence', 'rows wait', AT + 5);
+      expect(played.stands).toEqual(['pending', 'pending', 0]);
+      expect(played.step.last_error).toBe('rows wait');
+      expect(held(played.operation, 'authority_fence', 'rows wait', AT + 9)).toBe(played.operation);
+    });
     it('keeps 512 characters of why', () => {
       const played = new Played(begun());
       played.claim();
@@ -196,6 +230,7 @@ describe('an operation on a tenant', () => {
         outcome: 'retryable',
         receipt: null,
         error: 'x'.repeat(4_096),
+        by: 'another',
         nowMs: AT,
       });
       expect(played.step.last_error).toHaveLength(512);
@@ -237,6 +272,7 @@ describe('an operation on a tenant', () => {
             outcome: 'succeeded',
             receipt,
             error: null,
+            by: 'another',
             nowMs: AT,
           }),
         );

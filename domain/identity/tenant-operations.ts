@@ -93,11 +93,20 @@ export function newOperation({ id, tenant, kind, idempotencyKey, reason, by, now
       receipt_sha256: null,
       receipt: null,
       last_error: null,
+      ...BY_NOBODY,
       updated_at: now,
       lease_sha256: null,
       is_once: false,
     })),
   };
+}
+
+const BY_NOBODY = { claimed_by: null, completed_by: null, retried_by: null } as const;
+
+/** As it is kept. One of before has nobody's name in its steps. */
+export function keptOperation(text: string): KeptOperation {
+  const kept = JSON.parse(text) as KeptOperation;
+  return { ...kept, steps: kept.steps.map((one) => ({ ...BY_NOBODY, ...one })) };
 }
 
 /** As people and drivers are shown it. */
@@ -127,10 +136,18 @@ export interface Claim {
   readonly refused: GateError | null;
 }
 
+interface ClaimBy {
+  readonly stepId: string;
+  readonly owner: string;
+  readonly leaseSha256: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
 /** The first step that is not done, for whoever holds the token of this digest. Stored before anything of it is done. */
 export function claimed(
   operation: KeptOperation,
-  { stepId, owner, leaseSha256, nowMs }: { stepId: string; owner: string; leaseSha256: string; nowMs: number },
+  { stepId, owner, leaseSha256, by, nowMs }: ClaimBy,
 ): Claim {
   const asked = stepOf(operation, stepId);
   const refused = (error: GateError): Claim => ({ operation, refused: error });
@@ -158,6 +175,7 @@ export function claimed(
     operation: moved(operation, asked, 'running', nowMs, {
       state: 'running',
       attempts: asked.attempts + 1,
+      claimed_by: by,
       lease_sha256: leaseSha256,
       lease_expires_at: instant(nowMs + LEASE_MS),
       next_retry_at: null,
@@ -184,17 +202,19 @@ export interface Completion {
   readonly outcome: 'succeeded' | 'retryable' | 'manual_recovery';
   readonly receipt: JsonObject | null;
   readonly error: string | null;
+  readonly by: string;
   readonly nowMs: number;
 }
 
 /** What came of a step, by whoever has its live lease. */
 export function completed(operation: KeptOperation, completion: Completion): KeptOperation {
-  const { stepId, leaseSha256, outcome, receipt, error, nowMs } = completion;
+  const { stepId, leaseSha256, outcome, receipt, error, by, nowMs } = completion;
+  const unclaimed = { ...UNCLAIMED, completed_by: by };
   const found = assertLease(operation, stepId, leaseSha256, nowMs);
   if (outcome === 'succeeded') {
     const isLast = operation.steps.at(-1)?.id === found.id;
     return moved(operation, found, isLast ? 'succeeded' : 'running', nowMs, {
-      ...UNCLAIMED,
+      ...unclaimed,
       ...receiptOf(receipt),
       state: 'succeeded',
       last_error: null,
@@ -203,22 +223,31 @@ export function completed(operation: KeptOperation, completion: Completion): Kep
   }
   const last_error = error === null ? found.last_error : foreignText(error, LONGEST_ERROR);
   if (outcome === 'manual_recovery' || isUsedUp(found))
-    return moved(operation, found, 'manual_recovery', nowMs, { ...UNCLAIMED, state: 'manual_recovery', last_error });
+    return moved(operation, found, 'manual_recovery', nowMs, { ...unclaimed, state: 'manual_recovery', last_error });
   return moved(operation, found, 'waiting_retry', nowMs, {
-    ...UNCLAIMED,
+    ...unclaimed,
     state: 'retryable',
     next_retry_at: instant(nowMs + (BACK_OFF_MS[found.attempts - 1] ?? 0)),
     last_error,
   });
 }
 
+/** Why a step cannot be claimed yet: no attempt, and shown all the same. */
+export function held(operation: KeptOperation, stepId: string, error: string, nowMs: number): KeptOperation {
+  const found = stepOf(operation, stepId);
+  const last_error = foreignText(error, LONGEST_ERROR);
+  if (found.state === 'succeeded' || found.last_error === last_error) return operation;
+  return moved(operation, found, operation.state, nowMs, { last_error });
+}
+
 /** Makes a step due now that failed. One that was a person's is claimed once more, whatever came of the attempts before. */
-export function retried(operation: KeptOperation, stepId: string, nowMs: number): KeptOperation {
+export function retried(operation: KeptOperation, stepId: string, by: string, nowMs: number): KeptOperation {
   const found = stepOf(operation, stepId);
   if (found.state !== 'retryable' && found.state !== 'manual_recovery') throw new GateError('step_not_retryable');
   return moved(operation, found, 'waiting_retry', nowMs, {
     state: 'retryable',
     next_retry_at: instant(nowMs),
+    retried_by: by,
     is_once: found.is_once || found.state === 'manual_recovery',
   });
 }

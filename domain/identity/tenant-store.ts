@@ -1,4 +1,4 @@
-import type { DueTenantOperation } from '../../contracts/tenant-lifecycle.js';
+import type { DueTenantOperation, TamperedTenantOperation } from '../../contracts/tenant-lifecycle.js';
 import type { GateError } from '../errors.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { KeptOperation, NewOperation } from './tenant-operations.js';
@@ -20,6 +20,8 @@ export interface FencedTenant extends KnownTenant {
 export interface Move {
   readonly operation: KeptOperation;
   readonly refused?: GateError | null;
+  /** The step that somebody had taken up again. */
+  readonly retried?: string;
 }
 
 /** For whom an operation does something. */
@@ -38,12 +40,12 @@ export interface TenantStore {
   startOperation(asked: NewOperation): Promise<{ readonly operation: KeptOperation; readonly isNew: boolean }>;
   /** Throws `not_found` also for one of another tenant. Without a tenant: of any. */
   operation(id: string, tenant?: string): Promise<KeptOperation>;
-  /** Newest first, 100 at most. */
-  operations(tenant: string): Promise<readonly KeptOperation[]>;
+  /** Newest first, 100 at most; those that somebody edited are named. */
+  operations(tenant: string): Promise<readonly (KeptOperation | TamperedTenantOperation)[]>;
   /** Those that go on by themselves, oldest first. */
   dueOperations(): Promise<readonly DueTenantOperation[]>;
-  /** One after the other of all operations. */
-  moveOperation(id: string, move: (operation: KeptOperation) => Move): Promise<KeptOperation>;
+  /** One after the other of all operations; `by` is who moves it. */
+  moveOperation(id: string, by: string, move: (operation: KeptOperation) => Move): Promise<KeptOperation>;
 
   /** Makes the tenant's record, or confirms it. Throws `tenant_offboarded`. */
   recordTenant(doing: Doing): Promise<KnownTenant>;

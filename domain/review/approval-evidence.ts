@@ -93,6 +93,7 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'agent.envelope_widened': 'nothing',
   'tenant.operation_started': 'nothing',
   'tenant.operation_halted': 'nothing',
+  'tenant.operation_retried': 'nothing',
   'tenant.operation_succeeded': 'nothing',
   'tenant.offboarded': 'nothing',
   'tenant.provisioned': 'nothing',

@@ -32,6 +32,8 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   /** What the next questions come to, by step, before it is done. */
   let failing: Map<string, (Error | (() => Promise<never>))[]>;
   let ca: string;
+  /** Has the ledger take what identity tells. */
+  let telling: () => Promise<void>;
   /** Calls that have not ended. */
   let atTool: CallRecord[] = [];
 
@@ -57,7 +59,8 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
       store,
       clock: Date.now,
       signWarrant: tenantWarrantSigner(authority.cert, authority.key),
-      told: () => Promise.resolve(),
+      told: () => telling(),
+      toldLimitMs: 200,
       // No proxy tells what was running.
       reportLimitMs: 0,
     });
@@ -87,6 +90,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     asked = [];
     failing = new Map();
     atTool = [];
+    telling = () => Promise.resolve();
     driving = driveTenantOperations({
       client: engine.client,
       taskQueue: TASK_QUEUE,
@@ -150,7 +154,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     const halted = await reached(begun, 'manual_recovery');
     expect(halted.steps[4]).toMatchObject({ attempts: 1, last_error: 'operation_conflict: a later one' });
     expect(await replayed(begun)).toBe('FAILED');
-    await lifecycle.retry(begun.id, { tenant: begun.tenant, stepId: 'hil_namespace' satisfies StepId });
+    await lifecycle.retry(begun.id, { tenant: begun.tenant, stepId: 'hil_namespace' satisfies StepId, by: 'operator:dev' });
     await reached(begun, 'succeeded');
     expect(await replayed(begun)).toBe('COMPLETED');
     expect(asked.filter((step) => step === 'hil_namespace')).toHaveLength(2);
@@ -171,6 +175,31 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     atTool = [{ state: 'parked', correlation_id: 'another' } as CallRecord];
     const { steps } = await reached(begun, 'succeeded');
     expect(steps[5]).toMatchObject({ id: 'ledger_final_export', attempts: 1 });
+    expect(await replayed(begun)).toBe('COMPLETED');
+  });
+
+  it.each([
+    ['refuses its rows', () => Promise.reject(new GateError('ledger_entry_conflict', 'other content')), 'other content'],
+    ['does not answer', () => new Promise<void>(() => undefined), 'within 200 ms'],
+  ])('waits with pauses, and without an attempt, where the ledger %s', async (what, tell, why) => {
+    let asks = 0;
+    telling = () => {
+      asks += 1;
+      return tell();
+    };
+    const begun = await begin('provision', what === 'does not answer' ? 'unheard' : 'refused');
+    const step = await eventually('it is tried several times', async () => {
+      const { steps } = await lifecycle.operation(begun.id, begun.tenant);
+      return asks >= 3 && steps[5];
+    });
+    expect(step).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(step.last_error).toContain(why);
+    const { history } = await engine.client.workflow.getHandle(tenantLifecycleIdOf(begun.id)).fetchHistory().then((all) => ({ history: all.events ?? [] }));
+    // A pause before each further try.
+    expect(history.filter(({ timerStartedEventAttributes: timer }) => timer).length).toBeGreaterThanOrEqual(2);
+    telling = () => Promise.resolve();
+    const { steps } = await reached(begun, 'succeeded');
+    expect(steps[5]).toMatchObject({ attempts: 1, last_error: null });
     expect(await replayed(begun)).toBe('COMPLETED');
   });
 

@@ -7,6 +7,7 @@ import {
   drivenTenantStep,
   dueTenantOperation,
   idempotencyKey,
+  listedTenantOperation,
   tenantFence,
   tenantFenceRequest,
   tenantOperation,
@@ -66,7 +67,7 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
   app.get(
     '/tenants/:tenant/lifecycle',
     {
-      schema: { params: ofTenant, response: { 200: z.array(tenantOperation) } },
+      schema: { params: ofTenant, response: { 200: z.array(listedTenantOperation) } },
       onRequest: askerFirst(people.readerOf),
     },
     async (request) => {
@@ -91,9 +92,9 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
       onRequest: personFirst,
     },
     async (request, reply) => {
-      personIn(request);
+      const { sub: by } = personIn(request);
       const { tenant, operation_id: id, step_id: stepId } = request.params;
-      const claimed = await tenants.claim(id, { tenant, stepId, owner: request.body.owner });
+      const claimed = await tenants.claim(id, { tenant, stepId, owner: request.body.owner, by });
       return reply.header('cache-control', 'no-store').send(claimed);
     },
   );
@@ -104,9 +105,9 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
       onRequest: personFirst,
     },
     async (request) => {
-      personIn(request);
+      const { sub: by } = personIn(request);
       const { tenant, operation_id: id, step_id: stepId } = request.params;
-      const operation = await tenants.complete(id, { tenant, stepId }, request.body);
+      const operation = await tenants.complete(id, { tenant, stepId, by }, request.body);
       onChanged();
       return operation;
     },
@@ -118,16 +119,18 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
       onRequest: personFirst,
     },
     async (request) => {
-      personIn(request);
+      const { sub: by } = personIn(request);
       const { tenant, operation_id: id, step_id: stepId } = request.params;
-      return tenants.retry(id, { tenant, stepId });
+      const operation = await tenants.retry(id, { tenant, stepId, by });
+      onChanged();
+      return operation;
     },
   );
   app.post(
     '/tenants/:tenant/offboard',
     { schema: { params: ofTenant, body: tenantFenceRequest, response: { 200: tenantFence } }, onRequest: personFirst },
     async (request) => {
-      personIn(request);
+      const { sub: by } = personIn(request);
       const { tenant } = request.params;
       if (request.body.confirm !== tenant) throw new GateError('confirm_mismatch');
       const id = z.uuid().safeParse(request.headers['x-gate-lifecycle-operation']);
@@ -137,6 +140,8 @@ export function tenantRoutes(app: ServiceApp, { tenants, people, onChanged }: Te
       const { generation, agentsDecommissioned, isBudgetCleared } = await tenants.fence(id.data, {
         tenant,
         leaseToken,
+        by,
+        reason: request.body.reason,
       });
       onChanged();
       return {
