@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { TenantOperation, TenantOperationKind, TenantStep } from '../contracts/tenant-lifecycle.js';
+import type {
+  ListedTenantOperation,
+  TenantOperation,
+  TenantOperationKind,
+  TenantStep,
+} from '../contracts/tenant-lifecycle.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { oneLine } from '../domain/printable.js';
 import { registryOf, type StandingFlags } from './agent-standing.js';
@@ -65,7 +70,9 @@ export function registerTenant(program: Command): void {
     .addHelpText('after', HELP)
     .action(async (name: string, { json: asJson, wait, ...given }: TenantFlags) => {
       const target = targetOf(name, given);
-      const failed = (await operationsOf(target, name)).find(({ state }) => state !== 'succeeded');
+      const failed = (await operationsOf(target, name)).find(
+        (one): one is TenantOperation => !('tampered' in one) && one.state !== 'succeeded',
+      );
       const step = failed?.steps.find(({ state }) => state === 'manual_recovery' || state === 'retryable');
       if (!failed || !step) throw new CliError(`no step of an operation on ${oneLine(name)} has failed`, 4);
       const path = `${pathOf(name)}/${failed.id}/steps/${step.id}/retry`;
@@ -78,7 +85,7 @@ export function registerTenant(program: Command): void {
 const targetOf = (name: string, given: StandingFlags): Pick<StackTarget, 'ask'> =>
   registryOf({ ...given, tenant: name }).target;
 const pathOf = (name: string): string => `/tenants/${encodeURIComponent(name)}/lifecycle`;
-const operationsOf = (target: Pick<StackTarget, 'ask'>, name: string): Promise<readonly TenantOperation[]> =>
+const operationsOf = (target: Pick<StackTarget, 'ask'>, name: string): Promise<readonly ListedTenantOperation[]> =>
   target.ask('identity', 'GET', pathOf(name));
 
 async function begin(
@@ -160,7 +167,8 @@ function toldStep(
   return `${what}: ${state.replaceAll('_', ' ')}${tried}${error === null ? '' : `: ${oneLine(error)}`}`;
 }
 
-function toldOperation(operation: TenantOperation): string {
+function toldOperation(operation: ListedTenantOperation): string {
+  if ('tampered' in operation) return `${oneLine(operation.tampered)}; nobody does anything by it`;
   const head = ['step', 'owner', 'state', 'attempts', 'receipt or error'].map((name) => ({ head: name }));
   const rows = operation.steps.map((step) => [
     `${step.order} ${step.id}`,

@@ -29,7 +29,7 @@ import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
 import type { LifecycleReceipt } from '../contracts/erasure.js';
-import type { TenantOperation } from '../contracts/tenant-lifecycle.js';
+import type { ListedTenantOperation } from '../contracts/tenant-lifecycle.js';
 import type { TenantReviews } from '../contracts/tenant-reviews.js';
 import type { ExportPass, ExportRecord } from '../contracts/ledger-export.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
@@ -342,7 +342,7 @@ export interface IdentityService {
   /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */
   report(id: string): Promise<StopReport | null>;
   /** What was begun with the tenant, newest first, and how far it is. */
-  tenantOperations(): Promise<readonly TenantOperation[]>;
+  tenantOperations(): Promise<readonly ListedTenantOperation[]>;
 }
 
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */

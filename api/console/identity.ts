@@ -12,7 +12,7 @@ import {
   STOPS_LISTED,
   tenantBudget,
 } from '../../contracts/identity.js';
-import { tenantOperation } from '../../contracts/tenant-lifecycle.js';
+import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { get, type Neighbour } from './neighbour.js';
 
 interface Asking {
@@ -69,7 +69,7 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       ownTenant();
       return (await ask(stopReportAnswer, get(`/stops/reports/${encodeURIComponent(id)}`))).report;
     },
-    tenantOperations: () => ask(z.array(tenantOperation), get(`/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
+    tenantOperations: () => ask(z.array(listedTenantOperation), get(`/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
   };
 }
 

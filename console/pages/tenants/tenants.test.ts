@@ -41,6 +41,12 @@ describe('the tenant', () => {
     expect(words).toMatch(/8 retained backup disposition platform pending 0/);
   });
 
+  it('has an operation that somebody edited in the store: it is named, beside the others', async () => {
+    const tampered = 'edited in the store: identity_tenant_operations 0-bogus';
+    fixture.standings = () => ({ status: 200, body: [{ id: '0-bogus', tenant: 'acme', tampered }] });
+    expect(await told()).toContain(`edited ${tampered}. Nobody does anything by it.`);
+  });
+
   it('has left: what each service did, with its receipt', async () => {
     await fixture.hil.park(1);
     const asked = await fixture.hil.ask('/admin/tenants/acme/lifecycle', {

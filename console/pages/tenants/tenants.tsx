@@ -42,9 +42,15 @@ export const TENANTS: Page = {
                 <Empty>Nothing was begun: the tenant may do what policy lets it.</Empty>
               ) : (
                 <>
-                  {found.map((operation) => (
-                    <Steps of={operation} nowMs={nowMs} key={operation.id} />
-                  ))}
+                  {found.map((operation) =>
+                    'tampered' in operation ? (
+                      <p key={operation.id}>
+                        <span class="tag deny">edited</span> <Foreign text={operation.tampered} />. Nobody does anything by it.
+                      </p>
+                    ) : (
+                      <Steps of={operation} nowMs={nowMs} key={operation.id} />
+                    ),
+                  )}
                 </>
               )
             }
