@@ -967,8 +967,7 @@ export const ERROR_CODES = {
   warrant_invalid: {
     status: 403,
     retry: 'no',
-    meaning:
-      'Identity had no such step done here, or not now: its warrant is of another owner, or not signed by it.',
+    meaning: 'Identity had no such step done here, or not now: its warrant is of another owner, or not signed by it.',
   },
   warrant_over: {
     status: 403,

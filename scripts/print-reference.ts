@@ -226,7 +226,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'tenant.operation_started': 'Somebody had a tenant come or go (`kind`); by whom. Its sidecar has the reason.',
   'tenant.operation_halted':
     'A step of such an operation failed so often, or so, that a person looks first: which one, and its last error.',
-  'tenant.operation_retried': 'Somebody had a step of such an operation taken up again: who, which one, and its last error.',
+  'tenant.operation_retried':
+    'Somebody had a step of such an operation taken up again: who, which one, and its last error.',
   'tenant.operation_succeeded':
     'Such an operation ended; the digests of the receipts of its steps, who said that each is done, and who had one taken up again.',
   'tenant.offboarded':

@@ -8,7 +8,14 @@ import {
 import { GateError } from '../../domain/errors.js';
 import type { TenantEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
-import { intentOf, isEnded, type KeptOperation, keptOperation, newOperation, stepOf } from '../../domain/identity/tenant-operations.js';
+import {
+  intentOf,
+  isEnded,
+  type KeptOperation,
+  keptOperation,
+  newOperation,
+  stepOf,
+} from '../../domain/identity/tenant-operations.js';
 import type { Doing, FencedTenant, KnownTenant, TenantStore } from '../../domain/identity/tenant-store.js';
 import type { IdentityTables } from './identity-tables.js';
 import { pagesOf } from '../store/pages.js';
@@ -269,11 +276,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
   const fenced = (doing: Doing): Promise<Row<'identity_tenants'>> =>
     inTurn(async (within) => {
       const { tenant } = doing;
-      const was = await within
-        .selectFrom('identity_tenants')
-        .selectAll()
-        .where('id', '=', tenant)
-        .executeTakeFirst();
+      const was = await within.selectFrom('identity_tenants').selectAll().where('id', '=', tenant).executeTakeFirst();
       const fault = was ? parts.fault('identity_tenants', was) : null;
       if (was && fault === null && was.state === 'offboarded') return fencedRow(within, doing);
       await parts.stopTenant(within, tenant, doing, [fault]);

@@ -69,7 +69,8 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       ownTenant();
       return (await ask(stopReportAnswer, get(`/stops/reports/${encodeURIComponent(id)}`))).report;
     },
-    tenantOperations: () => ask(z.array(listedTenantOperation), get(`/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
+    tenantOperations: () =>
+      ask(z.array(listedTenantOperation), get(`/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
   };
 }
 

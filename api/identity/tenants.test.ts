@@ -9,7 +9,15 @@ import {
   tenantStepClaimed,
 } from '../../contracts/tenant-lifecycle.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import { ADMIN, DEV, HOUR_MS, identityWithPeople, OTHERS, SECOND, VOUCHES } from '../../test/support/identity-people.js';
+import {
+  ADMIN,
+  DEV,
+  HOUR_MS,
+  identityWithPeople,
+  OTHERS,
+  SECOND,
+  VOUCHES,
+} from '../../test/support/identity-people.js';
 import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import { STORES } from '../../test/support/ledger.js';
@@ -152,7 +160,9 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
         tenantWarrantCheck(ca(), owner, () => nowMs)(claim.warrant);
       expect(check('policy-engine')).toMatchObject({ tenant: 'acme', operation_id: id, asked_by: 'operator:dev' });
       expect(() => check('hil')).toThrow('it is for policy-engine');
-      expect(() => check('policy-engine', at.now + 30_000)).toThrow(/ended at .* and by the clock of policy-engine it is/);
+      expect(() => check('policy-engine', at.now + 30_000)).toThrow(
+        /ended at .* and by the clock of policy-engine it is/,
+      );
       expect(() => tenantWarrantCheck(ca(), 'policy-engine')({ ...claim.warrant, tenant: 'other' })).toThrow(
         'signature does not hold',
       );
@@ -333,7 +343,11 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       await ask('POST', `/agents/${edited}/suspend?tenant=acme`, { body: { reason: 'odd' } });
       await certified('whole');
       await sql(`update identity_standings set state = 'decommissioned' where id = '${edited}'`);
-      // The same moment by the clock, and one that was set back.
+      await sql(
+        `insert into identity_standings (id, tenant, agent_name, state, changed_ms, listed_generation, mac)
+           values ('bogus', 'acme', 'ghost', 'decommissioned', 1, 999999, 'x')`,
+      );
+      // A clock that was set back.
       at.now -= 60_000;
       const { id } = await begun('offboard');
       await done(id);
@@ -441,7 +455,10 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       const claimedBy = async (as: string) =>
         tenantStepClaimed.parse((await ask('POST', `${path}/claim`, { as, body: { owner: 'identity' } })).json());
       const { lease_token } = await claimedBy(SECOND);
-      await ask('POST', `${path}/complete`, { as: SECOND, body: { lease_token, outcome: 'manual_recovery', error: 'odd' } });
+      await ask('POST', `${path}/complete`, {
+        as: SECOND,
+        body: { lease_token, outcome: 'manual_recovery', error: 'odd' },
+      });
       await ask('POST', `${path}/retry`, { as: SECOND, body: {} });
       const again = await claimedBy(DEV);
       const fenced = await ask('POST', '/tenants/acme/offboard', {

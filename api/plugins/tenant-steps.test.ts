@@ -77,7 +77,12 @@ describe('the step of a service in an operation on a tenant', () => {
   it('is not done for one that is over by the clock here, which may be wrong: both times are said', async () => {
     expect(await ask(signed({ not_after: new Date(NOW).toISOString() }))).toMatchObject([
       403,
-      { error: 'warrant_over', reason: expect.stringMatching(/ended at 2026-11-30T12:00:00.000Z, and by the clock of hil it is 2026-11-30T12:00:00.000Z/) },
+      {
+        error: 'warrant_over',
+        reason: expect.stringMatching(
+          /ended at 2026-11-30T12:00:00.000Z, and by the clock of hil it is 2026-11-30T12:00:00.000Z/,
+        ),
+      },
     ]);
     expect(ERROR_CODES.warrant_over.retry).not.toBe('no');
     expect(taken).toEqual([]);

@@ -49,7 +49,10 @@ describe('the policy engine’s step of a tenant that goes', () => {
   });
   afterEach(() => service.close());
   const ask = async () => {
-    const warrant = tenantWarrantSigner(ca.cert, ca.key)({
+    const warrant = tenantWarrantSigner(
+      ca.cert,
+      ca.key,
+    )({
       owner: 'policy-engine',
       tenant: 'acme',
       operation_id: RECEIPT.operation_id,

@@ -268,7 +268,7 @@ export function createTenantLifecycle({
         return { ...drivenOf(await store.operation(id)), claim: null };
       }
     },
-    drivenComplete: async (id, stepId, said) => 
+    drivenComplete: async (id, stepId, said) =>
       drivenOf(await completionOf(await store.operation(id), { stepId, by: DRIVER }, said)),
   };
 }

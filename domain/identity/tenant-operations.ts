@@ -145,10 +145,7 @@ interface ClaimBy {
 }
 
 /** The first step that is not done, for whoever holds the token of this digest. Stored before anything of it is done. */
-export function claimed(
-  operation: KeptOperation,
-  { stepId, owner, leaseSha256, by, nowMs }: ClaimBy,
-): Claim {
+export function claimed(operation: KeptOperation, { stepId, owner, leaseSha256, by, nowMs }: ClaimBy): Claim {
   const asked = stepOf(operation, stepId);
   const refused = (error: GateError): Claim => ({ operation, refused: error });
   if (nextStep<KeptStep>(operation)?.id !== asked.id) return refused(new GateError('step_not_next'));

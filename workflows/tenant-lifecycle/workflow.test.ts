@@ -154,7 +154,11 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     const halted = await reached(begun, 'manual_recovery');
     expect(halted.steps[4]).toMatchObject({ attempts: 1, last_error: 'operation_conflict: a later one' });
     expect(await replayed(begun)).toBe('FAILED');
-    await lifecycle.retry(begun.id, { tenant: begun.tenant, stepId: 'hil_namespace' satisfies StepId, by: 'operator:dev' });
+    await lifecycle.retry(begun.id, {
+      tenant: begun.tenant,
+      stepId: 'hil_namespace' satisfies StepId,
+      by: 'operator:dev',
+    });
     await reached(begun, 'succeeded');
     expect(await replayed(begun)).toBe('COMPLETED');
     expect(asked.filter((step) => step === 'hil_namespace')).toHaveLength(2);
@@ -179,7 +183,11 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   });
 
   it.each([
-    ['refuses its rows', () => Promise.reject(new GateError('ledger_entry_conflict', 'other content')), 'other content'],
+    [
+      'refuses its rows',
+      () => Promise.reject(new GateError('ledger_entry_conflict', 'other content')),
+      'other content',
+    ],
     ['does not answer', () => new Promise<void>(() => undefined), 'within 200 ms'],
   ])('waits with pauses, and without an attempt, where the ledger %s', async (what, tell, why) => {
     let asks = 0;
@@ -194,7 +202,10 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     });
     expect(step).toMatchObject({ state: 'pending', attempts: 0 });
     expect(step.last_error).toContain(why);
-    const { history } = await engine.client.workflow.getHandle(tenantLifecycleIdOf(begun.id)).fetchHistory().then((all) => ({ history: all.events ?? [] }));
+    const { history } = await engine.client.workflow
+      .getHandle(tenantLifecycleIdOf(begun.id))
+      .fetchHistory()
+      .then((all) => ({ history: all.events ?? [] }));
     // A pause before each further try.
     expect(history.filter(({ timerStartedEventAttributes: timer }) => timer).length).toBeGreaterThanOrEqual(2);
     telling = () => Promise.resolve();

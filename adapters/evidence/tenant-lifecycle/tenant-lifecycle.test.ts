@@ -113,7 +113,7 @@ describe.each(STORES)('a tenant that has gone, in a ledger on %s', (kind) => {
   it('hides at its next start what came behind the tombstone before this was so', async () => {
     await ledger.append([testRow()]);
     await gone();
-    await place.sql("delete from ledger_tombstones");
+    await place.sql('delete from ledger_tombstones');
     await ledger.append([testRow()]);
     expect(await visible()).toEqual(['acme']);
     await tombstones.up(store.db as never);

@@ -45,7 +45,8 @@ export const TENANTS: Page = {
                   {found.map((operation) =>
                     'tampered' in operation ? (
                       <p key={operation.id}>
-                        <span class="tag deny">edited</span> <Foreign text={operation.tampered} />. Nobody does anything by it.
+                        <span class="tag deny">edited</span> <Foreign text={operation.tampered} />. Nobody does anything
+                        by it.
                       </p>
                     ) : (
                       <Steps of={operation} nowMs={nowMs} key={operation.id} />
