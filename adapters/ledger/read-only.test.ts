@@ -67,8 +67,8 @@ describe('a ledger file that is only looked at', () => {
     expect(await shown.byAgent('agent-a', { limit: 1 })).toHaveLength(1);
     expect(await shown.sidecar(id('a'))).toMatchObject({ text: payload });
     await shown.close();
-    // Makes the file look older than this migration. To the ledger itself such a file would be damaged.
-    await place.sql("delete from kysely_migration where name = '0012_vacuum'");
+    // Makes the file look older than these migrations. To the ledger itself such a file would be damaged.
+    await place.sql("delete from kysely_migration where name in ('0002_hidden_rows', '0012_vacuum')");
     ledger = await openLedger({ target: place.target, sidecarKeys: place.keys });
   });
 
