@@ -149,7 +149,10 @@ describe('a tenant that comes and goes', () => {
       const activities = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
         scheduled?.activityType?.name ? [scheduled.activityType.name] : [],
       );
-      expect(activities).toEqual(['lookAtTenant', ...Array.from({ length: 8 }, () => 'takeTenantStep')]);
+      // The final export waits for the report of what ran; each time it is looked at anew where the operation is.
+      const waits = (events ?? []).filter(({ activityTaskFailedEventAttributes: failed }) => failed).length;
+      const times = (name: string) => activities.filter((one) => one === name).length;
+      expect([times('lookAtTenant'), times('takeTenantStep')]).toEqual([1 + waits, 8 + waits]);
     } finally {
       await connection.close();
     }

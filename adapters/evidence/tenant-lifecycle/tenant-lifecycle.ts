@@ -130,7 +130,7 @@ export function createTenantLifecycle({
           .execute(),
       );
       await erasure.tombstoneTenant(tenant);
-      // What came between the look at the chain's end and that row.
+      // What was being committed when it was marked, between the look at the chain's end and that row.
       await erasure.tombstoneTenant(tenant);
       // Counts all hidden rows, not only those of this attempt: an earlier attempt may have been interrupted before its receipt.
       const rows = await reading(() =>
