@@ -30,7 +30,7 @@ const LOOKS_OF_SOME: readonly (readonly [words: ReadonlySet<string>, programs: R
 const looksBy = (program: string, word: string): boolean =>
   LOOKS.has(word) ||
   // `php artisan make:migration drop_x`.
-  word.startsWith('make:') ||
+  (word.startsWith('make:') && /^(?:php[\d.]{0,8}|artisan|sail)$/.test(program)) ||
   LOOKS_OF_SOME.some(([looks, programs]) => programs.has(program) && looks.has(word));
 /** Their words are files, patterns and texts. */
 const NAMES_FILES = words(
@@ -84,7 +84,12 @@ const SCRIPT = /\.(?:sh|bash|zsh|py|js|mjs|ts|rb|pl|php|ps1|bat|cmd|exe)$/;
 const SHELL = /^(?:(?:ba|z|da|k|a|fi)?sh|source|\.)$/;
 function runsNamedForRemoval({ program, args }: Told): boolean {
   if (!SHELL.test(program)) return false;
-  const script = args.find((arg) => SCRIPT.test(arg)) ?? args.find((arg) => !arg.startsWith('-')) ?? '';
+  const at = args.findIndex((arg, of) => !arg.startsWith('+') && isPlain(arg, args[of - 1], OF_SHELL));
+  const script = args[at] ?? '';
+  const says = (letter: RegExp): boolean => args.slice(0, at).some((arg) => letter.test(arg));
+  // A line is read by itself, and a file that is only checked does nothing.
+  if (says(/^-[a-zA-Z]{0,8}n[a-zA-Z]{0,8}$/) || (says(/^-[a-zA-Z]{0,8}c[a-zA-Z]{0,8}$/) && /\s/.test(script)))
+    return false;
   return isNamedForRemoval(script.slice(script.lastIndexOf('/') + 1));
 }
 
@@ -105,6 +110,7 @@ const stopsUnit = (args: readonly string[]): boolean =>
 const SPEAKS_EXEC = words(
   'kubectl oc docker podman nerdctl docker-compose nomad fly flyctl heroku lxc incus npm npx pnpm yarn bundle',
 );
+const OF_SHELL = /^(?:[-+][a-zA-Z]{0,8}[oO]|--(?:rcfile|init-file))$/;
 const OF_SSH = /^-[BbcDEeFIiJLlmOopQRSWw]$/;
 const isPlain = (arg: string, before: string | undefined, valued: RegExp): boolean =>
   !arg.startsWith('-') && !valued.test(before ?? '');
@@ -122,7 +128,9 @@ function handed(args: readonly string[]): boolean | readonly Told[] {
 /** Behind `exec` stands where, and then what: `kubectl exec pod -- rm x`, `nomad alloc exec id rm x`. */
 function handedIn(args: readonly string[]): boolean | readonly Told[] {
   const behind = args.indexOf('--');
-  if (behind !== -1) return handed(args.slice(behind + 1));
+  // Behind more than where it is, this is told to the other program: `exec web npm test -- x`.
+  const where = args.slice(0, Math.max(behind, 0)).filter((arg, at) => isPlain(arg, args[at - 1], /^-/));
+  if (behind !== -1 && where.length < 2) return handed(args.slice(behind + 1));
   const programs: Told[] = [];
   let [named, before] = [0, ''];
   for (const [at, arg] of args.entries()) {
