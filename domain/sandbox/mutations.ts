@@ -8,10 +8,10 @@ const removes = (word: string | undefined): boolean => word !== undefined && REM
 const wordsIn = (name: string): readonly string[] => toolTokens(name.replaceAll(/\d+/g, ' '));
 /** Any word of it: `bulkDeleteUsers`. */
 const saysRemoval = (name: string): boolean => wordsIn(name).some(removes);
-/** What they have in braces is their answer, also where nothing is given to them. */
+/** What they have in braces is their answer, also where nothing is given to them; `update { admin { deleteAll } }` names no act yet. */
 const DOES =
-  /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|get|list|send|submit|mark|move)(?![a-z])/;
-/** What is said of these in an answer is what somebody may do: `permissions { create delete }`. */
+  /^(?:create|add|update|set|edit|change|insert|upsert|save|put|patch|make|new|register|enable|disable|merge|close|get|list|send|submit|mark|move)(?=[^a-z])/;
+/** What is said of these in an answer, and answers nothing, is what somebody may do: `permissions { create delete }`. */
 const ALLOWS = words('can may permission permissions capability capabilities ability abilities rights access allowed');
 
 /** What the names of a pair of braces are: what a mutation does, what one of its namespaces does, or what it answers. */
@@ -50,11 +50,11 @@ export function removingField(document: string): string | null {
   let field: Field | null = null;
   let [parens, before, beforeThat] = [0, '', ''];
   let isInline = false;
-  const end = (): void => {
+  const end = (hasAnswer = false): void => {
     const level = open.at(-1);
     if (field !== null && level?.inMutation === true) {
       const { name } = field as Field;
-      const isRemoval = removesBy(field, level);
+      const isRemoval = removesBy(field, level, hasAnswer);
       if (isRemoval[level.kind]) note(level.of, name);
       if (isRemoval.answers && level.of !== '') note(inAnswer(level.of), name);
     }
@@ -75,7 +75,7 @@ export function removingField(document: string): string | null {
         open.push(level);
       } else {
         const { name, isGiven } = field ?? { name: '', isGiven: true };
-        end();
+        end(true);
         const kind = isGiven || level.kind === 'answers' || DOES.test(name) ? 'answers' : 'space';
         open.push({ of: level.of, inMutation: level.inMutation, parent: name, kind });
       }
@@ -121,12 +121,17 @@ const inAnswer = (fragment: string): string => `?${fragment}`;
  * Whether a field is a removal, by what its braces are. Of an answer a name may say anything; but what is given an argument of its own there is
  * called, and so is `user(id: 1) { delete { ok } }`.
  */
-const removesBy = ({ name, isGiven }: Field, { parent }: Level): Readonly<Record<Kind, boolean>> => {
+const removesBy = (
+  { name, isGiven }: Field,
+  { parent }: Level,
+  hasAnswer: boolean,
+): Readonly<Record<Kind, boolean>> => {
   const says = saysRemoval(name);
+  const isAllowance = !hasAnswer && ALLOWS.has(toolTokens(parent).at(-1) ?? '');
   return {
     does: says,
     space: isGiven ? says : removes(wordsIn(name)[0]),
-    answers: isGiven ? says : removes(name.toLowerCase()) && !toolTokens(parent).some((word) => ALLOWS.has(word)),
+    answers: isGiven ? says : removes(name.toLowerCase()) && !isAllowance,
   };
 };
 
