@@ -90,18 +90,23 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
-/** Tools that send the request they are given, whatever it is. */
-function isClient(tool: string): boolean {
-  const [first = '', ...others] = toolTokens(tool);
-  return [first, ...others].some((word) => CLIENTS.has(word)) || (first === 'fetch' && others.every(isUrl));
+/** Tools that send the request they are given, whatever it is, by the words of their names. */
+function isClient(named: readonly string[]): boolean {
+  const [first, ...others] = named;
+  return (
+    named.some((word, at) => CLIENTS.has(word) && !asksToMerge(named, at)) || (first === 'fetch' && others.every(isUrl))
+  );
 }
+/** `pull_request_add_label`. */
+const asksToMerge = (named: readonly string[], at: number): boolean =>
+  named[at] === 'request' && /^(?:pull|merge)$/.test(named[at - 1] ?? '');
 const CLIENTS = words('http https request api rest');
 const isUrl = (word: string): boolean => word === 'url' || word === 'uri';
 
 /** Whether the arguments hold what an address is put together from: `{"site": "a.example", "route": "/users/1"}`. */
 function isPutTogether({ tool, leaves }: ReadCall): boolean {
   const parts = new Set(leaves.map(({ name }) => name).filter((name) => PARTS.has(name)));
-  const isEnough = parts.size > 1 || isClient(tool);
+  const isEnough = parts.size > 1 || isClient(toolTokens(tool));
   return [...parts].some((name) => HOSTS.has(name) || (isEnough && MAY_BE_HOSTS.has(name)));
 }
 
@@ -199,23 +204,35 @@ const SHOWN = words(
   `tag tags label labels element selector selectors keyword keywords section heading kind category word words filter term terms key button name value event
   events trigger topic topics anchor`,
 );
-/** A word for a reader, and no method: of these names not in capitals, nor of a tool that sends any request. */
-const isWord = (tool: string, { name, value }: Leaf): boolean =>
-  SHOWN.has(name) ? String(value) !== String(value).toUpperCase() && !isClient(tool) : isSpeech(name);
+/** Of these, what may be called so for a method in a tool that sends any request, also where it is not in capitals. */
+const MAY_BE_METHODS = words('kind category name value key word');
+/** Of tools that are named so, what is a word also in capitals: `create_webhook {"events": ["DELETE"]}`. */
+const LISTENED_FOR = words('event events trigger topic topics');
+const LISTENS = words('webhook webhooks');
+const PRESSES = words('press keypress keyboard');
+/** A word for a reader, and no method. */
+function isWord(tool: readonly string[], { name, value }: Leaf): boolean {
+  if (!SHOWN.has(name)) return isSpeech(name);
+  const own = name === 'key' ? PRESSES : LISTENED_FOR.has(name) ? LISTENS : null;
+  if (own !== null && tool.some((word) => own.has(word))) return true;
+  return String(value) !== String(value).toUpperCase() && !(MAY_BE_METHODS.has(name) && isClient(tool));
+}
 /**
  * A value that is nothing but a method which changes something, whatever it is called, where it goes with an address: `{"m": "DELETE"}`. Not of a
  * header of another name, nor of a body.
  */
-const wholeMethods = ({ tool, leaves }: ReadCall): readonly string[] =>
-  leaves.flatMap((leaf, at) => {
+function wholeMethods({ tool, leaves }: ReadCall): readonly string[] {
+  const named = toolTokens(tool);
+  return leaves.flatMap((leaf, at) => {
     const { name, path, value, group } = leaf;
     const [method] = asMethod(value);
-    if (method === undefined || LOOKS.has(method) || isWord(tool, leaf) || path.some(isBodyName)) return [];
+    if (method === undefined || LOOKS.has(method) || isWord(named, leaf) || path.some(isBodyName)) return [];
     const before = leaves[at - 1];
     if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
     const isHeader = path.some((one) => /header|cookie/i.test(one));
     return !isHeader || /method|verb/.test(name) ? [method] : [];
   });
+}
 const isBody = (name: string): boolean => BODIES.has(name);
 const isBodyName = (name: string): boolean => BODIES.has(plain(name));
 
