@@ -1,5 +1,4 @@
 import { plain } from '../argument-names.js';
-import { wordsOf } from '../argument-values.js';
 import { holdsMutation } from '../policy/graphql.js';
 import { quoted } from '../printable.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
@@ -49,6 +48,8 @@ const OUTRIGHT = words('command commands cmd cmds operation operations op statem
 const WORDS_OF_SEARCH = words('query queries input text');
 /** Tools that only look, whatever words they look for; a `query` may be any command. */
 const LOOKS = words('search find get list lookup count browse scroll recommend similar retrieve');
+/** Of these, tools that are told what to look for in words of any language. */
+const SEEKS = words('search find lookup browse recommend similar');
 const ARGUMENTS = words('args arguments');
 /** Stores in which texts are looked for. */
 const SEARCHES = words('qdrant pinecone weaviate milvus chroma elasticsearch elastic opensearch solr');
@@ -75,7 +76,8 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (!call.words.some((word) => STORES.has(word))) return null;
   const tool = toolTokens(call.tool);
   const isSearch = call.words.some((word) => SEARCHES.has(word));
-  const looks = tool.some((word) => LOOKS.has(word)) || (verb === 'read' && isSearch);
+  const seeks = tool.some((word) => SEEKS.has(word)) || (verb === 'read' && isSearch);
+  const looks = seeks || tool.some((word) => LOOKS.has(word));
   const isCommand = (name: string): boolean => {
     const short = plain(name);
     return COMMANDS.has(short) && (OUTRIGHT.has(short) || !(isSearch && WORDS_OF_SEARCH.has(short)));
@@ -85,14 +87,26 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
     const short = plain(name);
     if (!looks || OUTRIGHT.has(short)) return isStoreRemoval(word);
     const low = word.toLowerCase();
-    return STORE_WORDS.has(low) && (!ALSO_ENGLISH.has(low) || word === word.toUpperCase() || ARGUMENTS.has(short));
+    const isEnglish = ALSO_ENGLISH.has(low) && (seeks || WORDS_OF_SEARCH.has(short));
+    return STORE_WORDS.has(low) && (!isEnglish || word === word.toUpperCase() || ARGUMENTS.has(short));
+  };
+  /** `del users:1`, and not `del mar` where words are looked for. */
+  const isDel = (name: string, first: string, second: string): boolean =>
+    first.toLowerCase() === 'del' &&
+    second !== '' &&
+    !(seeks && WORDS_OF_SEARCH.has(plain(name)) && /^\p{L}{1,64}$/u.test(second));
+  /** `script flush`; where words are looked for, in capitals: "function delete user" may be any. */
+  const isOfGroup = (name: string, first: string, second: string): boolean => {
+    if (!GROUPS.has(first.toLowerCase())) return false;
+    const isCommandly = !seeks || ARGUMENTS.has(plain(name)) || first === first.toUpperCase();
+    return isCommandly ? isStoreRemoval(second) : isMeant(name, second);
   };
   const says = (name: string, text: string): boolean => {
     const read = clipped(text, READ);
     if (STORE_CALL.test(read) || /^\s*DELETE\s{1,8}\//i.test(read)) return true;
     return read.split(/[\n;]/).some((line) => {
       const [first = '', second = ''] = line.trim().split(/\s+/, 2);
-      return isMeant(name, first) || (GROUPS.has(first.toLowerCase()) && isStoreRemoval(second));
+      return isMeant(name, first) || isDel(name, first, second) || isOfGroup(name, first, second);
     });
   };
   const found = call.groups.some(({ path, members }) => {
@@ -101,7 +115,9 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
     const isInside = isCommand(last) && (isOutright || path.slice(0, -1).every((name) => HOLDS_CALLS.has(plain(name))));
     return members.some(([name, value], at) => {
       // {"dropDatabase": 1}, where the name is the command. The first one is, and of the others those that mean nothing else.
-      if (isInside && (at === 0 ? isMeant(last, name) : STORE_WORDS.has(name.toLowerCase()))) return true;
+      const low = name.toLowerCase();
+      const isOwn = STORE_WORDS.has(low) && (isOutright || !ALSO_ENGLISH.has(low));
+      if (isInside && (at === 0 ? isMeant(last, name) : isOwn)) return true;
       if (isInside && isOutright && /^(?:delete|drop|remove)$/i.test(name)) return true;
       if (!isCommand(name)) return false;
       if (typeof value === 'string') return says(name, value);
@@ -117,14 +133,14 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   return found || piped ? removal(call, 'remove data of a store', 'a command of a store removes what it names') : null;
 }
 
-/** Lists of words, also within lists: `[["SET", "a", 1], ["DEL", "a"]]` is a pipeline. */
+/** The words of each list, whatever else is in it, also within lists: `[["SET", "a", 1], ["DEL", ["a"]]]` is a pipeline. */
 function listsIn(value: unknown): readonly (readonly string[])[] {
   const lists: (readonly string[])[] = [];
   const open: unknown[] = [value];
   for (const one of open) {
-    const list = wordsOf(one);
-    if (list !== undefined) lists.push(list);
-    else if (Array.isArray(one)) open.push(...(one.filter(Array.isArray) as unknown[]));
+    if (!Array.isArray(one)) continue;
+    lists.push(one.filter((item) => typeof item === 'string' || typeof item === 'number').map(String));
+    open.push(...(one.filter(Array.isArray) as unknown[]));
   }
   return lists;
 }
