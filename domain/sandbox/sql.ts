@@ -81,11 +81,18 @@ const isNoEnglish = (call: ReadCall, path: readonly string[], readers: Readers):
     ({ value, path: own }) =>
       typeof value === 'string' &&
       isSamePath(own, path) &&
-      (GRANTS.test(value) || (CHANGES.test(value) && IN_STATEMENTS.test(value) && parse(value, readers) !== null)),
+      (GRANTS.test(value) ||
+        (CHANGES.test(value) &&
+          IN_STATEMENTS.test(value) &&
+          !ALSO_ENGLISH.test(value) &&
+          parse(value, readers) !== null)),
   );
 const GRANTS =
   /^\s{0,8}grant\s{1,8}(?:all|select|insert|update|delete|usage|execute)(?:\s{1,8}privileges)?\s{1,8}on\s/i;
 const CHANGES = /^\s{0,8}(?:alter|truncate)\s/i;
+/** Statements by their letters alone: the first of them say nothing of what is altered. */
+const ALSO_ENGLISH =
+  /^\s{0,8}(?:alter\s{1,8}(?:user|role|database)\s{1,8}\w{1,64}|truncate\s{1,8}(?:index|views?))\s{0,8}$/i;
 
 const SEEKS = words('search find lookup browse');
 const SOUGHT = words('q query search term terms text keyword keywords phrase');
@@ -99,6 +106,7 @@ const isSought = (call: ReadCall, { path }: SqlFinding, readers: Readers): boole
     (leaf) =>
       typeof leaf.value !== 'string' ||
       !isSamePath(leaf.path, path) ||
+      ALSO_ENGLISH.test(leaf.value) ||
       (/^[\p{L} -]{1,64}$/u.test(leaf.value) && !IN_STATEMENTS.test(leaf.value) && parse(leaf.value, readers) === null),
   );
 const IN_STATEMENTS =
