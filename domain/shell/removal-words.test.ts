@@ -76,6 +76,9 @@ describe('a file that a shell is given', () => {
     ['bash -euo pipefail delete_all.sh'],
     ['bash --rcfile x +x delete_all.sh'],
     ['bash delete_all.sh -n'],
+    ['bash --rcfile -n delete_all.sh'],
+    ['bash -n +n delete_all.sh'],
+    ['fish -Cn delete_all.sh'],
   ])('%s: counts by its name', (line) => {
     expect(told(line)).toBe(true);
   });

@@ -82,14 +82,15 @@ function isNamedForRemoval(program: string): boolean {
 const SCRIPT = /\.(?:sh|bash|zsh|py|js|mjs|ts|rb|pl|php|ps1|bat|cmd|exe)$/;
 /** Shells that are given a file: `bash x/delete_all.sh`. In other languages such a name is a program's as often as a deed's. */
 const SHELL = /^(?:(?:ba|z|da|k|a|fi)?sh|source|\.)$/;
+const CHECKS = /^(?:ba|z|da|k|a)?sh$/;
 function runsNamedForRemoval({ program, args }: Told): boolean {
   if (!SHELL.test(program)) return false;
   const at = args.findIndex((arg, of) => !arg.startsWith('+') && isPlain(arg, args[of - 1], OF_SHELL));
   const script = args[at] ?? '';
   const says = (letter: RegExp): boolean => args.slice(0, at).some((arg) => letter.test(arg));
-  // A line is read by itself, and a file that is only checked does nothing.
-  if (says(/^-[a-zA-Z]{0,8}n[a-zA-Z]{0,8}$/) || (says(/^-[a-zA-Z]{0,8}c[a-zA-Z]{0,8}$/) && /\s/.test(script)))
-    return false;
+  // A line is read by itself, and a file that is only checked does nothing; further on `-n` may be the value of an option.
+  const isChecked = CHECKS.test(program) && /^-[a-z]{0,8}n[a-z]{0,8}$/.test(args[0] ?? '') && !says(/^\+/);
+  if (isChecked || (says(/^-[a-zA-Z]{0,8}c[a-zA-Z]{0,8}$/) && /\s/.test(script))) return false;
   return isNamedForRemoval(script.slice(script.lastIndexOf('/') + 1));
 }
 
