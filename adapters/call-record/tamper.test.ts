@@ -55,7 +55,17 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   grant_used_calls: ['correlation_id', 'jti', 'expires_ms', 'mac'],
   // Sums: lowering them gives an agent more calls, each of them judged, and what was spent stands in the records and the ledger (SECURITY.md).
   spend_totals: ['tenant', 'agent', 'month', 'spent', 'reserved'],
-  spend_calls: ['correlation_id', 'tenant', 'agent', 'month', 'reserved', 'spent', 'not_after_ms', 'updated_ms'],
+  spend_calls: [
+    'correlation_id',
+    'tenant',
+    'agent',
+    'month',
+    'reserved',
+    'spent',
+    'paid',
+    'not_after_ms',
+    'updated_ms',
+  ],
   // Taking one away is as if the call had not been; lite asks the ledger as well (SECURITY.md).
   call_tombstones: ['correlation_id', 'digest', 'purged_ms'],
 };
