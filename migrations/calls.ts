@@ -283,10 +283,12 @@ const grantUses: Migration = {
       mac ${text} not null
     ) ${strict}`.execute(db);
     await sql`create index if not exists grant_uses_untold on grant_uses (jti) where uses > told`.execute(db);
+    await sql`create index if not exists grant_uses_ended on grant_uses (expires_ms)`.execute(db);
     await sql`create table if not exists grant_used_calls (
       jti ${text} not null, correlation_id ${text} not null, expires_ms ${integer} not null, mac ${text} not null,
       primary key (jti, correlation_id)
     ) ${strict}`.execute(db);
+    await sql`create index if not exists grant_used_calls_ended on grant_used_calls (expires_ms)`.execute(db);
   },
 };
 

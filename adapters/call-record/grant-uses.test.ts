@@ -131,6 +131,20 @@ describe.each(STORES)('the uses of a grant, counted in %s', (kind) => {
     expect([await usesOf(grant), await place.sql('select jti from grant_used_calls')]).toEqual([0, []]);
   });
 
+  it.each(['grant_uses', 'grant_used_calls'])(
+    'that ended are found in %s without a look at every one',
+    async (table) => {
+      if (kind === 'sqlite') {
+        const plan = await place.sql(`explain query plan delete from ${table} where expires_ms < 5`);
+        expect(JSON.stringify(plan)).toContain(`${table}_ended`);
+      } else {
+        // The few rows of a test are read one by one whatever there is.
+        const found = await place.sql(`select indexdef from pg_indexes where indexname = '${table}_ended'`);
+        expect(JSON.stringify(found)).toContain('(expires_ms)');
+      }
+    },
+  );
+
   it('are never more than it has, however calls of two processes fall together', async () => {
     const random = seededRandom(`grant uses, ${kind}`);
     const other = await open();
