@@ -287,7 +287,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   'Review: the agent is under containment; every call requires human approval.':
     'lite keeps no registry of agents; test/spec/running-stack.test.ts contains one and has this said',
   'Review: the grant of this call only lets its agent ask a person for this tool (yellow_scope).':
-    'lite takes no grants; test/spec/running-stack.test.ts brings one and has this said',
+    'lite takes no grants; test/spec/grants.test.ts brings one and has this said',
   'Review: velocity tracker degraded; the call rate of this agent is not known.':
     'the counter and the record are one store today, so the rate is known whenever a call is judged',
   'Violation: Token velocity: the call count or its limit cannot be read.':
