@@ -52,7 +52,7 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
  */
 export interface Authorizer {
   (correlationId: string, asked: AskedAgain, onFound?: () => void): Promise<JsonObject>;
-  /** Throws what keeps the approval of a call from being authorized now, before a repeat is told of it again. Its time is not looked at. */
+  /** Throws what keeps an allowed or approved call from being authorized now, before a repeat is told of it again. Of times only that of its grant is looked at. */
   assertStands(record: CallRecord): Promise<void>;
 }
 
@@ -150,6 +150,7 @@ export function createAuthorizer({
   };
   return Object.assign(authorize, {
     async assertStands(record: CallRecord): Promise<void> {
+      assertGrant(record);
       if (record.state !== 'approved') return;
       const staged = await verified(record);
       if (staged) await assertApproval(record, staged.body);

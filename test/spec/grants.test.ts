@@ -235,6 +235,9 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
     expect((await authorized()).status).toBe(200);
     await cli('grants', 'revoke', grant.jti);
     await eventually('it is refused', async () => seen(await authorized())[1] === 'grant_revoked');
+    // Nor is it told once more that it may, whatever grant it shows.
+    const { idempotencyId, contract } = asked;
+    expect(seen(await bot.call('list_files', {}, { idempotencyId, contract }))).toEqual([403, 'grant_revoked']);
   }, 120_000);
 
   it('loses the grants that hold more, once less may be delegated to it', async () => {

@@ -277,6 +277,20 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     await expect(stands()).resolves.toBeUndefined();
   });
 
+  it('does not stand once the grant ended by which it was asked for, also where no person had to decide', async () => {
+    const nowSecs = Math.floor(Date.now() / 1_000);
+    const grant = { jti: 'a', act_sub: 'user:ada', idp: 'corp', scope: [], yellow_scope: [], exp: nowSecs + 600 };
+    const record = { state: 'allowed', evidence: { call: { grant } } } as never as CallRecord;
+    let fault: GateError | null = null;
+    const { assertStands } = createAuthorizer({ ...authorizerOptions(), grantFault: () => fault });
+    await expect(assertStands(record)).resolves.toBeUndefined();
+    fault = new GateError('grant_revoked');
+    await expect(assertStands(record)).rejects.toMatchObject({ code: 'grant_revoked' });
+    fault = null;
+    aheadMs = 600_000;
+    await expect(assertStands(record)).rejects.toMatchObject({ code: 'grant_expired' });
+  });
+
   it('signs nothing where an operator classed its tool `strict` since', async () => {
     const call = await approved();
     Object.assign(gate.script, { classes: { [call.tool]: { class: 'strict' } }, approvalTier: 'strict' });
