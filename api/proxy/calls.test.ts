@@ -6,10 +6,18 @@ import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import { stopFault } from '../../domain/identity/stops.js';
 import { createAgentLimits } from './agent-limits.js';
+import type { AgentCaller } from './mcp-requests.js';
 import { correlationIdOf, createCallHandler, type ToolCallRequest } from './calls.js';
 
 /** A proxy whose engine judges a call when the test says so. */
-function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000, stopped = new Set<string>() }) {
+function proxy({
+  together = 8,
+  each = 2,
+  waiting = 100,
+  callDeadlineMs = 60_000,
+  stopped = new Set<string>(),
+  grantsRequired = false,
+}) {
   const staged: string[] = [];
   const atEngine: { readonly agent: string; readonly id: string; readonly end: () => void }[] = [];
   const records = new Map<string, CallRecord>();
@@ -53,6 +61,7 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000,
     upstreamTimeoutMs: 5_000,
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
+    grantsRequired,
     judgedAtOnce: { together, each, waiting },
     toolFault: (tenant, tools) => {
       const tool = tools.find((one) => stopped.has(one));
@@ -65,6 +74,7 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000,
     agent: string,
     mcp: object = { method: 'tools/call', tool: 'x', body: { jsonrpc: '2.0', id: 1, params: { name: 'x' } } },
     idempotencyId: string = randomUUID(),
+    shows: Pick<AgentCaller, 'grant' | 'grantFault'> = {},
   ) => {
     const caller = {
       kind: 'agent' as const,
@@ -72,7 +82,7 @@ function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000,
       callerId: agent,
     };
     const request = {
-      caller: { ...caller, fingerprint: 'ab', tenant: 'acme', agent },
+      caller: { ...caller, fingerprint: 'ab', tenant: 'acme', agent, ...shows },
       mcp: { kind: 'tool', ...mcp },
       contract: 'gate.server-execution/v1',
       idempotencyId,
@@ -131,6 +141,37 @@ describe('a call of a tool that an operator stopped', () => {
     expect(await first).toBe('answered');
     stopped.add('x');
     expect([await ask('a', undefined, id), await ask('a')]).toEqual(['answered', 'tool_suspended']);
+  });
+});
+
+describe('a call with a grant', () => {
+  const grant = { jti: 'j', act_sub: 'user:ada', idp: 'corp', scope: ['tool:x'], yellow_scope: [], exp: 2 ** 40 };
+
+  it('is told what came of it also once the grant ended, and no other one is let in', async () => {
+    const { ask, atEngine, reaches, refused, staged } = proxy({});
+    const id = randomUUID();
+    const first = ask('a', undefined, id, { grant });
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'aborted');
+    atEngine[0]?.end();
+    expect(await first).toBe('answered');
+    const ended = { grantFault: new GateError('grant_revoked') };
+    expect([await ask('a', undefined, id, ended), await ask('a', undefined, undefined, ended)]).toEqual([
+      'answered',
+      'grant_revoked',
+    ]);
+    expect([staged.length, refused]).toEqual([1, ['grant_revoked']]);
+  });
+
+  it('is the only one where none is taken without', async () => {
+    const { ask, atEngine, reaches, refused, staged } = proxy({ grantsRequired: true });
+    expect(await ask('a')).toBe('grant_required');
+    expect([staged, refused]).toEqual([[], ['grant_required']]);
+    const taken = ask('a', undefined, undefined, { grant });
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'aborted');
+    atEngine[0]?.end();
+    expect(await taken).toBe('answered');
   });
 });
 

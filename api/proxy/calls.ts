@@ -376,10 +376,18 @@ export function createCallHandler(options: CallHandlerOptions) {
     throw new GateError(code, reason, { fields: { contract, executable: false } });
   }
 
-  /** What somebody delegated covers every tool that is called. A row tells of what it does not. */
+  /** What somebody delegated counts, and covers every tool that is called. A row tells of what it does not. */
   function assertGranted({ caller, tools, name, contract }: InUse, correlationId: string): void {
-    const { grant } = caller;
+    const { grant, grantFault } = caller;
     const fields = { contract, executable: false };
+    if (grantFault) {
+      const { code, message, fields: more } = grantFault;
+      throw refusedGrant(
+        new GateError(code, message, { fields: { ...more, ...fields }, cause: grantFault.cause }),
+        { caller, name },
+        correlationId,
+      );
+    }
     if (grant === undefined) {
       if (!options.grantsRequired) return;
       throw refusedGrant(new GateError('grant_required', undefined, { fields }), { caller, name }, correlationId);

@@ -28,7 +28,7 @@ export interface GrantOptions {
 
 /**
  * Judges the grant that a request shows, before the request is: signature first, whose it is, its time, and whether it was taken back. Who refuses
- * because of it is `agentOf`, once the caller is known. Without options nobody here judges grants.
+ * because of it is `agentOf`, once the caller is known, or, of a tool call, its handler, once no record answers it. Without options nobody here judges grants.
  */
 export function judgeGrants(app: ServiceApp, options: GrantOptions | undefined): void {
   app.decorateRequest('grant', undefined);

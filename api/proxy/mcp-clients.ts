@@ -77,7 +77,8 @@ export interface McpClientsOptions {
   /** Where people open the console, where they can. */
   readonly consoleOf?: (request: FastifyRequest) => string | undefined;
   readonly now?: () => number;
-  readonly callerOf: (request: FastifyRequest) => AgentCaller;
+  /** What is wrong with the grant of a tool call is judged where that is answered. */
+  readonly callerOf: (request: FastifyRequest, isCall?: boolean) => AgentCaller;
   readonly callbackOf: (request: FastifyRequest) => string | null;
   readonly asGateError: (error: unknown) => GateError;
   /** Where what was read may still be undone: called before a look, it returns the wait until what was seen is on disk. */
@@ -262,7 +263,7 @@ export function createMcpClients(options: McpClientsOptions) {
     const said = clientAnswerIn(text);
     const read = said ? null : readRequest(text);
     const offered = demoPrefixOf(request);
-    const caller = options.callerOf(request);
+    const caller = options.callerOf(request, isCall(read));
     const { correlationId } = request;
     // A client that begins anew may still name its last session.
     if (read && !(read instanceof GateError) && read.method === 'initialize') {
@@ -342,7 +343,7 @@ export function createMcpClients(options: McpClientsOptions) {
     const mcp =
       method === 'server/discover' ? null : ENDED_METHODS.has(method) ? ended(method) : readRequest(text, true);
     const offered = demoPrefixOf(request);
-    const caller = options.callerOf(request);
+    const caller = options.callerOf(request, isCall(mcp));
     const form = { id, tool: false, admitted: true, stateless: true, finish: finishedFor(method) };
     request.rpc = form;
     if (mcp === null) {
@@ -446,3 +447,6 @@ export function createMcpClients(options: McpClientsOptions) {
 }
 
 const ACCEPTED: Answer = { status: 202, headers: {}, body: null };
+
+const isCall = (asked: McpRequest | GateError | null): boolean =>
+  asked !== null && !(asked instanceof GateError) && asked.kind === 'tool';

@@ -8,7 +8,7 @@ import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { Caller } from '../plugins/app.js';
 import { assertJudgedCredentials } from './unjudged-credentials.js';
 
-export type AgentCaller = Caller & UpstreamCaller & { readonly grant?: CallGrant };
+export type AgentCaller = Caller & UpstreamCaller & { readonly grant?: CallGrant; readonly grantFault?: GateError };
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,10 +21,23 @@ declare module 'fastify' {
 
 /** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. One that was stopped is refused, and so is one whose grant does not count. */
 export function agentOf(request: FastifyRequest): AgentCaller {
+  const { grantFault, ...caller } = callingAgentOf(request);
+  if (grantFault) throw grantFault;
+  return caller;
+}
+
+/** The same for a tool call, with what is wrong with its grant: what came of a call is told also once its grant ended, so that is judged behind its record. */
+export function callingAgentOf(request: FastifyRequest): AgentCaller {
+  const caller = standingAgentOf(request);
+  const { grant, grantFault } = request;
+  return { ...caller, ...(grant && { grant }), ...(grantFault && { grantFault }) };
+}
+
+/** The same whatever it shows beside its certificate: a grant that ended keeps nobody from asking for the next one. */
+export function standingAgentOf(request: FastifyRequest): AgentCaller {
   const caller = anyAgentOf(request);
   if (request.agentFault) throw request.agentFault;
-  if (request.grantFault) throw request.grantFault;
-  return request.grant ? { ...caller, grant: request.grant } : caller;
+  return caller;
 }
 
 /** The same, also of an agent that was stopped: what it says of before is heard. */

@@ -202,6 +202,56 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
     expect(ended.at(-1)).toMatchObject({ policy_decision: { stage: 'completed' } });
   }, 120_000);
 
+  it('runs what a person approved although it was the last use of its grant', async () => {
+    const grant = await granted({ yellow_scope: ['yellow:get_balance'], max_uses: 1 });
+    const parked = await bot.call('get_balance', { account: 'operating' }, withGrant(grant));
+    expect(parked.status).toBe(202);
+    const counts = async () =>
+      (JSON.parse(await cli('grants', '--agent', NAME, '--json')) as GrantRecord[]).map((one) => one.jti);
+    await eventually('identity ended it', async () => !(await counts()).includes(grant.jti));
+    // Proxies hear in order: who knows of this one would know of the other.
+    const marker = await granted({ scope: ['tool:list_files'] });
+    await cli('grants', 'revoke', marker.jti);
+    await eventually(
+      'every proxy knows',
+      async () => seen(await bot.call('list_files', {}, withGrant(marker)))[1] === 'grant_revoked',
+    );
+    expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
+    const ended = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
+    expect(ended.at(-1)).toMatchObject({ policy_decision: { stage: 'completed' } });
+    expect(seen(await bot.call('get_balance', { account: 'operating' }, withGrant(grant)))).toEqual([
+      403,
+      'grant_usage_exhausted',
+    ]);
+  }, 180_000);
+
+  it('hears what came of its call, and is granted the next one, also once the grant that it shows has ended', async () => {
+    const grant = await granted({ scope: ['tool:list_files'] });
+    const ran = { ...withGrant(grant), idempotencyId: randomUUID() };
+    expect((await bot.call('list_files', {}, ran)).status).toBe(200);
+    await cli('grants', 'revoke', grant.jti);
+    await eventually(
+      'it is refused',
+      async () => seen(await bot.call('list_files', {}, withGrant(grant)))[1] === 'grant_revoked',
+    );
+    const again = await bot.call('list_files', {}, ran);
+    expect([again.status, again.headers['x-gate-server-execution-replayed']]).toEqual([200, 'true']);
+    const token = await idTokenOf(provider, CLIENT, randomUUID());
+    const body = { id_token: token, scope: ['tool:list_files'] };
+    expect((await bot.request('POST', '/grant', { body, ...withGrant(grant) })).status).toBe(200);
+    const twice = await bot.request('POST', '/grant', { body });
+    expect([twice.status, twice.body]).toEqual([
+      401,
+      expect.objectContaining({
+        error: 'invalid_token',
+        reasoning: expect.stringContaining('exchanged for a grant before'),
+      }),
+    ]);
+    // What it brings does not renew its certificate; that it ended does not keep it from that either.
+    const { status, body: told } = await bot.request('POST', '/svid/renew', { body: {}, ...withGrant(grant) });
+    expect([status, told['error']]).toEqual([400, 'invalid_request']);
+  }, 120_000);
+
   it('runs nothing that a person approved after its grant was taken back', async () => {
     const grant = await granted({ yellow_scope: ['yellow:wire_transfer'] });
     const transfer = { from: 'operating', to: 'vendor', amount: 7 };
@@ -257,4 +307,25 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
   it('leaves a chain that verifies', async () => {
     expect(await gate.verify()).toMatchObject({ valid: true });
   });
+});
+
+describe('a deployment that takes no tool call without a grant', () => {
+  let strict: TestStack;
+  beforeAll(async () => {
+    strict = await startStack({ env: { GATE_PROXY_GRANTS: 'required' } });
+  }, STACK_START_LIMIT_MS);
+  afterAll(() => strict?.stop(), 150_000);
+
+  it('refuses one, with its row, and answers what is no call', async () => {
+    const agent = await strict.agent();
+    const refused = await agent.call('list_files', {});
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      expect.objectContaining({ error: 'grant_required', layer: 'identity', executable: false }),
+    ]);
+    const [told] = await strict.rows(refused.correlationId, (kinds) => kinds.includes('proxy.verdict'));
+    expect(told).toMatchObject({ signal: 'grant_required', authorized: false, tool_name: 'list_files' });
+    expect((await strict.tools()).counts['list_files'] ?? 0).toBe(0);
+    expect((await agent.control('tools/list')).status).toBe(200);
+  }, 120_000);
 });

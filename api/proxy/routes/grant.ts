@@ -3,7 +3,7 @@ import { GateError } from '../../../domain/errors.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, bodyText, certificateOf } from '../mcp-requests.js';
+import { bodyText, certificateOf, standingAgentOf } from '../mcp-requests.js';
 
 export type AskGrant = (request: GrantRequest) => Promise<IssuedGrant>;
 
@@ -20,7 +20,7 @@ export function registerGrant(
     // Its bytes are read as those of a call are, so the schema only describes them.
     { config: { described: { body: ownGrantRequest } }, schema: { response: { 200: issuedGrant } } },
     async (request, reply) => {
-      const caller = agentOf(request);
+      const caller = standingAgentOf(request);
       certificateOf(request, caller.fingerprint);
       await limits.control({ caller, correlationId: request.correlationId, name: 'POST /grant' });
       const read = ownGrantRequest.safeParse(readObject(bodyText(request)));

@@ -15,7 +15,7 @@ import { type CallHandler, correlationIdOf } from '../calls.js';
 import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
 import { saidToTheEnd } from '../event-streams.js';
 import { createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
-import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
+import { type AgentCaller, agentOf, bodyText, callingAgentOf, demoPrefixOf, header } from '../mcp-requests.js';
 import { answerTo, type Streamed } from '../rpc-answers.js';
 import { MCP_DESCRIPTION, TOOL_DESCRIPTION } from './mcp-description.js';
 import { manualUrl } from './manual.js';
@@ -98,7 +98,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       });
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
     request.asksFor = mcp.kind === 'tool' ? mcp.tool : (mcp as ControlRequest).method;
-    const caller = callerOf(request);
+    const caller = callerOf(request, mcp.kind === 'tool');
     if (mcp.kind === 'control' || !selected) {
       const control = mcp as ControlRequest;
       if (control.method === 'initialize') return clients.introduce(caller, control, request.correlationId);
@@ -128,8 +128,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   }
 
   /** The operator names the demonstration's agents; no request can make its caller one of them. */
-  function callerOf(request: FastifyRequest): AgentCaller {
-    const caller = agentOf(request);
+  function callerOf(request: FastifyRequest, isCall = false): AgentCaller {
+    const caller = isCall ? callingAgentOf(request) : agentOf(request);
     return options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
   }
 }

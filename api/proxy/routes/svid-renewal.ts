@@ -4,7 +4,7 @@ import { GateError } from '../../../domain/errors.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, bodyText, certificateOf } from '../mcp-requests.js';
+import { bodyText, certificateOf, standingAgentOf } from '../mcp-requests.js';
 
 export type RenewSvid = (request: SvidRenewRequest) => Promise<IssuedSvid>;
 
@@ -21,7 +21,7 @@ export function registerSvidRenewal(
     // Its bytes are read as those of a call are, so the schema only describes them.
     { config: { described: { body: svidRenewal } }, schema: { response: { 200: issuedSvid } } },
     async (request) => {
-      const caller = agentOf(request);
+      const caller = standingAgentOf(request);
       const certificate = certificateOf(request, caller.fingerprint);
       await limits.control({ caller, correlationId: request.correlationId, name: 'POST /svid/renew' });
       const read = svidRenewal.safeParse(readObject(bodyText(request)));
