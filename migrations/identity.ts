@@ -250,12 +250,16 @@ const grants: Migration = {
     ) ${strict}`.execute(db);
     await sql`create table if not exists identity_grants (
       id ${text} not null primary key, agent_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
-      agent_spiffe ${text} not null, caller_fingerprint ${text}, human_sub ${text} not null, idp ${text} not null, amr ${text} not null,
+      agent_spiffe ${text} not null, caller_fingerprint ${text}, id_token_sha256 ${text} not null, human_sub ${text} not null,
+      idp ${text} not null, amr ${text} not null,
       scope ${text} not null, yellow_scope ${text} not null, recurrence ${text}, max_count ${integer}, used_count ${integer} not null,
       issued_ms ${integer} not null, not_before_ms ${integer}, not_after_ms ${integer}, expires_ms ${integer} not null,
       state ${text} not null, revoked_ms ${integer}, revoked_by_sub ${text}, mac ${text} not null
     ) ${strict}`.execute(db);
     await sql`create index if not exists identity_grants_agent on identity_grants (agent_id, expires_ms)`.execute(db);
+    // What was never given is no grant: its token is good for another try.
+    await sql`create unique index if not exists identity_grants_token on identity_grants (id_token_sha256)
+      where state in ('pending', 'issued', 'used_up', 'revoked')`.execute(db);
     await sql`create index if not exists identity_grants_tenant on identity_grants (tenant, id)`.execute(db);
     await sql`create index if not exists identity_grants_open on identity_grants (state, expires_ms)
       where state in ('pending', 'issued')`.execute(db);

@@ -260,7 +260,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
         const agent = await assertGrantable(within, grant, nowMs);
         await assertRoom(within, agent.id, nowMs);
         const { terms, by } = grant;
-        await within
+        const { numInsertedOrUpdatedRows: begun } = await within
           .insertInto('identity_grants')
           .values(
             marked('identity_grants', {
@@ -270,6 +270,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
               agent_name: grant.agent,
               agent_spiffe: grant.spiffe,
               caller_fingerprint: grant.fingerprint,
+              id_token_sha256: grant.idTokenSha256,
               human_sub: humanSubOf(by),
               idp: by.idp,
               amr: JSON.stringify(by.amr),
@@ -287,7 +288,14 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
               revoked_by_sub: null,
             }),
           )
-          .execute();
+          // One for all agents of a tenant, of which only one is locked.
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow();
+        if (begun !== 1n)
+          throw new GateError(
+            'invalid_token',
+            'the ID token is refused: it was exchanged for a grant before, and one token is for one grant; sign in again',
+          );
       }),
     releaseGrant: (grant, nowMs) =>
       inTransaction(async (within) => {

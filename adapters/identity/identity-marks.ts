@@ -173,6 +173,7 @@ const MARKED = {
     'agent_name',
     'agent_spiffe',
     'caller_fingerprint',
+    'id_token_sha256',
     'human_sub',
     'idp',
     'amr',

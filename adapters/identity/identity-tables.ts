@@ -197,6 +197,8 @@ export interface IdentityTables {
     agent_spiffe: string;
     /** The certificate by which the agent asked. */
     caller_fingerprint: string | null;
+    /** Of what the token of the person signs; one token is for one grant. */
+    id_token_sha256: string;
     human_sub: string;
     idp: string;
     /** JSON, as the next three. */

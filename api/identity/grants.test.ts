@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { X509Certificate } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { createGrantTokens } from '../../adapters/identity/grant-tokens.js';
 import { type IdTokens, openIdTokens } from '../../adapters/identity/id-tokens.js';
 import {
@@ -11,6 +11,7 @@ import {
   MOST_GRANTS_AT_ONCE,
 } from '../../contracts/grants.js';
 import { agentRecord } from '../../contracts/identity.js';
+import { GateError } from '../../domain/errors.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
@@ -49,7 +50,10 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
   });
   const idToken = (sub = 'ada', over: object = {}) => {
     const iat = Math.floor(at.now / 1_000);
-    return issuer.forged({ iss: issuer.issuer, aud: AUDIENCE, sub, iat, exp: iat + 300, ...over }, { typ: 'JWT' });
+    return issuer.forged(
+      { iss: issuer.issuer, aud: AUDIENCE, sub, iat, exp: iat + 300, jti: randomUUID(), ...over },
+      { typ: 'JWT' },
+    );
   };
   const asConsole = () => (at.caller = serviceCaller('console'));
   const registered = async (envelope: object = { scope_envelope: ['tool:read'] }, agent = 'bot') => {
@@ -345,6 +349,7 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
           spiffe: SPIFFE,
           fingerprint: null,
           by: { tenant: 'acme', sub: 'ada', idp: 'corp', amr: [] },
+          idTokenSha256: 'a'.repeat(64),
           scope: ['tool:read'],
           yellowScope: [],
           terms: {
@@ -369,6 +374,7 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
             spiffe: SPIFFE,
             fingerprint: null,
             by: { tenant: 'acme', sub: 'ada', idp: 'corp', amr: [] },
+            idTokenSha256: 'a'.repeat(64),
             scope: ['tool:read'],
             yellowScope: [],
             terms: { iat: 1, exp: 2, notBefore: null, notAfter: null, maxUses: null, recurrence: null },
@@ -378,6 +384,50 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       ).rejects.toMatchObject({ code: 'signing_unavailable' });
       expect(await listed()).toEqual([]);
       expect(await kinds()).toEqual(['agent.registered', 'identity.grant_issued']);
+    });
+
+    it('is one for each ID token, whichever agent asks and however the token is written', async () => {
+      await registered({ scope_envelope: ['tool:read'] });
+      await registered({ scope_envelope: ['tool:read'] }, 'other');
+      const id_token = await idToken();
+      // What is refused uses no token up.
+      isRefused(await asked({ id_token, scope: ['tool:x'] }), 403, 'scope_outside_envelope');
+      const { jti } = await granted({ id_token, max_uses: 1 });
+      await revoke(jti);
+      // The last character of base64url has bits that say nothing.
+      const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+      const other = id_token.slice(0, -1) + (last[last.indexOf(id_token.at(-1) ?? '') ^ 1] ?? '');
+      for (const one of [id_token, other]) {
+        const refused = await asked({ id_token: one });
+        isRefused(refused, 401, 'invalid_token');
+        expect(refused.json<{ reason: string }>().reason).toContain('exchanged for a grant before');
+      }
+      isRefused(await asked({ id_token, agent_spiffe: SPIFFE.replace('bot', 'other') }), 401, 'invalid_token');
+      const shared = await idToken();
+      const together = await Promise.all(
+        ['bot', 'other', 'bot', 'other'].map((name) =>
+          asked({ id_token: shared, agent_spiffe: SPIFFE.replace('bot', name) }),
+        ),
+      );
+      expect(together.map(({ statusCode }) => String(statusCode)).toSorted()).toEqual(['200', '401', '401', '401']);
+      await sql('update identity_grants set id_token_sha256 = ? where id = ?', ['b'.repeat(64), jti]);
+      asConsole();
+      isRefused(await ask('GET', '/grants?tenant=acme', { as: DEV }), 409, 'identity_tampered');
+    });
+
+    it('that never left leaves its token good for another try', async () => {
+      await registered();
+      const id_token = await idToken();
+      const { store } = identity;
+      const release = store().releaseGrant;
+      try {
+        Object.assign(store(), { releaseGrant: () => Promise.reject(new GateError('store_unavailable')) });
+        isRefused(await asked({ id_token }), 503, 'store_unavailable');
+      } finally {
+        Object.assign(store(), { releaseGrant: release });
+      }
+      expect(await sql('select state from identity_grants')).toEqual([{ state: 'failed' }]);
+      await granted({ id_token });
     });
 
     it('is one of a hundred of an agent at most, and of an hour', async () => {

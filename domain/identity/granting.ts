@@ -5,6 +5,7 @@ import {
   type IssuedGrant,
   LONGEST_GRANT,
 } from '../../contracts/grants.js';
+import { sha256Hex } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { Delegator, GrantStore, NewGrant } from './grants.js';
 import { termsOf } from './grant-terms.js';
@@ -33,7 +34,7 @@ export function createGranting({
   return {
     /**
      * A grant for what was asked, whole or not at all. Its intent is stored before it is signed; it leaves once it is stored with its row for the ledger.
-     * Asked again, there is another one.
+     * One token is for one grant: whoever lost the answer signs in again.
      */
     async issue(asked: GrantRequest): Promise<IssuedGrant> {
       const by = await verify(asked.id_token, asked.nonce);
@@ -54,6 +55,7 @@ export function createGranting({
         spiffe: named.name,
         fingerprint: asked.credential_fingerprint ?? null,
         by,
+        idTokenSha256: sha256Hex(signedOf(asked.id_token)),
         scope,
         yellowScope,
         terms,
@@ -73,7 +75,13 @@ export function createGranting({
         if (error instanceof GateError) throw error;
         throw new GateError('signing_unavailable', undefined, { cause: error });
       }
-      await store.releaseGrant(grant, clock());
+      try {
+        await store.releaseGrant(grant, clock());
+      } catch (error) {
+        // Then the token is good for another try. Where the store is away, the next start closes what is open.
+        await store.failGrant(grant.jti).catch(() => undefined);
+        throw error;
+      }
       const { sub, act, exp, jti } = claims;
       return {
         grant: token,
@@ -108,6 +116,9 @@ const claimsOf = ({ jti, spiffe, by, scope, yellowScope, terms }: NewGrant): Gra
   ...(terms.maxUses !== null && { max_uses: terms.maxUses }),
   ...(terms.recurrence && { recurrence: terms.recurrence }),
 });
+
+/** The part of a JWS in its compact form that its signature is of. */
+const signedOf = (token: string): string => token.slice(0, token.lastIndexOf('.'));
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -24,6 +24,8 @@ export interface NewGrant {
   /** The certificate by which the agent asks; `null` where somebody else names it. */
   readonly fingerprint: string | null;
   readonly by: Delegator;
+  /** Of what the token signs by which that was proved: a signature can be written in more ways than one. */
+  readonly idTokenSha256: string;
   readonly scope: readonly string[];
   readonly yellowScope: readonly string[];
   readonly terms: GrantTerms;
@@ -64,7 +66,7 @@ export interface GrantStore {
   widenEnvelope(agentId: string, tenant: string, to: Envelope, by: RevokedBy): Promise<void>;
   /**
    * Stores the intent, before anything is signed. Throws what speaks against it: `unregistered_agent`, how the agent is stopped, `invalid_token` for a
-   * certificate that is not the current one, `scope_outside_envelope`, and `rate_limited`.
+   * certificate that is not the current one or a token that was exchanged before, `scope_outside_envelope`, and `rate_limited`.
    */
   beginGrant(grant: NewGrant, nowMs: number): Promise<void>;
   /** Stores, in one transaction, that it leaves, with its row for the ledger. Throws where anything that `beginGrant` looks at changed meanwhile. */

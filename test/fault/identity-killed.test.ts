@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -260,14 +261,15 @@ describe('identity, killed while it issues', () => {
         expect(registered.status).toBe(201);
         const seconds = Math.floor(Date.now() / 1_000);
         const claims = { iss: issuer.issuer, aud: 'delegations', sub: 'ada', iat: seconds, exp: seconds + 300 };
-        const body = {
+        const bodyOf = async () => ({
           tenant: DEVELOPMENT_TENANT,
           agent_spiffe: `spiffe://gate.local/tenant/${DEVELOPMENT_TENANT}/agent/${agent.agent_name}`,
-          id_token: await issuer.forged(claims, { typ: 'JWT' }),
+          id_token: await issuer.forged({ ...claims, jti: randomUUID() }, { typ: 'JWT' }),
           scope: ['tool:a'],
-        };
+        });
+        const bodies = await Promise.all(Array.from({ length: GRANTS }, bodyOf));
         let answers = 0;
-        const asked = Array.from({ length: GRANTS }, () =>
+        const asked = bodies.map((body) =>
           ask('POST', '/grant', body).then(
             (answer) => {
               answers += 1;
