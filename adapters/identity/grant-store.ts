@@ -14,6 +14,7 @@ import {
   type Envelope,
   NO_ENVELOPE,
 } from '../../domain/identity/scopes.js';
+import { editedDetail } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
 
@@ -94,7 +95,9 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     { scope, yellow }: Envelope,
     nowMs: number,
   ): Promise<number> {
-    const was = await envelopeRow(within, id);
+    const found = await envelopeRow(within, id);
+    const edited = found !== undefined && fault('identity_envelopes', found) !== null;
+    const was = edited ? undefined : found;
     const envelope = {
       scope_envelope: JSON.stringify(scope),
       yellow_envelope: JSON.stringify(yellow),
@@ -109,9 +112,13 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
       if (!isChanged) throw new GateError('store_unavailable', 'the envelope changed meanwhile; ask again');
       return generation;
     }
-    const row = { id, tenant, agent_name, ...envelope, envelope_generation: 1 };
-    await within.insertInto('identity_envelopes').values(marked('identity_envelopes', row)).execute();
-    return 1;
+    // What number an edited one had nobody knows: the time is greater, so that no row of the ledger is told under a number twice.
+    const generation = edited ? nowMs : 1;
+    const all = { id, tenant, agent_name, ...envelope, envelope_generation: generation };
+    const row = marked('identity_envelopes', all);
+    if (edited) await within.updateTable('identity_envelopes').set(row).where('id', '=', id).execute();
+    else await within.insertInto('identity_envelopes').values(row).execute();
+    return generation;
   }
 
   const changeEnvelope = (
@@ -125,9 +132,14 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
       await parts.agentOf(within, agentId, tenant);
       const agent = await parts.locked(within, agentId);
       await parts.assertLives(within, agentId);
-      const was = await envelopeOf(within, agentId);
-      if (kind === 'agent.envelope_narrowed') assertNarrower(was, to);
-      else assertWider(was, to);
+      const row = await envelopeRow(within, agentId);
+      const edited = row ? fault('identity_envelopes', row) : null;
+      // One that somebody edited says nothing of what it was; nothing is less than whatever that may have been.
+      const isWrittenAnew =
+        edited !== null && kind === 'agent.envelope_narrowed' && to.scope.length + to.yellow.length === 0;
+      const was = isWrittenAnew ? NO_ENVELOPE : await envelopeOf(within, agentId);
+      if (kind === 'agent.envelope_widened') assertWider(was, to);
+      else if (!isWrittenAnew) assertNarrower(was, to);
       const generation = await setEnvelope(within, agent, to, by.nowMs);
       await told(within, {
         kind,
@@ -137,7 +149,11 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
         agentId,
         by: by.by,
         reason: by.reason,
-        standing: { scopes: to.scope.length, yellow_scopes: to.yellow.length },
+        standing: {
+          scopes: to.scope.length,
+          yellow_scopes: to.yellow.length,
+          ...editedDetail([edited], row ? { row, fault: edited } : null),
+        },
         content: {
           scope_envelope_before: [...was.scope],
           scope_envelope_after: [...to.scope],
@@ -250,7 +266,10 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .selectAll()
           .where('id', 'in', [...ids])
           .execute();
-        return new Map(found.map((row) => [row.id, envelopeIn(intact('identity_envelopes', row))]));
+        // One that somebody edited grants nothing, and keeps nobody from looking at others, or from hearing that a stop came about.
+        return new Map(
+          found.flatMap((row) => (fault('identity_envelopes', row) === null ? [[row.id, envelopeIn(row)]] : [])),
+        );
       }),
     narrowEnvelope: (id, tenant, to, by) => changeEnvelope('agent.envelope_narrowed', id, tenant, to, by),
     widenEnvelope: (id, tenant, to, by) => changeEnvelope('agent.envelope_widened', id, tenant, to, by),

@@ -156,7 +156,45 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       const id = await registered();
       await sql(`update identity_envelopes set scope_envelope = '["tool:all","tool:read"]'`);
       isRefused(await asked({ scope: ['tool:all'] }), 409, 'identity_tampered');
-      isRefused(await changed(id, 'narrow', { scope_envelope: [], yellow_envelope: [] }), 409, 'identity_tampered');
+      const less = { scope_envelope: ['tool:read'], yellow_envelope: [] };
+      for (const how of ['narrow', 'widen'] as const) isRefused(await changed(id, how, less), 409, 'identity_tampered');
+    });
+
+    it('keeps no stop from being told, and nobody from looking, where somebody edited it', async () => {
+      const id = await registered();
+      await registered({ scope_envelope: ['tool:x'] }, 'other');
+      await sql(`update identity_envelopes set scope_envelope = '["tool:all"]' where id = ?`, [id]);
+      asConsole();
+      const stopped = await ask('POST', `/agents/${id}/suspend?tenant=acme`, { body: { reason: 'odd' } });
+      expect([stopped.statusCode, stopped.json()]).toEqual([
+        200,
+        expect.objectContaining({ state: 'suspended', scope_envelope: [], yellow_envelope: [] }),
+      ]);
+      const all = (await ask('GET', '/agents?tenant=acme')).json<{ agent_name: string; scope_envelope: string[] }[]>();
+      expect(all.map(({ agent_name: name, scope_envelope: scope }) => `${name}: ${scope.join()}`).toSorted()).toEqual([
+        'bot: ',
+        'other: tool:x',
+      ]);
+    });
+
+    it('is written anew by who lets nothing be delegated from now on, where somebody edited it', async () => {
+      const id = await registered();
+      const { jti } = await granted();
+      await sql(`update identity_envelopes set scope_envelope = '["tool:all"]', envelope_generation = 0`);
+      const nothing = { scope_envelope: [], yellow_envelope: [] };
+      expect((await changed(id, 'narrow', nothing)).statusCode).toBe(200);
+      expect((await mirror()).grantFault(jti)?.code).toBe('grant_revoked');
+      isRefused(await asked({ scope: ['tool:all'] }), 403, 'scope_outside_envelope');
+      expect((await changed(id, 'widen', { scope_envelope: ['tool:read'], yellow_envelope: [] })).statusCode).toBe(200);
+      await granted();
+      expect((await changed(id, 'narrow', nothing)).statusCode).toBe(200);
+      await kinds();
+      const [first, second] = told().filter(({ event_kind: event }) => event === 'agent.envelope_narrowed');
+      expect(first?.policy_decision).toMatchObject({
+        edited_rows: [expect.stringContaining(`identity_envelopes ${id}`)],
+        replaced_row_sha256: expect.any(String),
+      });
+      expect(second?.policy_decision).not.toHaveProperty('edited_rows');
     });
 
     it('takes back the grants that hold more than it does from now on', async () => {
