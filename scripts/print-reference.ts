@@ -218,7 +218,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A person let an agent act on his behalf: who (`act`), what for (`scope`, `yellow_scope`), how often and until when.',
   'grant.revoked':
     'A grant was taken back; by whom, and where nobody named it, because of what (`because`). Its sidecar has the reason.',
-  'grant.auto_revoked': 'A grant was used up, or its deadline passed without a use (`reason`).',
+  'grant.auto_revoked': 'A grant was used up, or its deadline passed and no use was told (`reason`).',
   'agent.envelope_narrowed':
     'What may be delegated to an agent became less; by whom. Its sidecar has the envelope before and after, and the reason.',
   'agent.envelope_widened':

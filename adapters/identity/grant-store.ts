@@ -3,6 +3,7 @@ import type { Recurrence } from '../../contracts/call-grant.js';
 import { GRANTS_LISTED, MOST_GRANTS_AT_ONCE } from '../../contracts/grants.js';
 import { GateError } from '../../domain/errors.js';
 import { humanSubOf } from '../../domain/identity/granting.js';
+import { firstUuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { GrantStore, KeptGrant, NewGrant, ToldGrant } from '../../domain/identity/grants.js';
 import type { GrantEvent, IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
@@ -26,7 +27,7 @@ type GrantTable = 'identity_grants' | 'identity_envelopes';
 /** What the store of identity has for grants. */
 export interface GrantParts {
   readonly db: Database;
-  readonly rows: Pick<NumberedRows<Row<'identity_revoked_grants'>, ToldGrant>, 'changed'>;
+  readonly rows: Pick<NumberedRows<Row<'identity_revoked_grants'>, ToldGrant>, 'asItIs' | 'changed'>;
   intact<Found extends { readonly mac: string }>(table: GrantTable, row: Found): Found;
   /** What is wrong with a row, or `null`. */
   fault(table: GrantTable, row: { readonly mac: string }): string | null;
@@ -68,8 +69,13 @@ const HOUR_MS = 3_600_000;
 /** Proxies forget an entry a while after its end, by the clock of identity; theirs may be behind. */
 const KEPT_AFTER_END_MS = 90_000_000;
 const SWEEPER = 'system:grant-sweep';
+const USED_UP = 'usage_exhausted';
 const CHANGED_MEANWHILE = 'the grant changed meanwhile; ask again';
 const SWEPT_AT_ONCE = 500;
+/** Proxies tell uses a moment later, and one that was cut off tells them when it is back. */
+const TOLD_WITHIN_MS = 300_000;
+/** What may still let a call run. One that is used up lets no other one in, and what it let in before goes on: proxies count uses themselves. */
+const COUNTING = ['issued', 'used_up'];
 /** For as long as identity may have been away. */
 const SWEPT_AFTER_END_MS = 604_800_000;
 
@@ -173,18 +179,31 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     because: string | null,
     isMeant: (grant: Grant) => boolean = () => true,
   ): Promise<void> {
-    const open = await ofState(within, 'pending').where('agent_id', '=', agentId).execute();
-    for (const one of open)
-      if (fault('identity_grants', one) === null) await change(within, 'identity_grants', one, { state: 'failed' });
-      else await within.updateTable('identity_grants').set({ state: 'failed' }).where('id', '=', one.id).execute();
-    const counting = await ofState(within, 'issued')
+    // An id says when it was made, and no other column says anything of a row that somebody edited.
+    const candidates = await within
+      .selectFrom('identity_grants')
+      .selectAll()
       .where('agent_id', '=', agentId)
-      .where('expires_ms', '>', by.nowMs)
+      .where(({ or, and, eb }) =>
+        or([
+          eb('id', '>=', firstUuidV7(by.nowMs - KEPT_AFTER_END_MS)),
+          and([eb('state', 'in', ['pending', ...COUNTING]), eb('expires_ms', '>', by.nowMs)]),
+        ]),
+      )
+      .orderBy('id')
       .execute();
-    // One that somebody edited is taken back too: what it says of itself counts for nothing.
-    for (const one of counting)
-      if (fault('identity_grants', one) !== null || isMeant(one))
+    for (const one of candidates)
+      if (fault('identity_grants', one) !== null) await takeBackEdited(within, one, by, because);
+      else if (one.state === 'pending') await change(within, 'identity_grants', one, { state: 'failed' });
+      else if (COUNTING.includes(one.state) && Number(one.expires_ms) > by.nowMs && isMeant(one))
         await revoke(within, one, by, 'grant.revoked', because);
+  }
+
+  /** Whatever it says of itself counts for nothing, its state included; once. */
+  async function takeBackEdited(within: Database, grant: Grant, by: RevokedBy, because: string | null): Promise<void> {
+    const listed = await rows.asItIs(within, grant.id);
+    if (listed?.fault !== null) return revoke(within, grant, by, 'grant.revoked', because);
+    await within.updateTable('identity_grants').set({ state: 'revoked' }).where('id', '=', grant.id).execute();
   }
 
   async function revoke(
@@ -195,15 +214,16 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     because: string | null,
   ): Promise<void> {
     const edited = fault('identity_grants', grant);
-    const to = { state: 'revoked', revoked_ms: nowMs, revoked_by_sub: by };
+    const to = because === USED_UP ? { state: 'used_up' } : { state: 'revoked', revoked_ms: nowMs, revoked_by_sub: by };
     if (edited !== null)
       await within.updateTable('identity_grants').set({ state: 'revoked' }).where('id', '=', grant.id).execute();
     else if (!(await change(within, 'identity_grants', grant, to)))
       throw new GateError('store_unavailable', CHANGED_MEANWHILE);
     const expiresMs = edited === null ? Number(grant.expires_ms) : nowMs + KEPT_AFTER_END_MS;
-    // What has ended is refused as that everywhere.
+    // What has ended is refused as that everywhere, and what is used up as that: on the list it would end what was let in before.
     const unlisted = { id: grant.id, expires_ms: expiresMs, changed_ms: 0, listed_generation: 0, mac: '' };
-    const listed = expiresMs > nowMs ? await rows.changed(within, unlisted, {}, nowMs) : unlisted;
+    const listed =
+      kind === 'grant.revoked' && expiresMs > nowMs ? await rows.changed(within, unlisted, {}, nowMs) : unlisted;
     await toldGrant(within, {
       kind,
       subject: `${grant.id}/${Number(listed.listed_generation)}`,
@@ -360,7 +380,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .selectAll()
           .where('tenant', '=', tenant)
           .where('id', '>', after ?? '')
-          .where('state', 'in', active ? ['issued'] : ['issued', 'revoked'])
+          .where('state', 'in', active ? ['issued'] : [...COUNTING, 'revoked'])
           .$if(agent !== undefined, (query) => query.where('agent_name', '=', agent ?? ''))
           .$if(active, (query) => query.where('expires_ms', '>', nowMs))
           .orderBy('id')
@@ -376,13 +396,15 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
             .selectAll()
             .where('id', '=', jti)
             .where('tenant', '=', tenant)
-            .where('state', 'in', ['issued', 'revoked'])
             .executeTakeFirst();
         const found = await find();
         if (!found) throw new GateError('not_found');
         await parts.lockedRow(within, found.agent_id);
         const now = (await find()) ?? found;
-        if (now.state === 'revoked' && fault('identity_grants', now) === null) return Number(now.revoked_ms);
+        // What an edited one says of its state counts for nothing.
+        const isEdited = fault('identity_grants', now) !== null;
+        if (!isEdited && now.state === 'revoked') return Number(now.revoked_ms);
+        if (!isEdited && !COUNTING.includes(now.state)) throw new GateError('not_found');
         await revoke(within, now, by, 'grant.revoked', null);
         return by.nowMs;
       }),
@@ -413,7 +435,11 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .where(({ or, and, eb, ref }) =>
             or([
               and([eb('max_count', 'is not', null), eb('used_count', '>=', ref('max_count'))]),
-              and([eb('not_after_ms', 'is not', null), eb('not_after_ms', '<=', nowMs), eb('used_count', '=', 0)]),
+              and([
+                eb('not_after_ms', 'is not', null),
+                eb('not_after_ms', '<=', nowMs - TOLD_WITHIN_MS),
+                eb('used_count', '=', 0),
+              ]),
             ]),
           )
           .orderBy('id')
@@ -427,7 +453,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           const now = await ofState(within, 'issued').where('id', '=', id).executeTakeFirst();
           if (!now || now.mac !== mac || fault('identity_grants', now) !== null) return;
           const isUsedUp = now.max_count !== null && Number(now.used_count) >= Number(now.max_count);
-          const because = isUsedUp ? 'usage_exhausted' : 'unused_by_deadline';
+          const because = isUsedUp ? USED_UP : 'unused_by_deadline';
           await revoke(within, now, { by: SWEEPER, reason: null, nowMs }, 'grant.auto_revoked', because);
           swept += 1;
         });

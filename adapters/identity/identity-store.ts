@@ -714,7 +714,7 @@ export async function openIdentityStore(
             selectFrom('identity_grants as granted')
               .select('granted.id')
               .whereRef('granted.agent_id', '=', 'agent.id')
-              .where('granted.state', 'in', ['pending', 'issued'])
+              .where('granted.state', 'in', ['pending', 'issued', 'used_up'])
               .where('granted.expires_ms', '>', nowMs),
           ),
           exists(

@@ -213,7 +213,7 @@ export interface IdentityTables {
     not_before_ms: Count | null;
     not_after_ms: Count | null;
     expires_ms: Count;
-    /** `pending`, then `issued`, `failed` or `interrupted`; `issued` may become `revoked`. */
+    /** `pending`, then `issued`, `failed` or `interrupted`; `issued` may become `used_up`, and either `revoked`. */
     state: string;
     revoked_ms: Count | null;
     revoked_by_sub: string | null;

@@ -21,6 +21,7 @@ import { serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service
 import { STORES } from '../../test/support/ledger.js';
 import { seededRandom } from '../../test/support/random.js';
 import { startTokenProvider, type TokenProvider } from '../../test/support/token-provider.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const AUDIENCE = 'delegations';
 const SPIFFE = `spiffe://${TRUST_DOMAIN}/tenant/acme/agent/bot`;
@@ -515,6 +516,49 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       isRefused(await ask('GET', '/grants?tenant=acme', { as: OTHERS }), 403, 'tenant_mismatch');
     });
 
+    it.each([
+      "state = 'failed'",
+      "state = 'revoked', revoked_ms = 1",
+      "state = 'pending'",
+      'expires_ms = 1',
+      "scope = '[]'",
+    ])('is on the list, once, whatever somebody made of its row: %s', async (edit) => {
+      const [id, other] = [await registered({ scope_envelope: ['tool:read', 'tool:x'] }), 'other'];
+      const { jti } = await granted();
+      await sql(`update identity_grants set ${edit}`);
+      await changed(id, 'narrow', { scope_envelope: ['tool:read'], yellow_envelope: [] });
+      expect((await mirror()).grantFault(jti)?.code).toBe('grant_revoked');
+      asConsole();
+      await ask('POST', `/agents/${id}/suspend?tenant=acme`, { body: { reason: 'odd' } });
+      expect((await kinds()).filter((one) => one === 'grant.revoked')).toHaveLength(1);
+      expect(told().find(({ event_kind: event }) => event === 'grant.revoked')).toMatchObject({
+        policy_decision: { jti, edited_rows: [expect.stringContaining(jti)] },
+      });
+      // By its id alone, too.
+      await registered({ scope_envelope: ['tool:read'] }, other);
+      const second = await granted({ agent_spiffe: SPIFFE.replace('bot', other) });
+      await sql(`update identity_grants set ${edit} where id = ?`, [second.jti]);
+      expect((await revoke(second.jti)).statusCode).toBe(200);
+      expect((await mirror()).grantFault(second.jti)?.code).toBe('grant_revoked');
+    });
+
+    it('keeps no tenant from being let go where somebody put its row back to before', async () => {
+      await registered();
+      const { jti } = await granted();
+      await revoke(jti);
+      await sql("update identity_grants set state = 'issued', expires_ms = ?", [at.now + 10 * 86_400_000]);
+      asConsole();
+      const stop = (await ask('POST', '/stops', { body: { tenant: 'acme', reason: 'all' } })).json<{ id: string }>();
+      await sql("update identity_grants set state = 'issued'");
+      at.now += 2 * 86_400_000;
+      const release = async (as: string) =>
+        (await ask('POST', `/stops/${stop.id}/release?tenant=acme`, { as, body: { reason: 'known' } })).statusCode;
+      expect(await release(DEV)).toBe(202);
+      // 503 while what it has is still being taken back.
+      await eventually('it is let go', async () => (await release(SECOND)) === 200);
+      expect((await kinds()).filter((one) => one === 'grant.revoked')).toHaveLength(1);
+    });
+
     it('is on the list also where somebody edited its row, and nobody takes it off unseen', async () => {
       const id = await registered();
       const edited = await granted();
@@ -552,20 +596,53 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       await uses(jti, 3);
       expect(await identity.store().sweepGrants(at.now)).toBe(1);
       expect(await identity.store().sweepGrants(at.now)).toBe(0);
-      expect((await mirror()).grantFault(jti)?.code).toBe('grant_revoked');
+      // Proxies count uses themselves: on the list it would end the calls that it let in before.
+      expect((await mirror()).grantFault(jti)).toBeNull();
       await ask('POST', '/grants/uses', { as: null, body: { uses: [] } });
       asConsole();
       isRefused(await ask('POST', '/grants/uses', { body: { uses: [] } }), 403, 'capability_denied');
-      expect(await listed()).toMatchObject([{ uses: 3, revoked_by: 'system:grant-sweep' }]);
+      expect(await listed()).toMatchObject([{ uses: 3, revoked_at: null, revoked_by: null }]);
+      expect(await listed('&active=true')).toEqual([]);
+      await kinds();
+      expect(told().at(-1)).toMatchObject({
+        event_kind: 'grant.auto_revoked',
+        actor_sub: 'system:grant-sweep',
+        policy_decision: { jti, reason: 'usage_exhausted' },
+      });
     });
+
+    it.each(['an operator', 'a narrowing', 'a stop of its agent', 'a stop of its tenant'])(
+      'once there are none left, keep nobody from taking back what waits with it: %s',
+      async (who) => {
+        const id = await registered();
+        const { jti } = await granted({ max_uses: 1 });
+        await uses(jti, 1);
+        expect(await identity.store().sweepGrants(at.now)).toBe(1);
+        if (who === 'an operator') expect((await revoke(jti)).statusCode).toBe(200);
+        if (who === 'a narrowing') await changed(id, 'narrow', { scope_envelope: [], yellow_envelope: [] });
+        asConsole();
+        if (who === 'a stop of its agent')
+          await ask('POST', `/agents/${id}/suspend?tenant=acme`, { body: { reason: 'odd' } });
+        if (who === 'a stop of its tenant') await ask('POST', '/stops', { body: { tenant: 'acme', reason: 'all' } });
+        await eventually('it is on the list', async () => (await mirror()).grantFault(jti)?.code === 'grant_revoked');
+        expect(await identity.store().sweepGrants(at.now)).toBe(0);
+        asConsole();
+        const [kept] = await listed();
+        expect(kept?.revoked_by).toMatch(/^operator:/);
+      },
+    );
 
     it('end it where its deadline passed without one', async () => {
       await registered();
       const seconds = Math.floor(at.now / 1_000);
       const [unused, used] = [await granted({ not_after: seconds + 60 }), await granted({ not_after: seconds + 60 })];
       await uses(used.jti, 1);
-      expect(await identity.store().sweepGrants(at.now + 59_000)).toBe(0);
-      expect(await identity.store().sweepGrants(at.now + 60_000)).toBe(1);
+      expect(await identity.store().sweepGrants(at.now + 60_000)).toBe(0);
+      // What a proxy tells later is still told.
+      const late = await granted({ not_after: seconds + 60 });
+      expect(await identity.store().sweepGrants(at.now + 359_000)).toBe(0);
+      await uses(late.jti, 1);
+      expect(await identity.store().sweepGrants(at.now + 360_000)).toBe(1);
       await revoke('x');
       const rows = (await kinds()).length;
       expect(told()[rows - 1]).toMatchObject({
@@ -599,9 +676,12 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       );
     }
     const mirrored = await mirror();
-    for (const jti of gone) expect(mirrored.grantFault(jti)?.code).toBe('grant_revoked');
     const active = new Set((await listed('&active=true')).map(({ jti }) => jti));
-    for (const { jti } of held) expect(mirrored.grantFault(jti) === null).toBe(active.has(jti));
+    // What is used up counts no more, and is on nobody's list for that.
+    for (const { jti } of held) {
+      expect(mirrored.grantFault(jti)?.code).toBe(gone.has(jti) ? 'grant_revoked' : undefined);
+      if (gone.has(jti)) expect(active.has(jti)).toBe(false);
+    }
     await kinds();
     const rows = told().filter(({ event_kind: event }) => event === 'identity.grant_issued');
     expect(rows.map(({ policy_decision: what }) => what?.['jti'] as string).toSorted()).toEqual(

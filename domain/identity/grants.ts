@@ -86,6 +86,6 @@ export interface GrantStore {
   revokeGrant(jti: string, tenant: string, by: RevokedBy): Promise<number>;
   /** How often they were used in all: less than is known changes nothing. */
   tellUses(uses: readonly { readonly jti: string; readonly uses: number }[]): Promise<void>;
-  /** Takes back those that are used up, or whose deadline passed without a use; says how many. */
+  /** Ends those that are used up, and those of which nobody told a use a while after their deadline; says how many. What is used up lets what it let in go on. */
   sweepGrants(nowMs: number): Promise<number>;
 }

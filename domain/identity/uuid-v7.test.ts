@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { uuidV7 } from './uuid-v7.js';
+import { firstUuidV7, uuidV7 } from './uuid-v7.js';
 
 describe('RFC 9562 5.7: a version 7 UUID', () => {
   it('carries the time, version 7 and the RFC variant', () => {
@@ -13,5 +13,10 @@ describe('RFC 9562 5.7: a version 7 UUID', () => {
   it('sorts those of one millisecond as they were made', () => {
     const made = Array.from({ length: 2_000 }, () => uuidV7(2_000));
     expect([...made].sort()).toEqual(made);
+  });
+  it('sorts behind what begins its time, and before what begins the next', () => {
+    expect(firstUuidV7(0x017f22e279b0)).toBe('017f22e2-79b0');
+    const made = Array.from({ length: 200 }, () => uuidV7(2_000));
+    for (const one of made) expect([firstUuidV7(2_000) < one, firstUuidV7(2_001) > one]).toEqual([true, true]);
   });
 });
