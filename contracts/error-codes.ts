@@ -768,7 +768,7 @@ export const ERROR_CODES = {
       'The grant would let the agent ask people for more than its envelope lets anybody delegate (`offenders`). Nothing was granted.',
   },
   delegation_not_configured: {
-    status: 503,
+    status: 409,
     retry: 'no',
     meaning: 'No issuer is configured whose people may delegate (`GATE_IDENTITY_OIDC_ISSUERS_FILE`).',
   },

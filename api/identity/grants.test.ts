@@ -330,7 +330,7 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       issuer.fault = null;
       expect((await asked()).statusCode).toBe(200);
       at.verifyDelegator = (await openIdTokens([])).verify;
-      isRefused(await asked(), 503, 'delegation_not_configured');
+      isRefused(await asked(), 409, 'delegation_not_configured');
     });
 
     it('is for nobody else to ask for than the console, a proxy that shows the agent’s certificate, and a simulator', async () => {
