@@ -12,7 +12,6 @@ import type {
 } from '../contracts/tenant-lifecycle.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
 import type { CallStore } from '../domain/call-record/ports.js';
-import type { CallState } from '../contracts/call.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { RevocationMirror } from '../domain/identity/revocation-mirror.js';
 import { nextStep } from '../domain/identity/tenant-operations.js';
@@ -22,9 +21,6 @@ const HEARD_LIMIT_MS = 5_000;
 const HEARD_LOOK_MS = 100;
 /** Where a step is due and could not be claimed. */
 const PAUSE_MS = 1_000;
-/** Calls of a tenant that are looked at for one at its tool. */
-const LOOKED_AT = 200;
-const AT_TOOL: ReadonlySet<CallState> = new Set(['allowed', 'approved', 'intended']);
 
 /** Identity, as the driver of operations asks it. */
 export interface TenantOperations {
@@ -43,7 +39,7 @@ export interface TenantActivityOptions {
   /** What this process has heard of identity; absent where nobody asks. */
   readonly heard: Pick<RevocationMirror, 'position' | 'agentFault'> | undefined;
   /** The calls, for those that are still at their tools. */
-  readonly calls: Pick<CallStore, 'openSince'>;
+  readonly calls: Pick<CallStore, 'atTool'>;
 }
 
 /** How far an operation is, without what its owners said. */
@@ -96,14 +92,9 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
   /** What a call says when it ends is exported with the rest, so the export waits for it; Gate ends every attempt after a time. */
   async function assertAtNoTool({ tenant, kind, steps }: TenantOperation): Promise<void> {
     if (kind !== 'offboard' || nextStep<TenantStep>({ steps })?.id !== 'ledger_final_export') return;
-    const { records, leftOut } = await calls.openSince({ tenant, agent: null, tool: null }, Date.now(), LOOKED_AT);
-    const open = records.filter(({ state }) => AT_TOOL.has(state));
-    const [first] = open;
-    if (first || leftOut > 0)
-      throw new GateError(
-        'operation_unfinished',
-        `${open.length + leftOut} calls of tenant ${tenant} are still at their tools${first ? `, ${first.correlation_id} among them` : ''}`,
-      );
+    const call = await calls.atTool(tenant);
+    if (call !== null)
+      throw new GateError('operation_unfinished', `call ${call} of tenant ${tenant} is still at its tool`);
   }
 
   return {

@@ -22,9 +22,9 @@ export const tombstones: Migration = {
       await sql`insert into ledger_tombstones (tenant, hidden_at) values (${tenant}, ${at}) on conflict do nothing`.execute(
         db,
       );
+      await sql`update ledger_entries set deleted_at = ${at} where tenant = ${tenant} and deleted_at is null`.execute(
+        db,
+      );
     }
-    await sql`
-      update ledger_entries set deleted_at = (select hidden_at from ledger_tombstones t where t.tenant = ledger_entries.tenant)
-      where deleted_at is null and tenant in (select tenant from ledger_tombstones)`.execute(db);
   },
 };

@@ -444,6 +444,25 @@ describe.each([
       expect(await idsOf(of(), T0 + MINUTE + 1, MOST)).toEqual([]);
     });
 
+    it('may be at their tools, whatever of them can be read, but for those that wait and those that a host may not begin any more', async () => {
+      await judged('allowed', { tenant: 'other' });
+      const waits = await judged('decided');
+      await store.move(waits.correlation_id, 'park', { pending_id: randomUUID(), deadline_ms: T0 + MINUTE });
+      const ended = await judged();
+      await store.move(ended.correlation_id, 'claim');
+      await done(ended.correlation_id);
+      expect(await store.atTool('acme')).toBeNull();
+      const handed = await judged('allowed', { contract: 'gate.decision/v1' });
+      expect(await store.atTool('acme')).toBe(handed.correlation_id);
+      clock += 2 * MINUTE;
+      expect(await store.atTool('acme')).toBeNull();
+      const runs = await judged();
+      await store.move(runs.correlation_id, 'claim');
+      await place.sql("update call_records set agent = 'another'");
+      store = await another();
+      expect(await store.atTool('acme')).toBe(runs.correlation_id);
+    });
+
     it('are so many at most, and it is said how many others there are', async () => {
       for (let made = 0; made < 4; made += 1) await judged();
       const ended = await judged();

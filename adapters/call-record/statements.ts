@@ -193,6 +193,10 @@ const NAMED = `and (? = '' or agent = ?) and (? = '' or tool = ? or sibling_tool
 export const selectOpenOf = statement<{ correlation_id: string }>(
   `select correlation_id ${OPEN_OF} ${NAMED} order by correlation_id limit ?`,
 );
+/** A call of the tenant that may be at its tool: neither waiting for a person nor over. */
+export const selectAtTool = statement<{ correlation_id: string }>(
+  `select correlation_id ${OPEN_OF} and state not in ('decided', 'parked') order by correlation_id limit 1`,
+);
 export const selectEndedOf = statement<{ correlation_id: string }>(
   `select correlation_id ${ENDED_OF} ${NAMED} order by correlation_id limit ?`,
 );

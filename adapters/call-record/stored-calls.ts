@@ -434,6 +434,12 @@ export function storedCalls({
     return { records, leftOut: Math.max(0, total - most) + unread };
   }
 
+  const atTool = (tenant: string): Promise<string | null> =>
+    jobs.read(
+      () => get(statements.selectAtTool, tenant, now() - HANDED_MS),
+      (row) => row?.correlation_id ?? null,
+    );
+
   async function requested(correlationId: string, digest: string): Promise<OpenedRequest | NotAsStaged | null> {
     const known = requests.get(correlationId, digest);
     if (known) return known;
@@ -714,6 +720,7 @@ export function storedCalls({
     openCalls,
 
     openSince,
+    atTool,
 
     rowsDue: (sinceMs, limit, after = WALK_START) => dueCalls('rows', sinceMs, limit, after),
 

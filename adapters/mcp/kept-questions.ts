@@ -1,10 +1,5 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import {
-  CLOCKS_APART_MS,
-  type OpenQuestion,
-  type QuestionStore,
-  type Said,
-} from '../../domain/upstream/talks-apart.js';
+import { CLOCKS_APART_MS, type QuestionStore, type Said } from '../../domain/upstream/talks-apart.js';
 import type { Store } from '../store/database.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 
@@ -54,23 +49,22 @@ export const keptQuestionsOver = (
         .execute();
     },
     async open(correlationIds) {
-      const found: (OpenQuestion & { readonly askedMs: number })[] = [];
-      for (let at = 0; at < correlationIds.length; at += CALLS_AT_ONCE) {
-        const rows = await db
-          .selectFrom('mcp_questions')
-          .select(['id', 'correlation_id', 'asked_ms', 'until_ms'])
-          .where('correlation_id', 'in', correlationIds.slice(at, at + CALLS_AT_ONCE))
-          .where('answer', 'is', null)
-          .where('until_ms', '>', now() - CLOCKS_APART_MS)
-          .orderBy('asked_ms')
-          .orderBy('id')
-          .execute();
-        // Postgres gives a bigint as text.
-        for (const { id, correlation_id, asked_ms, until_ms } of rows)
-          found.push({ id, correlationId: correlation_id, untilMs: Number(until_ms), askedMs: Number(asked_ms) });
-      }
-      if (correlationIds.length > CALLS_AT_ONCE) found.sort((one, other) => one.askedMs - other.askedMs);
-      return found.map(({ id, correlationId, untilMs }) => ({ id, correlationId, untilMs }));
+      if (correlationIds.length === 0) return [];
+      const asked = new Set(correlationIds);
+      const rows = await db
+        .selectFrom('mcp_questions')
+        .select(['id', 'correlation_id', 'until_ms'])
+        .where('answer', 'is', null)
+        .where('until_ms', '>', now() - CLOCKS_APART_MS)
+        // Of a running call there are a few; so more calls than this are looked for among all of them, by one statement.
+        .$if(asked.size <= CALLS_NAMED, (query) => query.where('correlation_id', 'in', [...asked]))
+        .orderBy('asked_ms')
+        .orderBy('id')
+        .execute();
+      // Postgres gives a bigint as text.
+      return rows.flatMap(({ id, correlation_id, until_ms }) =>
+        asked.has(correlation_id) ? [{ id, correlationId: correlation_id, untilMs: Number(until_ms) }] : [],
+      );
     },
     async read({ id, correlationId }) {
       const row = await db.selectFrom('mcp_questions').select('question').where('id', '=', id).executeTakeFirst();
@@ -134,5 +128,5 @@ export const keptQuestionsOver = (
   };
 };
 
-/** A statement takes no more. */
-const CALLS_AT_ONCE = 1_000;
+/** Calls that one statement names. */
+const CALLS_NAMED = 20;

@@ -218,6 +218,8 @@ export interface CallStore {
     sinceMs: number,
     most: number,
   ): Promise<{ readonly records: readonly CallRecord[]; readonly leftOut: number }>;
+  /** A call of the tenant that may be at its tool; `null` where none is. */
+  atTool(tenant: string): Promise<string | null>;
   /** Records whose rows are due since before the given time. */
   rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   /**

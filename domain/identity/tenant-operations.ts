@@ -233,7 +233,9 @@ export function completed(operation: KeptOperation, completion: Completion): Kep
 export function held(operation: KeptOperation, stepId: string, error: string, nowMs: number): KeptOperation {
   const found = stepOf(operation, stepId);
   const last_error = foreignText(error, LONGEST_ERROR);
-  if (found.state === 'succeeded' || found.last_error === last_error) return operation;
+  // Of the step that is next alone: an administrator may name any.
+  if (nextStep<KeptStep>(operation)?.id !== stepId || found.state === 'running' || found.last_error === last_error)
+    return operation;
   return moved(operation, found, operation.state, nowMs, { last_error });
 }
 

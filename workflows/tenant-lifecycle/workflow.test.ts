@@ -4,7 +4,6 @@ import { type IdentityStore, openIdentityStore } from '../../adapters/identity/i
 import { tenantWarrantCheck, tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
 import { createTenantActivities } from '../../activities/tenants.js';
 import type { StepId, TenantOperation, TenantWarrant } from '../../contracts/tenant-lifecycle.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import { createTenantLifecycle, type TenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -35,7 +34,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   /** Has the ledger take what identity tells. */
   let telling: () => Promise<void>;
   /** Calls that have not ended. */
-  let atTool: CallRecord[] = [];
+  let atTool: string | null = null;
 
   const owner = (name: 'policy-engine' | 'hil' | 'ledger') => async (warrant: TenantWarrant) => {
     const { tenant, operation_id, step_id } = tenantWarrantCheck(ca, name)(warrant);
@@ -71,7 +70,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
         complete: (id, { step_id, ...said }) => lifecycle.drivenComplete(id, step_id, said),
       },
       takers: { 'policy-engine': owner('policy-engine'), hil: owner('hil'), ledger: owner('ledger') },
-      calls: { openSince: () => Promise.resolve({ records: atTool, leftOut: 0 }) },
+      calls: { atTool: () => Promise.resolve(atTool) },
       heard: {
         position: () => Number.MAX_SAFE_INTEGER,
         agentFault: ({ tenant }) => (tenant.startsWith('going') ? new GateError('tenant_suspended') : null),
@@ -89,7 +88,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   beforeEach(() => {
     asked = [];
     failing = new Map();
-    atTool = [];
+    atTool = null;
     telling = () => Promise.resolve();
     driving = driveTenantOperations({
       client: engine.client,
@@ -165,7 +164,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   });
 
   it('exports a tenant once no call of it is at its tool, and says meanwhile what it waits for', async () => {
-    atTool = [{ state: 'intended', correlation_id: 'a-call' } as CallRecord];
+    atTool = 'a-call';
     const begun = await begin('offboard', 'going-at-its-tool');
     const handle = engine.client.workflow.getHandle(tenantLifecycleIdOf(begun.id));
     const said = await eventually('the run says it', async () => {
@@ -174,9 +173,9 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
         .catch(() => ({ currentDetails: undefined }));
       return currentDetails?.includes('a-call') && currentDetails;
     });
-    expect(said).toContain('1 calls of tenant going-at-its-tool are still at their tools');
+    expect(said).toContain('call a-call of tenant going-at-its-tool is still at its tool');
     expect(asked).not.toContain('ledger_final_export');
-    atTool = [{ state: 'parked', correlation_id: 'another' } as CallRecord];
+    atTool = null;
     const { steps } = await reached(begun, 'succeeded');
     expect(steps[5]).toMatchObject({ id: 'ledger_final_export', attempts: 1 });
     expect(await replayed(begun)).toBe('COMPLETED');
