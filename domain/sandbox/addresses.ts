@@ -4,7 +4,7 @@ import { isAddress } from '../shell/paths.js';
 import { plain } from '../argument-names.js';
 import { toolTokens } from '../tool-shape.js';
 import { decodeEscapes } from '../inspection/escapes.js';
-import { words } from '../text.js';
+import { clipped, words } from '../text.js';
 import type { Leaf } from '../argument-values.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';
@@ -100,7 +100,7 @@ function isClient(named: readonly string[]): boolean {
 /** `pull_request_add_label`. */
 const asksToMerge = (named: readonly string[], at: number): boolean =>
   named[at] === 'request' && /^(?:pull|merge)$/.test(named[at - 1] ?? '');
-const CLIENTS = words('http https request api rest');
+const CLIENTS = words('http https request api rest curl wget axios');
 const isUrl = (word: string): boolean => word === 'url' || word === 'uri';
 
 /** Whether the arguments hold what an address is put together from: `{"site": "a.example", "route": "/users/1"}`. */
@@ -226,10 +226,13 @@ function wholeMethods({ tool, leaves }: ReadCall): readonly string[] {
   return leaves.flatMap((leaf, at) => {
     const { name, path, value, group } = leaf;
     const [method] = asMethod(value);
-    if (method === undefined || LOOKS.has(method) || isWord(named, leaf) || path.some(isBodyName)) return [];
+    if (method === undefined || LOOKS.has(method) || path.some(isBodyName)) return [];
     const before = leaves[at - 1];
-    if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
     const isHeader = path.some((one) => /header|cookie/i.test(one));
+    // `{"name": "customRequest", "value": "delete"}`.
+    const told = before?.group === group ? clipped(String(before?.value), 64) : '';
+    if (SWITCH.test(told) || (name === 'value' && !isHeader && /method|verb|request/i.test(told))) return [method];
+    if (isWord(named, leaf)) return [];
     return !isHeader || /method|verb/.test(name) ? [method] : [];
   });
 }

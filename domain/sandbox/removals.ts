@@ -72,6 +72,10 @@ const GROUPS = words('script function acl client cluster xgroup config memory mo
 const STORE_CALL =
   /\.\s{0,4}(?:drop|delete|remove|findOneAndDelete|flush(?:all|db)?)[a-zA-Z]{0,32}\s{0,4}\(|\b_delete_by_query\b/i;
 
+/** Commands whose first word is English, as no English goes on. */
+const NO_ENGLISH =
+  /^\s{0,64}(?:shutdown\s{1,8}(?:nosave|save|now|force|abort)|migrate\s{1,8}\S{1,253}\s{1,8}\d{1,5}\s|detach\s{1,8}delete\s)/i;
+
 function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (!call.words.some((word) => STORES.has(word))) return null;
   const tool = toolTokens(call.tool);
@@ -94,7 +98,7 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   const isDel = (name: string, first: string, second: string): boolean =>
     first.toLowerCase() === 'del' &&
     second !== '' &&
-    !(seeks && WORDS_OF_SEARCH.has(plain(name)) && /^\p{L}{1,64}$/u.test(second));
+    !(seeks && first !== 'DEL' && WORDS_OF_SEARCH.has(plain(name)) && /^\p{L}[\p{L}'’-]{0,63}[,.:;!?]?$/u.test(second));
   /** `script flush`; where words are looked for, in capitals: "function delete user" may be any. */
   const isOfGroup = (name: string, first: string, second: string): boolean => {
     if (!GROUPS.has(first.toLowerCase())) return false;
@@ -106,7 +110,9 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
     if (STORE_CALL.test(read) || /^\s*DELETE\s{1,8}\//i.test(read)) return true;
     return read.split(/[\n;]/).some((line) => {
       const [first = '', second = ''] = line.trim().split(/\s+/, 2);
-      return isMeant(name, first) || isDel(name, first, second) || isOfGroup(name, first, second);
+      return (
+        isMeant(name, first) || isDel(name, first, second) || isOfGroup(name, first, second) || NO_ENGLISH.test(line)
+      );
     });
   };
   const found = call.groups.some(({ path, members }) => {

@@ -44,7 +44,7 @@ const NAMES_FILES = words(
 /** Their options tell a text whose words say nothing. */
 const TOLD = /^(?:-m|-b|-t|-F|-S|-G|--(?:message|title|body|notes|grep|author|search|query|subject))$/;
 const OPTION =
-  /^--?(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag))/i;
+  /^--?(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag|label|assignee|reviewer|milestone|project))/i;
 /** Programs with such options. */
 const SPEAKS = words('gh glab hub svn hg jj');
 const MOST_WORDS = 8;
@@ -111,6 +111,7 @@ const stopsUnit = (args: readonly string[]): boolean =>
 const SPEAKS_EXEC = words(
   'kubectl oc docker podman nerdctl docker-compose nomad fly flyctl heroku lxc incus npm npx pnpm yarn bundle',
 );
+const PACKAGES = words('npm pnpm yarn bundle');
 const OF_SHELL = /^(?:[-+][a-zA-Z]{0,8}[oO]|--(?:rcfile|init-file))$/;
 const OF_SSH = /^-[BbcDEeFIiJLlmOopQRSWw]$/;
 const isPlain = (arg: string, before: string | undefined, valued: RegExp): boolean =>
@@ -212,7 +213,12 @@ function toldBy({ program, args }: Told): boolean | readonly Told[] {
   const exec = args.findIndex((arg) => /^exec$/i.test(arg));
   // What follows is another program's, whose options are read with it.
   if ((exec === -1 || !SPEAKS_EXEC.has(program)) && args.some((arg) => OPTION.test(arg))) return true;
-  if (exec !== -1 && !args.slice(0, exec).some(removes)) return handedIn(args.slice(exec + 1));
+  if (exec !== -1 && !args.slice(0, exec).some(removes)) {
+    const behind = args.slice(exec + 1);
+    // Of these what follows is no place but the program: `pnpm exec vitest run delete-user`.
+    const isProgram = PACKAGES.has(program) && behind[0] !== undefined && !/^-(?!-$)/.test(behind[0]);
+    return isProgram ? handed(behind) : handedIn(behind);
+  }
   let words = 0;
   for (const [at, arg] of args.entries()) {
     const before = args[at - 1] ?? '';
@@ -223,7 +229,10 @@ function toldBy({ program, args }: Told): boolean | readonly Told[] {
     if (words > MOST_WORDS) return false;
     if (removes(arg)) return true;
     // The value of an option looks like such a word too.
-    if (looksBy(program, arg.toLowerCase()) && !(before.startsWith('-') && !before.includes('='))) return false;
+    const low = arg.toLowerCase();
+    // `docker compose run app php artisan make:migration drop_x`.
+    const isMade = low.startsWith('make:') && /(?:^|\/)artisan$/.test(before);
+    if ((isMade || looksBy(program, low)) && !(before.startsWith('-') && !before.includes('='))) return false;
   }
   return false;
 }
