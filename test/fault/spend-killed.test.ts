@@ -56,7 +56,7 @@ describe.each(STORES)('the budget of a tenant, where processes that spend of it 
       await store.move(id, 'lose', { outcome: { stage: 'uncertain', ...lost } });
       await store.move(id, 'abort', { outcome: { stage: 'aborted', ...lost } });
     }
-    await store.spend.settleLost(Date.now() + 60_000, 500);
+    await store.spend.settleLost(Date.now() + 120_000, 500);
     const { spentMicros, reservedMicros } = await store.spend.of('acme', null, month);
     const agents = await store.spend.byAgent('acme', month, 10);
     expect(reservedMicros).toBe(0);

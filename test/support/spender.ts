@@ -36,6 +36,8 @@ const PAY_TWICE = {
 };
 /** So short that some are swept under their run. */
 const DEADLINE_MS = 25;
+/** While models are paid nothing is swept: the product waits for a minute behind the time of the call, and nothing is paid behind that. */
+const PAYING_MS = 60_000;
 const INSPECTION_MICROS = 3;
 
 interface Asked {
@@ -68,7 +70,8 @@ async function spend(): Promise<string> {
   if (random() < 0.1) await store.spend.settleLost(Date.now(), 20);
   const asked = (random() < 0.5 && unended.shift()) || anew();
   const { price, tools, inspection } = asked;
-  const call = { ...asked.call, not_after_ms: Date.now() + DEADLINE_MS };
+  const pays = inspection > 0 && !asked.isPaid;
+  const call = { ...asked.call, not_after_ms: Date.now() + (pays ? PAYING_MS : DEADLINE_MS) };
   const { method } = call;
   const id = call.correlation_id;
   const budgets = { tenantMicros: Number(budget), agentMicros: Number(budget) / 2 };
@@ -82,8 +85,7 @@ async function spend(): Promise<string> {
   const told: CallInput = { ...call, ...(admission.spend && { spend: admission.spend }) };
   const isSpent = admission.spend?.reserved_micros === 0;
   const found = { ...inspectionOf(true), cost_micros: inspection };
-  if (!isSpent && inspection > 0 && !asked.isPaid)
-    await store.keepInspection(told, { asked_sha256: '0'.repeat(64), inspection: found });
+  if (!isSpent && pays) await store.keepInspection(told, { asked_sha256: '0'.repeat(64), inspection: found });
   if (!isSpent && random() < 0.2) {
     unended.push({ ...asked, isPaid: true });
     return 'unended';
