@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 const main = new URL('../dist/cli/main.js', import.meta.url);
 if (!existsSync(fileURLToPath(main))) {
-  process.stderr.write('gate: building it first, as the first run of a fresh clone does; that takes half a minute\n');
+  process.stderr.write(
+    'gate: building it first, as the first run of a fresh clone does; that takes half a minute, on a busy machine some\n',
+  );
   const root = fileURLToPath(new URL('..', import.meta.url));
   const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);

@@ -55,7 +55,7 @@ export async function findAgent({ target, tenant }: Registry, typed: string): Pr
 
 export const unknownAgent = (tenant: string, typed: string, more = ''): CliError =>
   new CliError(
-    `unknown_agent: identity knows no agent ${oneLine(typed)} of ${oneLine(tenant)}; \`${gateCommand()} agents\` lists those that it knows${more}`,
+    `unknown_agent: identity knows no agent ${oneLine(typed)} of ${oneLine(tenant)}; \`${gateCommand()} agents\` lists those that it knows, \`${gateCommand()} agents enrol <name>\` makes one known${more}`,
     4,
   );
 

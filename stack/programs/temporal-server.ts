@@ -247,7 +247,9 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
     options.signal?.throwIfAborted();
     const waited = Date.now() - started;
     if (waited > limitMs)
-      throw new Error(`temporal did not answer on ${address} within ${limitMs / 1_000} s: ${errorText(fault)}`);
+      throw new Error(
+        `temporal did not answer on ${address} within ${limitMs / 1_000} s: ${errorText(fault)}${options.logFile === undefined ? '' : `; a busy machine may need another start, and ${options.logFile} says what it was at`}`,
+      );
     if (Date.now() - told >= PROGRESS_EVERY_MS) {
       told = Date.now();
       progress(`temporal: starting on ${address}, ${Math.round(waited / 1_000)} s`);
