@@ -799,7 +799,7 @@ describe('the file', () => {
   );
 
   it('full: clear words, nothing runs, and what was answered before is still there', async () => {
-    await open({}, { maxPages: 260 });
+    await open({}, { maxPages: 320 });
     const ids: string[] = [];
     let refused: Awaited<ReturnType<LiteFixture['call']>> | null = null;
     for (let index = 0; index < 300 && !refused; index += 1) {
