@@ -1,10 +1,10 @@
 import { requestLine } from '../policy/request-line.js';
 import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
 import { isAddress } from '../shell/paths.js';
-import { plain } from '../argument-names.js';
+import { holdsName, plain } from '../argument-names.js';
 import { toolTokens } from '../tool-shape.js';
 import { decodeEscapes } from '../inspection/escapes.js';
-import { clipped, words } from '../text.js';
+import { words } from '../text.js';
 import type { Leaf } from '../argument-values.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';
@@ -141,10 +141,19 @@ const namesMethod = (value: unknown): boolean =>
   typeof value === 'string' && value.length <= LONGEST_NAME && METHODS.has(plain(value));
 const LONGEST_NAME = 64;
 
+/** In a pair beside an address: `{"name": "customRequest", "value": "delete"}`. */
+const PAIRED = words('requesttype customrequest curloptcustomrequest xrewritemethod');
+const namesPaired = (name: string, value: unknown): boolean =>
+  holdsName(name) && typeof value === 'string' && value.length <= LONGEST_NAME && PAIRED.has(plain(value));
+
 /** A method under a name that is a value itself: `{"name": "X-HTTP-Method-Override", "value": "DELETE"}`, `["X-HTTP-Method", "DELETE"]`. */
-const methodsInPairs = ({ groups, leaves }: ReadCall): readonly string[] => [
-  ...groups.flatMap(({ members }) =>
-    members.some(([, value]) => namesMethod(value)) ? members.flatMap(([, value]) => asMethod(value)) : [],
+const methodsInPairs = ({ groups, leaves }: ReadCall, hasAddress: boolean): readonly string[] => [
+  ...groups.flatMap(({ members, path }) =>
+    members.some(
+      ([name, value]) => namesMethod(value) || (hasAddress && !path.some(isBodyName) && namesPaired(name, value)),
+    )
+      ? members.flatMap(([, value]) => asMethod(value))
+      : [],
   ),
   ...leaves.flatMap(({ value }, at) => {
     const next = leaves[at + 1];
@@ -229,9 +238,7 @@ function wholeMethods({ tool, leaves }: ReadCall): readonly string[] {
     if (method === undefined || LOOKS.has(method) || path.some(isBodyName)) return [];
     const before = leaves[at - 1];
     const isHeader = path.some((one) => /header|cookie/i.test(one));
-    // `{"name": "customRequest", "value": "delete"}`.
-    const told = before?.group === group ? clipped(String(before?.value), 64) : '';
-    if (SWITCH.test(told) || (name === 'value' && !isHeader && /method|verb|request/i.test(told))) return [method];
+    if (before?.group === group && SWITCH.test(String(before?.value))) return [method];
     if (isWord(named, leaf)) return [];
     return !isHeader || /method|verb/.test(name) ? [method] : [];
   });
@@ -242,7 +249,7 @@ const isBodyName = (name: string): boolean => BODIES.has(plain(name));
 /** A `type` says a method where it has the name of one, and so does the first line of a request that is written out. */
 const saidMethods = (call: ReadCall, hasAddress: boolean): readonly string[] => [
   ...methodsByName(call),
-  ...methodsInPairs(call),
+  ...methodsInPairs(call, hasAddress),
   ...(hasAddress ? wholeMethods(call) : []),
   ...call.leaves.flatMap((leaf) => (typeof leaf.value === 'string' ? methodsIn(leaf, leaf.value, hasAddress) : [])),
 ];

@@ -74,7 +74,7 @@ const STORE_CALL =
 
 /** Commands whose first word is English, as no English goes on. */
 const NO_ENGLISH =
-  /^\s{0,64}(?:shutdown\s{1,8}(?:nosave|save|now|force|abort)|migrate\s{1,8}\S{1,253}\s{1,8}\d{1,5}\s|detach\s{1,8}delete\s)/i;
+  /^\s{0,64}(?:shutdown(?:\s{1,8}(?:nosave|save|now|force|abort)){1,4}\s{0,8}$|migrate\s{1,8}\S{1,253}\s{1,8}\d{1,5}\s{1,8}\S{1,64}\s{1,8}\d{1,9}\s{1,8}\d{1,9}(?:\s|$)|detach\s{1,8}delete\s)/i;
 
 function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (!call.words.some((word) => STORES.has(word))) return null;
@@ -98,7 +98,12 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   const isDel = (name: string, first: string, second: string): boolean =>
     first.toLowerCase() === 'del' &&
     second !== '' &&
-    !(seeks && first !== 'DEL' && WORDS_OF_SEARCH.has(plain(name)) && /^\p{L}[\p{L}'’-]{0,63}[,.:;!?]?$/u.test(second));
+    !(
+      seeks &&
+      first !== 'DEL' &&
+      WORDS_OF_SEARCH.has(plain(name)) &&
+      /^(?:\p{L}{1,64}|\p{Lu}[\p{L}'’-]{0,63}[,.:;!?]?)$/u.test(second)
+    );
   /** `script flush`; where words are looked for, in capitals: "function delete user" may be any. */
   const isOfGroup = (name: string, first: string, second: string): boolean => {
     if (!GROUPS.has(first.toLowerCase())) return false;

@@ -44,7 +44,7 @@ const NAMES_FILES = words(
 /** Their options tell a text whose words say nothing. */
 const TOLD = /^(?:-m|-b|-t|-F|-S|-G|--(?:message|title|body|notes|grep|author|search|query|subject))$/;
 const OPTION =
-  /^--?(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag|label|assignee|reviewer|milestone|project))/i;
+  /^--?(?!remove-(?:label|assignee|reviewer|milestone|project)s?(?:=|$))(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag))/i;
 /** Programs with such options. */
 const SPEAKS = words('gh glab hub svn hg jj');
 const MOST_WORDS = 8;
