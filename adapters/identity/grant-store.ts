@@ -199,11 +199,15 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
         await revoke(within, one, by, 'grant.revoked', because);
   }
 
+  /** Out of the way of the grant that was given by the same token, if there is one. */
+  const closeEdited = (within: Database, id: string) =>
+    within.updateTable('identity_grants').set({ state: 'revoked', id_token_sha256: id }).where('id', '=', id).execute();
+
   /** Whatever it says of itself counts for nothing, its state included; once. */
   async function takeBackEdited(within: Database, grant: Grant, by: RevokedBy, because: string | null): Promise<void> {
     const listed = await rows.asItIs(within, grant.id);
     if (listed?.fault !== null) return revoke(within, grant, by, 'grant.revoked', because);
-    await within.updateTable('identity_grants').set({ state: 'revoked' }).where('id', '=', grant.id).execute();
+    await closeEdited(within, grant.id);
   }
 
   async function revoke(
@@ -215,8 +219,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
   ): Promise<void> {
     const edited = fault('identity_grants', grant);
     const to = because === USED_UP ? { state: 'used_up' } : { state: 'revoked', revoked_ms: nowMs, revoked_by_sub: by };
-    if (edited !== null)
-      await within.updateTable('identity_grants').set({ state: 'revoked' }).where('id', '=', grant.id).execute();
+    if (edited !== null) await closeEdited(within, grant.id);
     else if (!(await change(within, 'identity_grants', grant, to)))
       throw new GateError('store_unavailable', CHANGED_MEANWHILE);
     const expiresMs = edited === null ? Number(grant.expires_ms) : nowMs + KEPT_AFTER_END_MS;

@@ -150,8 +150,14 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     clock,
     onFault: (reason) =>
       reason === null
-        ? options.logger.info({ event: 'grants_swept' }, 'grants that are used up are taken back again')
-        : options.logger.error({ event: 'grants_unswept', reason }, 'grants that are used up are not taken back'),
+        ? options.logger.info(
+            { event: 'grants_swept' },
+            'grants that are used up, or were not used in time, are marked as ended again',
+          )
+        : options.logger.error(
+            { event: 'grants_unswept', reason },
+            'grants that are used up, or were not used in time, are not marked as ended',
+          ),
     onSwept: tell,
   });
   service.app.addHook('onReady', async () => sweep.begin());

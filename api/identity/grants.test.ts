@@ -542,6 +542,19 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       expect((await mirror()).grantFault(second.jti)?.code).toBe('grant_revoked');
     });
 
+    it('keeps no agent from being stopped where a row that was edited names the token of another one', async () => {
+      const id = await registered({ scope_envelope: ['tool:read'] });
+      const [first, second] = [await granted(), await granted()];
+      await sql(
+        `update identity_grants set state = 'failed', id_token_sha256 = (select id_token_sha256 from identity_grants where id = '${second.jti}') where id = '${first.jti}'`,
+      );
+      asConsole();
+      const stopped = await ask('POST', `/agents/${id}/suspend?tenant=acme`, { body: { reason: 'odd' } });
+      expect(stopped.statusCode).toBe(200);
+      const heard = await mirror();
+      expect([first, second].map(({ jti }) => heard.grantFault(jti)?.code)).toEqual(['grant_revoked', 'grant_revoked']);
+    });
+
     it('keeps no tenant from being let go where somebody put its row back to before', async () => {
       await registered();
       const { jti } = await granted();
