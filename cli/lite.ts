@@ -155,7 +155,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
   const auth = access.agents === 'open' ? '' : ` -H "Authorization: Bearer $GATE_LITE_TOKEN"`;
   const curl = (header: string, tool: string, args: string) =>
     [
-      `  curl -s ${url}/mcp -H 'Content-Type: application/json'${auth} \\`,
+      `  curl -sS ${url}/mcp -H 'Content-Type: application/json'${auth} \\`,
       `    -H '${header}' -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" \\`,
       `    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}'`,
     ].join('\n');
@@ -163,7 +163,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
   const first = tools
     ? `Your tools through Gate: the list of them, then a call (put one of their names for TOOL):
 
-  curl -s ${url}/mcp -H 'Content-Type: application/json'${auth} -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+  curl -sS ${url}/mcp -H 'Content-Type: application/json'${auth} -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 
 ${curl('X-Gate-Server-Execution-Contract: gate.server-execution/v1', 'TOOL', '{}')}
 

@@ -96,7 +96,7 @@ export function readyPage(
   const { url, ca } = stack.proxy;
   const curl = (who: { readonly cert: string; readonly key: string }, header: string, body: string) =>
     [
-      `  curl -s --cacert ${here(ca)} --cert ${here(who.cert)} --key ${here(who.key)} ${url}/mcp \\`,
+      `  curl -sS --cacert ${here(ca)} --cert ${here(who.cert)} --key ${here(who.key)} ${url}/mcp \\`,
       `    -H 'Content-Type: application/json' ${header}\\`,
       `    -d '{"jsonrpc":"2.0","id":1,${body}}'`,
     ].join('\n');

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { withFileLock } from '../../stack/file-lock.js';
 import { cacheFolder } from '../../stack/programs/find-program.js';
 
 const run = promisify(execFile);
@@ -25,9 +26,12 @@ export async function goProgram(name: string, sources: string, timeout = LIMIT_M
   const folder = cacheFolder(process.env);
   const target = join(folder, `${name}-${digest.digest('hex').slice(0, 16)}`);
   if (existsSync(target)) return target;
-  mkdirSync(folder, { recursive: true });
-  const built = `${target}.${process.pid}`;
-  await run('go', ['build', '-trimpath', '-o', built, '.'], { cwd: sources, timeout });
-  renameSync(built, target);
-  return target;
+  // Test files beside each other want the same program: one of them builds it.
+  return withFileLock(`${target}.lock`, { timeoutMs: 2 * timeout }, async () => {
+    if (existsSync(target)) return target;
+    const built = `${target}.${process.pid}`;
+    await run('go', ['build', '-trimpath', '-o', built, '.'], { cwd: sources, timeout });
+    renameSync(built, target);
+    return target;
+  });
 }
