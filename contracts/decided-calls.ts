@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonObject } from './json.js';
+import { parsedObject } from './json.js';
 import type { VerifyResult } from './ledger.js';
 
 /**
@@ -17,7 +17,7 @@ export const decidedCall = z.object({
   /** Who: of an approval by several people, all of them. */
   people: z.array(z.string()),
   /** As policy judged it; `null` when it was purged, or is not what the row commits to. */
-  input: jsonObject.nullable(),
+  input: parsedObject.nullable(),
 });
 export type DecidedCall = z.infer<typeof decidedCall>;
 

@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { jsonObject } from './json.js';
+import { parsedObject } from './json.js';
 
-/** Rows of one page; a page also ends where its inputs together reach some megabytes. */
+/** Rows that a page may be asked for; it has fewer where the ledger reads fewer at once. */
 export const MOST_REPLAY_ROWS = 500;
+/**
+ * Characters of the inputs of a page, beyond which it ends: each may be as large as a request. Who asks for it reads a page in one step, some 20 ms
+ * for so many, and calls wait for that.
+ */
+export const MOST_REPLAY_CHARACTERS = 1_048_576;
 
 /** An evaluation of policy as it was recorded, with what became of the call where a person was asked. */
 export const replayRow = z.object({
@@ -12,9 +17,9 @@ export const replayRow = z.object({
   agent_id: z.string(),
   tool: z.string().nullable(),
   /** As it was judged; `null` when it was purged. */
-  input: jsonObject.nullable(),
+  input: parsedObject.nullable(),
   /** The whole request, where it is a batch. */
-  request: jsonObject.nullable(),
+  request: parsedObject.nullable(),
   decision: z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) }),
   /** `expired`: nobody decided. `null` also where a rule or Gate itself did, the agent took its call back, or policy denied it as a person changed it. */
   people: z.enum(['approved', 'denied', 'expired']).nullable(),

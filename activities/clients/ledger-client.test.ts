@@ -272,6 +272,47 @@ describe('recorded evaluations, over HTTP', () => {
     expect(await client().verify()).toMatchObject({ valid: true });
   });
 
+  it('end a page behind a MiB of inputs, and lose none', async () => {
+    await calledByPolicyEngine();
+    const of = { tenant: 'acme', tool_name: 'import_rows' };
+    const large = (name: string) => [
+      testRow({
+        ...of,
+        correlation_id: id(name),
+        event_kind: 'policy.evaluated',
+        ...payloadOf({ tool_type: 'import_rows', rows: 'x'.repeat(600_000) }),
+      }),
+      testRow({
+        ...of,
+        correlation_id: id(name),
+        event_kind: 'hil.approved',
+        method: 'hil.approved',
+        policy_decision: { decided_by: 'operator:ana' },
+      }),
+    ];
+    await store.append(['one', 'two', 'three', 'four', 'five'].flatMap(large));
+    for (const page of [
+      (after: number) => client().replayPage({ limit: 50, after }),
+      (after: number) => client().decidedPage({ limit: 50, tenant: 'acme', after }),
+    ]) {
+      const rows: number[] = [];
+      for (let next: number | null = 0; next !== null; ) {
+        const read: Awaited<ReturnType<typeof page>> = await page(next);
+        rows.push(read.rows.length);
+        next = read.next;
+      }
+      expect(rows).toEqual([2, 2, 1, 0]);
+    }
+  });
+
+  it('come as they were recorded, whatever their names', async () => {
+    await calledByPolicyEngine();
+    const text = '{"arguments":{"__proto__":{"path":"/etc"}},"tool_type":"read_file"}';
+    await store.append([{ ...evaluated(), payload_sha256: sidecarSha256(text), payload_canonical_json: text }]);
+    const [row] = (await client().replayPage({ limit: 1 })).rows;
+    expect(JSON.stringify(row?.input?.['arguments'])).toBe('{"__proto__":{"path":"/etc"}}');
+  });
+
   it('are not given to the proxy', async () => {
     for (const asked of [client().replayPage({ limit: 1 }), client().decidedPage({ limit: 1, tenant: 'acme' })])
       await expect(asked).rejects.toMatchObject({ code: 'capability_denied' });

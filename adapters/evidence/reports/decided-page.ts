@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { DecidedCall, DecidedPage, DecidedQuery } from '../../../contracts/decided-calls.js';
 import type { JsonObject } from '../../../contracts/json.js';
+import { MOST_REPLAY_CHARACTERS } from '../../../contracts/replay-rows.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { peopleOf } from '../../../domain/evidence/reports/outcome.js';
@@ -9,9 +10,6 @@ import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered } from '../../ledger/rows.js';
 import { reportPages } from './read-report-rows.js';
-
-/** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
-const MOST_CHARACTERS = 8 * 1_048_576;
 
 /** One page of calls that people decided, in the order of the decisions. */
 export async function readDecidedPage(
@@ -28,7 +26,7 @@ export async function readDecidedPage(
     const rows: DecidedCall[] = [];
     let characters = 0;
     for (const [at, row] of page.entries()) {
-      if (characters > MOST_CHARACTERS) return { rows, next: (page[at - 1] as ReportRow).seq };
+      if (characters > MOST_REPLAY_CHARACTERS) return { rows, next: (page[at - 1] as ReportRow).seq };
       const people = peopleOf(row.decision);
       if (people.length === 0) continue;
       const [input, length] = await inputOf(judged.get(row.correlationId ?? ''));

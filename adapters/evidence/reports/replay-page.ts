@@ -1,7 +1,12 @@
 import type { Kysely } from 'kysely';
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { ReplayPage, ReplayQuery, ReplayRow } from '../../../contracts/replay-rows.js';
+import {
+  MOST_REPLAY_CHARACTERS,
+  type ReplayPage,
+  type ReplayQuery,
+  type ReplayRow,
+} from '../../../contracts/replay-rows.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { isRehearsal, reviewEndOf } from '../../../domain/evidence/reports/outcome.js';
 import { LIGHT_COLUMNS, type ReportRow, toReportRow } from '../../../domain/evidence/reports/report-rows.js';
@@ -11,8 +16,6 @@ import { textsIn } from '../../../domain/texts-in.js';
 import { filtered } from '../../ledger/rows.js';
 import { reportPages } from './read-report-rows.js';
 
-/** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
-const MOST_CHARACTERS = 8 * 1_048_576;
 const ENDS = ['hil.approved', 'hil.denied', 'hil.expired'];
 
 /** One page of recorded evaluations. Those that failed have no input and no decision, and are in none. */
@@ -27,8 +30,8 @@ export async function readReplayPage(
     const [settled, requests] = [await settledBy(db, calls), await requestsOf(db, calls)];
     const rows: ReplayRow[] = [];
     let characters = 0;
-    for (const row of page) {
-      if (characters > MOST_CHARACTERS) return { rows, next: (rows.at(-1) as ReplayRow).seq };
+    for (const [at, row] of page.entries()) {
+      if (characters > MOST_REPLAY_CHARACTERS) return { rows, next: (page[at - 1] as ReportRow).seq };
       const [input, length] = await inputOf(row);
       characters += length;
       const batch = input?.['method'] === BATCH_METHOD ? requests.get(row.correlationId ?? '') : undefined;
