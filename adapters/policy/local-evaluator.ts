@@ -9,7 +9,8 @@ import { createTurns } from '../../domain/turns.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import { type Judgement, ORDINARY, type PolicySet, type TimedJudgement } from '../../domain/policy/policy-set.js';
-import type { HandedRules, PolicyQuestion, PolicyStart } from './policy-thread.js';
+import { handingOver } from './handed-rules.js';
+import type { PolicyQuestion, PolicyStart } from './policy-thread.js';
 
 /** Called after every evaluation with its result, the tool and the seconds it took. */
 export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
@@ -77,13 +78,7 @@ export function createLocalEvaluator(
     ...limits,
   });
   const turns = createTurns();
-  const handedOver = new WeakMap<AddedRules, HandedRules>();
-  const handed = (added: AddedRules | null): HandedRules | null => {
-    if (added === null) return null;
-    const made = handedOver.get(added) ?? { ...added.material, data: sharedText(added.material.data) };
-    handedOver.set(added, made);
-    return made;
-  };
+  const handed = handingOver();
   /** What holds for everybody. */
   const inForce = (): AddedRules | null => {
     const added = addedFor(ORDINARY);
@@ -131,14 +126,6 @@ export function createLocalEvaluator(
 
 /** The agent of an input; inputs without a name count as one agent. The input is not validated yet and may be anything. */
 const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
-
-/** As bytes that every thread reads, and no question copies. */
-function sharedText(data: object): SharedArrayBuffer {
-  const text = Buffer.from(JSON.stringify(data));
-  const shared = new SharedArrayBuffer(text.length);
-  text.copy(Buffer.from(shared));
-  return shared;
-}
 
 /** Of who is no agent of a tenant, its whole name. */
 const tenantOf = (agent: string): string => agent.split('/', 1)[0] as string;

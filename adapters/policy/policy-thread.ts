@@ -2,15 +2,11 @@ import { performance } from 'node:perf_hooks';
 import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { PolicyInput } from '../../contracts/policy.js';
-import { type AddedMaterial, type AddedRules, createAddedRules } from '../../domain/policy/added-rules.js';
+import type { AddedRules } from '../../domain/policy/added-rules.js';
 import { answerInThread } from '../threads/threads.js';
 import { createPolicySet, ORDINARY, type PolicyMaterial } from '../../domain/policy/policy-set.js';
 import { readersOf } from './argument-readers.js';
-
-/** Added rules as they are handed to threads: of the data, which is read once per instance, every question has the same shared bytes. */
-export interface HandedRules extends Omit<AddedMaterial, 'data'> {
-  readonly data: SharedArrayBuffer;
-}
+import { type HandedRules, rulesHanded } from './handed-rules.js';
 
 /** What a thread is started with: what ships, and the rules beside it that an ordinary call is judged by before any other. */
 export interface PolicyStart {
@@ -39,9 +35,7 @@ async function start({ floor, added: inForce }: PolicyStart): Promise<void> {
     maxSize: INSTANCES_BYTES,
     sizeCalculation: (rules) => Math.max(1, rules.bytes()),
   });
-  const rulesOf = (added: HandedRules): AddedRules =>
-    instances.get(added.bundle.hash_sha256) ??
-    createAddedRules({ ...added, data: JSON.parse(Buffer.from(added.data).toString()) as object });
+  const rulesOf = (added: HandedRules): AddedRules => instances.get(added.bundle.hash_sha256) ?? rulesHanded(added);
   const answer = ({ inputs, added }: PolicyQuestion) => {
     const rules = added && rulesOf(added);
     const judged = inputs.flatMap((input) => policies.judgeEach(input, [rules], { now }));

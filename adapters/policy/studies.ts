@@ -7,6 +7,7 @@ import type { LabJudgement } from '../../domain/policy/lab.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { compiledScript, createThreads } from '../threads/threads.js';
+import { handingOver } from './handed-rules.js';
 import type { StudyAnswer, StudyAnswers, StudyQuestion } from './study-thread.js';
 
 /** For one question, with the start of its thread on a busy machine. */
@@ -28,6 +29,7 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
     limitMs: STUDY_LIMIT_MS,
     threads: lanes,
   });
+  const handed = handingOver();
   const ask = async <Study extends keyof StudyAnswers>(
     question: StudyQuestion & { readonly study: Study },
     who = WHO,
@@ -35,13 +37,13 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
   return {
     /** What the rows of a call say, beside what follows from its input by the floor and these rules. */
     again: (recorded: RecordedVerdict, added: AddedRules | null) =>
-      ask({ study: 'again', recorded, added: added && added.material }),
+      ask({ study: 'again', recorded, added: handed(added) }),
     /** Why the call is judged as it is by the floor and these rules, whose texts are given. */
     why: (call: RecordedCall, added: AddedRules | null, texts: readonly RuleText[]) =>
       ask({
         study: 'why',
         call,
-        added: added && added.material,
+        added: handed(added),
         texts: texts.map(({ name, content_type, body }) => ({ name, content_type, body })),
       }),
     /** How many parts of a lab are judged at once. */
@@ -54,10 +56,7 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
     ): Promise<readonly LabJudgement[]> =>
       calls.length === 0
         ? []
-        : ask(
-            { study: 'lab', calls, before: before && before.material, after: after && after.material },
-            `${WHO}/${lane}`,
-          ),
+        : ask({ study: 'lab', calls, before: handed(before), after: handed(after) }, `${WHO}/${lane}`),
     /** What people's decisions about one tool have in common. */
     compared: (calls: Compared): Promise<InCommon> => ask({ study: 'compare', calls }),
     close: () => threads.close(),

@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads';
 import type { PolicyInput } from '../../contracts/policy.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { LRUCache } from 'lru-cache';
-import { type AddedMaterial, type AddedRules, createAddedRules } from '../../domain/policy/added-rules.js';
+import type { AddedRules } from '../../domain/policy/added-rules.js';
 import { type Explanation, explained } from '../../domain/policy/explain/explain.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
@@ -14,24 +14,25 @@ import type { Comparison } from '../../domain/replay/comparisons.js';
 import { unlimited } from '../../domain/in-place.js';
 import { answerInThread } from '../threads/threads.js';
 import { readersOf } from './argument-readers.js';
+import { type HandedRules, rulesHanded } from './handed-rules.js';
 
 /** What is asked of a recorded call, and the rules beside the floor that it is judged by. */
 export interface AgainQuestion {
   readonly study: 'again';
   readonly recorded: RecordedVerdict;
-  readonly added: AddedMaterial | null;
+  readonly added: HandedRules | null;
 }
 export interface WhyQuestion {
   readonly study: 'why';
   readonly call: RecordedCall;
   readonly texts: readonly RuleText[];
-  readonly added: AddedMaterial | null;
+  readonly added: HandedRules | null;
 }
 export interface LabQuestion {
   readonly study: 'lab';
   readonly calls: readonly RecordedCall[];
-  readonly before: AddedMaterial | null;
-  readonly after: AddedMaterial | null;
+  readonly before: HandedRules | null;
+  readonly after: HandedRules | null;
 }
 export interface CompareQuestion {
   readonly study: 'compare';
@@ -61,8 +62,8 @@ async function start(material: PolicyMaterial): Promise<void> {
   const floor = createPolicySet({ ...material, ...(await readersOf(material.data)) });
   const instances = new LRUCache<string, AddedRules>({ max: INSTANCES_KEPT });
   const timed = new LRUCache<string, true>({ max: INSTANCES_KEPT });
-  const rulesOf = (added: AddedMaterial | null): AddedRules | null => {
-    const rules = added && (instances.get(added.bundle.hash_sha256) ?? createAddedRules(added));
+  const rulesOf = (added: HandedRules | null): AddedRules | null => {
+    const rules = added && (instances.get(added.bundle.hash_sha256) ?? rulesHanded(added));
     if (rules) instances.set(rules.bundle.hash_sha256, rules);
     return rules;
   };
