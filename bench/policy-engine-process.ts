@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -7,6 +5,7 @@ import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { openManagement, type PolicyManagement } from '../api/policy/management.js';
 import { createPolicyService } from '../api/policy/app.js';
 import type { PolicyStore } from '../domain/policy/library-ports.js';
+import { type Blocks, watchedBlocks } from './blocks.js';
 import { answerQuestions } from './child.js';
 import { benchCompiler, NO_LEDGER, policyStoreOf } from './policy-parts.js';
 import { openTemplates } from '../adapters/policy/template-files.js';
@@ -14,18 +13,7 @@ import { openTemplates } from '../adapters/policy/template-files.js';
 let management: PolicyManagement | undefined;
 let store: PolicyStore | undefined;
 let close: (() => Promise<void>) | undefined;
-let delay: IntervalHistogram | undefined;
-let ticks: NodeJS.Timeout | undefined;
-let longestWorkMs = 0;
-
-/** What the first thread of this process has worked; null where the system does not say it. */
-function workedMs(): number | null {
-  try {
-    return Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ', 1)[0]) / 1e6;
-  } catch {
-    return null;
-  }
-}
+let watched: ReturnType<typeof watchedBlocks> | undefined;
 
 /** A policy engine of its own over a store that others change, too. It speaks plain HTTP to one caller. */
 const answers = {
@@ -59,33 +47,17 @@ const answers = {
     return `http://127.0.0.1:${port}`;
   },
   async watchBlocks(): Promise<void> {
-    delay?.disable();
-    delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
-    clearInterval(ticks);
-    longestWorkMs = 0;
-    let last = workedMs();
-    ticks = setInterval(() => {
-      const now = workedMs();
-      if (now !== null && last !== null) longestWorkMs = Math.max(longestWorkMs, now - last);
-      last = now;
-    }, 1);
+    watched?.stop();
+    watched = watchedBlocks();
   },
-  /** The longest time in which nothing else ran here, milliseconds. */
-  async longestBlockMs(): Promise<number> {
-    delay?.disable();
-    return (delay?.max ?? 0) / 1e6;
-  },
-  /** The most that was worked here between two ticks of a millisecond: other work on the machine adds nothing to it. 0 where it is not known. */
-  async longestWorkMs(): Promise<number> {
-    clearInterval(ticks);
-    return longestWorkMs;
+  async blocks(): Promise<Blocks | undefined> {
+    return watched?.stop();
   },
 };
 export type PolicyEngineQuestions = typeof answers;
 
 answerQuestions(answers, async () => {
-  clearInterval(ticks);
+  watched?.stop();
   await close?.();
   await management?.close();
   await store?.close();

@@ -12,6 +12,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/diges
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import { openLikeProduct } from '../test/support/evidenced-ledger.js';
 import { ledgerPlace } from '../test/support/ledger.js';
+import { watchedBlocks } from './blocks.js';
 import { describeMachine, type Machine } from './machine.js';
 import { rounded } from './numbers.js';
 import { benchCompiler, callsIn, NOTHING_STORED, ORDINARY_CASES, policiesOf, templateCases } from './policy-parts.js';
@@ -23,6 +24,9 @@ export interface LabFigure {
   /** Of the whole process, threads included. */
   readonly peak_resident_mib: number;
   readonly before_mib: number;
+  /** Of the thread that calls are judged on beside it: the longest time in which nothing else ran there, and the same by the processor's time alone. */
+  readonly longest_block_ms: number;
+  readonly longest_work_ms: number;
   /** Calls whose verdict the candidate changes. */
   readonly changed: number;
 }
@@ -56,6 +60,7 @@ export async function runPolicyLabBench({
     const figures: LabFigure[] = [];
     for (const most of [Math.ceil(rows / 100), rows]) {
       const memory = watchedMemory();
+      const blocks = watchedBlocks();
       const begun = performance.now();
       let result: LabResult | null = null;
       const known = { policy_bundle: floor.bundle, candidate_bundle: candidate.bundle, warnings: [] };
@@ -69,11 +74,13 @@ export async function runPolicyLabBench({
         known,
         now: Date.now,
       })) {
-        if ('progress' in line && line.progress.judged % 50_000 < 600) say(`${line.progress.judged} judged`);
+        if ('progress' in line && line.progress.judged % 50_000 < 600)
+          say(`${line.progress.judged} judged, ${residentMib()} MiB resident`);
         if ('result' in line) result = line.result;
       }
       const seconds = (performance.now() - begun) / 1_000;
       const { before, peak } = memory.stop();
+      const { longestBlockMs, longestWorkMs } = blocks.stop();
       if (result?.judged !== most) throw new Error(`judged ${result?.judged} of ${most}`);
       figures.push({
         evaluations: most,
@@ -81,6 +88,8 @@ export async function runPolicyLabBench({
         per_second: rounded(most / seconds),
         before_mib: before,
         peak_resident_mib: peak,
+        longest_block_ms: rounded(longestBlockMs),
+        longest_work_ms: rounded(longestWorkMs),
         changed: result.judged - result.counts.unchanged,
       });
       say(JSON.stringify(figures.at(-1)));

@@ -244,6 +244,7 @@ async function changed(
       }
       await pause(BETWEEN_MS);
       const { latencies, answers } = await load.ask.end();
+      const blocks = await engine.ask.blocks();
       const failed = latencies.length - (answers['200'] ?? 0);
       say(`${what}: ${JSON.stringify(answers)}`);
       return {
@@ -254,8 +255,8 @@ async function changed(
         p50_ms: rounded(quantile(latencies, 0.5)),
         p99_ms: rounded(quantile(latencies, 0.99)),
         max_ms: rounded(Math.max(...latencies)),
-        longest_block_ms: rounded(await engine.ask.longestBlockMs()),
-        longest_work_ms: rounded(await engine.ask.longestWorkMs()),
+        longest_block_ms: rounded(blocks?.longestBlockMs ?? 0),
+        longest_work_ms: rounded(blocks?.longestWorkMs ?? 0),
       };
     };
     await under('warm', changes, async () => undefined);

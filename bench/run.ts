@@ -249,6 +249,7 @@ async function run(what: string): Promise<void> {
         'Evaluations as the pipeline records them, in a ledger in a file whose inputs are encrypted; the lab reads and judges as the policy engine does.',
         `The candidate: ${values.policies} policies beside the rules that ship. Each call is judged by the rules of now and by the candidate.`,
         'peak_resident_mib: of the whole process, threads included; before_mib: as the lab begins. The second line must not be much above the first.',
+        'longest_block_ms: how long nothing else ran on the thread that serves; longest_work_ms: the same by the processor’s time alone, to which other work on the machine adds nothing.',
       ],
       tables: { lab: figures },
     });
