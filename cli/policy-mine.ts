@@ -124,7 +124,7 @@ export async function minedIn(lines: AsyncIterable<unknown>): Promise<MinedResul
 export function minedLines(result: MinedResult): readonly string[] {
   const { approvals, denials, changed, since, until, candidates, candidates_dropped: dropped, left } = result;
   return [
-    `${approvals} approvals, ${denials} denials and ${changed} changed calls from ${since} to ${until}`,
+    `${approvals} approvals, ${denials} denials and ${changed} approved with other arguments, from ${since} to ${until}`,
     ...(candidates.length === 0 ? ['nothing can be suggested'] : candidates.flatMap(suggestionLines)),
     ...(dropped > 0 ? [`${dropped} more are not shown`] : []),
     ...left.map((one) =>
@@ -151,10 +151,13 @@ export function suggestionLines(suggestion: MinedSuggestion): readonly string[] 
     `the class alone would have let ${approvals} approvals and ${denials} denials pass`,
     ...parts.map(
       ({ upstream, agents, approvals: count, arguments: bounds }) =>
-        `${count} ${upstream === null ? '' : `at ${upstream}, `}of ${agents.join(', ')}: ${bounds.length === 0 ? 'no arguments' : bounds.map(boundTold).join(', ')}`,
+        `${count} approvals ${upstream === null ? '' : `at ${upstream} `}for ${agents.join(', ')}: ${bounds.length === 0 ? 'no arguments' : bounds.map(boundTold).join('; ')}`,
     ),
     ...(state === 'withdrawn' && isInForce
       ? [`${rule} is still in force; before \`gate policy off ${rule} --tenant ${tenant}\`: ${next}`]
+      : []),
+    ...(state === 'proposed'
+      ? [`to put it in force: npx gate policy accept ${id} --tenant ${tenant} --reason "…"`]
       : []),
     ...(state === 'installed' ? [`${rule} is in force; so that these calls run: ${next}`] : []),
   ].map((line, at) => `${at === 0 ? '' : '  '}${oneLine(line)}`);

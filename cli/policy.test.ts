@@ -818,10 +818,10 @@ describe('what was mined', () => {
   it('is told with what speaks for it, and what is left; nothing of it moves the cursor', () => {
     expect(
       minedLines(result).join('\n'),
-    ).toBe(`239 approvals, 8 denials and 1 changed calls from 2026-11-01T00:00:00Z to 2026-11-27T00:00:00Z
+    ).toBe(`239 approvals, 8 denials and 1 approved with other arguments, from 2026-11-01T00:00:00Z to 2026-11-27T00:00:00Z
 6f0c2a51-0000-4000-8000-000000000001 installed: file_ticket of 2 agents: would have passed 212 of 214 approvals and 0 of 9 denials
   the class alone would have let 214 approvals and 9 denials pass
-  212 at desk, of acme/a, acme/b\\u{1b}[2J: /priority from 1 to 3, /queue is "billing", /ticket is like T-[0-9]{3}
+  212 approvals at desk for acme/a, acme/b\\u{1b}[2J: /priority from 1 to 3; /queue is "billing"; /ticket is like T-[0-9]{3}
   mined_file_ticket_1a2b3c4d.rego is in force; so that these calls run: npx gate tools set file_ticket change --reason "x"
 2 more are not shown
 left: wire_transfer, 25 approvals, 0 denials: rules ask a person whatever its class; Review: wires`);
@@ -831,6 +831,9 @@ left: wire_transfer, 25 approvals, 0 denials: rules ask a person whatever its cl
       'mined_file_ticket_1a2b3c4d.rego is still in force; before `gate policy off mined_file_ticket_1a2b3c4d.rego --tenant acme`: npx',
     );
     expect(told(false)).not.toContain('in force');
+    expect(minedLines({ ...result, candidates: [{ ...suggestion, state: 'proposed', in_force: false }] })[4]).toBe(
+      `  to put it in force: npx gate policy accept ${suggestion.id} --tenant acme --reason "…"`,
+    );
     expect(minedLines({ ...result, candidates: [] })[1]).toBe('nothing can be suggested');
   });
 

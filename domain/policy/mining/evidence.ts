@@ -8,7 +8,16 @@ import { words } from '../../text.js';
 import { kindOf } from './bounds.js';
 import { canBeFenced } from './fence.js';
 import { type Layout, layoutOf, namesOf } from './layout.js';
-import { ENOUGH, isEnough, mostDifferent, type SeenCall, type Support, supportOf, tightestParts } from './tightest.js';
+import {
+  ENOUGH,
+  ENOUGH_OF_A_PART,
+  isEnough,
+  mostDifferent,
+  type SeenCall,
+  type Support,
+  supportOf,
+  tightestParts,
+} from './tightest.js';
 
 type ReadMoney = ReturnType<typeof createMoneyFacts>;
 
@@ -167,7 +176,7 @@ function atOnce({ approved, denied, aside, reasons, unknown }: OfTool): Pick<Lef
     const [most] = [...aside].toSorted(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
     return most && most[1] > approved.length
       ? { why: most[0], detail: detailOf(most[0], reasons) }
-      : { why: 'too_few', detail: toldSupport(all) };
+      : { why: 'too_few', detail: whatItTakes(all) };
   }
   return unknown
     ? { why: 'denied_alike', detail: 'the arguments of a denied call were purged, so nothing can be told from it' }
@@ -182,7 +191,10 @@ function afterwards(
   if (isDeniedAlike) return { why: 'denied_alike', detail: 'people denied calls among those that others approved' };
   return most !== null && most.values > 1
     ? { why: 'differs_each_time', detail: `${most.pointer} had ${most.values} values in ${approvals} approvals` }
-    : { why: 'too_few', detail: toldSupport(support) };
+    : {
+        why: 'too_few',
+        detail: support.approvals === 0 ? `no ${supportTold(ENOUGH_OF_A_PART)} are alike` : whatItTakes(support),
+      };
 }
 
 const detailOf = (why: LeftWhy, reasons: ReadonlyMap<string, number>): string => {
@@ -191,8 +203,10 @@ const detailOf = (why: LeftWhy, reasons: ReadonlyMap<string, number>): string =>
   const [most] = [...reasons].toSorted(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
   return most ? most[0] : 'the rules in force ask for a person whatever its class';
 };
-const toldSupport = ({ approvals, days, people, agents }: Support): string =>
-  `${approvals} approvals on ${days} days by ${people} people of ${agents} agents; it takes ${ENOUGH.approvals}, ${ENOUGH.days}, ${ENOUGH.people} and ${ENOUGH.agents}`;
+const whatItTakes = (has: Support): string => `${supportTold(has)}; it takes ${supportTold(ENOUGH)}`;
+const supportTold = ({ approvals, days, people, agents }: Support): string =>
+  `${many(approvals, 'approval', 'approvals')} on ${many(days, 'day', 'days')} by ${many(people, 'person', 'people')} for ${many(agents, 'agent', 'agents')}`;
+const many = (count: number, one: string, several: string): string => `${count} ${count === 1 ? one : several}`;
 
 /** Without what was approved of the tool before its definition changed. */
 function sinceItChanged(of: OfTool, seqOf: (seen: SeenCall) => number): OfTool {

@@ -129,6 +129,16 @@ describe('what people approved often enough', () => {
     expect(whyOf(told)).toBe(why);
   });
 
+  it('is told what it lacks', () => {
+    const lacks = (told: readonly Told[]) => mined(told).left[0]?.detail;
+    const takes = 'it takes 20 approvals on 3 days by 2 people for 2 agents';
+    expect(lacks(often(1, () => NARROW))).toBe(`1 approval on 1 day by 1 person for 1 agent; ${takes}`);
+    expect(lacks(often(19, () => NARROW))).toBe(`19 approvals on 3 days by 2 people for 2 agents; ${takes}`);
+    // Each size was approved for one agent, by one person.
+    const apart = often(24, (at) => ({ size: 3 ** (at % 8) }));
+    expect(lacks(apart)).toBe('no 3 approvals on 2 days by 2 people for 2 agents are alike');
+  });
+
   it('is nothing where a rule asks whatever the class', () => {
     const asks = { runs: false, why: 'Review: money movement requires human approval.' } as const;
     expect(

@@ -28,7 +28,7 @@ export interface Support {
 /** Of a suggestion. */
 export const ENOUGH: Support = { approvals: 20, days: 3, people: 2, agents: 2 };
 /** Of each part of it, and of each end of a bound: so much reached it or lay beyond. */
-const ENOUGH_OF_A_PART: Support = { approvals: 3, days: 2, people: 2, agents: 2 };
+export const ENOUGH_OF_A_PART: Support = { approvals: 3, days: 2, people: 2, agents: 2 };
 /** Approvals of an agent, before it is one of a part. */
 const ENOUGH_OF_AN_AGENT = 3;
 /** Different texts, before their digits may be any. */
