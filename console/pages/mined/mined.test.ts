@@ -119,6 +119,15 @@ describe('a suggestion', () => {
     );
   });
 
+  it('says how many calls would still wait, where it shows the first of them', async () => {
+    expect(wordsIn(await shown())).toMatch(
+      /Approved, and would still wait: 2, the first 1 here .*Denied, and would still wait: 9, the first 1 here/,
+    );
+    const { evidence } = suggestion();
+    kept = [suggestion({ evidence: { ...evidence, denials: { passed: 0, of: 1 } } })];
+    expect(wordsIn(await shown())).not.toContain('still wait: 1,');
+  });
+
   it('is tried on the calls since the first that it was mined from', async () => {
     mined = [{ error: { code: 'policy_lab_busy', reason: 'two run already' } }];
     const { status, text } = await page.post(`/policies/suggestions/${ID}/try`);

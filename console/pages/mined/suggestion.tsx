@@ -1,5 +1,11 @@
 import { escapedInPath } from '../../../domain/name-in-path.js';
-import type { ApprovedPart, ArgumentBound, MinedExample, MinedSuggestion } from '../../../contracts/policy-mining.js';
+import type {
+  ApprovedPart,
+  ArgumentBound,
+  MinedEvidence,
+  MinedExample,
+  MinedSuggestion,
+} from '../../../contracts/policy-mining.js';
 import { CallLink } from '../../ui/call-link.js';
 import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
@@ -70,8 +76,13 @@ export const Suggestion = ({
           </footer>
         </blockquote>
       )}
-      <Examples label="Approved, and would still wait" of={of.examples.waits} nowMs={nowMs} />
-      <Examples label="Denied, and would still wait" of={of.examples.denied} nowMs={nowMs} />
+      <Examples
+        label="Approved, and would still wait"
+        count={waiting(approvals)}
+        of={of.examples.waits}
+        nowMs={nowMs}
+      />
+      <Examples label="Denied, and would still wait" count={waiting(denials)} of={of.examples.denied} nowMs={nowMs} />
       <details>
         <summary>
           The rule, <Foreign text={of.rule_name} />
@@ -157,19 +168,25 @@ function boundTold(is: ArgumentBound['is']): string {
   return `${is.from} to ${is.to}${kind}`;
 }
 
+const waiting = ({ passed, of }: MinedEvidence['approvals']): number => of - passed;
+
+/** Calls of such a kind, the first of them, with how many there are. */
 const Examples = ({
   label,
+  count,
   of,
   nowMs,
 }: {
   readonly label: string;
+  readonly count: number;
   readonly of: readonly MinedExample[];
   readonly nowMs: number;
 }) =>
   of.length === 0 ? null : (
     <details>
       <summary>
-        {label}: {of.length}
+        {label}: {count}
+        {of.length < count && `, the first ${of.length} here`}
       </summary>
       <ul>
         {of.map(({ correlation_id, at, agent_id }, index) => (
