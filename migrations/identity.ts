@@ -305,6 +305,17 @@ const tenantOperations: Migration = {
   },
 };
 
+/**
+ * 0016: the grants of an agent by when they were made, so that neither a request for another one nor a stop reads all that the agent ever had
+ * (docs/architecture/identity.md#grants). Locks: reads the table once.
+ */
+const grantsOfAgents: Migration = {
+  async up(db) {
+    await sql`create index if not exists identity_grants_made on identity_grants (agent_id, id)`.execute(db);
+    await sql`drop index if exists identity_grants_agent`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -321,4 +332,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0013-grants': grants,
   '0014-budgets': budgets,
   '0015-tenant-operations': tenantOperations,
+  '0016-grants-of-agents': grantsOfAgents,
 };

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Recurrence } from '../../contracts/call-grant.js';
-import { GRANTS_LISTED, MOST_GRANTS_AT_ONCE } from '../../contracts/grants.js';
+import { GRANTS_LISTED, MOST_GRANT_SECONDS, MOST_GRANTS_AT_ONCE } from '../../contracts/grants.js';
 import { GateError } from '../../domain/errors.js';
 import { humanSubOf } from '../../domain/identity/granting.js';
 import { firstUuidV7 } from '../../domain/identity/uuid-v7.js';
@@ -66,6 +66,8 @@ export interface Grants extends GrantStore {
 }
 
 const HOUR_MS = 3_600_000;
+/** What was made before that counts no more. */
+const COUNTS_MS = MOST_GRANT_SECONDS * 1_000;
 /** Proxies forget an entry a while after its end, by the clock of identity; theirs may be behind. */
 const KEPT_AFTER_END_MS = 90_000_000;
 const SWEEPER = 'system:grant-sweep';
@@ -179,17 +181,8 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     because: string | null,
     isMeant: (grant: Grant) => boolean = () => true,
   ): Promise<void> {
-    // An id says when it was made, and no other column says anything of a row that somebody edited.
-    const candidates = await within
-      .selectFrom('identity_grants')
+    const candidates = await grantsMadeSince(within, agentId, takenBackSince(by.nowMs))
       .selectAll()
-      .where('agent_id', '=', agentId)
-      .where(({ or, and, eb }) =>
-        or([
-          eb('id', '>=', firstUuidV7(by.nowMs - KEPT_AFTER_END_MS)),
-          and([eb('state', 'in', ['pending', ...COUNTING]), eb('expires_ms', '>', by.nowMs)]),
-        ]),
-      )
       .orderBy('id')
       .execute();
     for (const one of candidates)
@@ -257,10 +250,8 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
 
   /** Neither a loop of an agent, nor whoever has its certificate, fills the store. */
   async function assertRoom(within: Database, agentId: string, nowMs: number): Promise<void> {
-    const held = await within
-      .selectFrom('identity_grants')
+    const held = await grantsMadeSince(within, agentId, firstUuidV7(nowMs - COUNTS_MS))
       .select(['expires_ms', 'issued_ms'])
-      .where('agent_id', '=', agentId)
       .where(({ or, and, eb }) =>
         or([and([eb('state', '=', 'issued'), eb('expires_ms', '>', nowMs)]), eb('issued_ms', '>', nowMs - HOUR_MS)]),
       )
@@ -383,6 +374,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .selectAll()
           .where('tenant', '=', tenant)
           .where('id', '>', after ?? '')
+          .$if(active, (query) => query.where('id', '>=', firstUuidV7(nowMs - COUNTS_MS)))
           .where('state', 'in', active ? ['issued'] : [...COUNTING, 'revoked'])
           .$if(agent !== undefined, (query) => query.where('agent_name', '=', agent ?? ''))
           .$if(active, (query) => query.where('expires_ms', '>', nowMs))
@@ -431,24 +423,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .where('expires_ms', '<', nowMs - KEPT_AFTER_END_MS)
           .execute(),
       );
-      const due = await asked(() =>
-        ofState(db, 'issued')
-          // Those that ended long ago, of years, are passed over.
-          .where('expires_ms', '>', nowMs - SWEPT_AFTER_END_MS)
-          .where(({ or, and, eb, ref }) =>
-            or([
-              and([eb('max_count', 'is not', null), eb('used_count', '>=', ref('max_count'))]),
-              and([
-                eb('not_after_ms', 'is not', null),
-                eb('not_after_ms', '<=', nowMs - TOLD_WITHIN_MS),
-                eb('used_count', '=', 0),
-              ]),
-            ]),
-          )
-          .orderBy('id')
-          .limit(SWEPT_AT_ONCE)
-          .execute(),
-      );
+      const due = await asked(() => grantsToEnd(db, nowMs).execute());
       let swept = 0;
       for (const { id, agent_id: agentId, mac } of due)
         await inTransaction(async (within) => {
@@ -464,6 +439,34 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     },
   };
 }
+
+/** Sorts before the id of every grant that a stop takes back: what was made before that is over, whatever clocks say. */
+export const takenBackSince = (nowMs: number): string => firstUuidV7(nowMs - KEPT_AFTER_END_MS);
+
+/** Of an agent, from this id on. An id says when a grant was made, and no other column says anything of a row that somebody edited. */
+export const grantsMadeSince = (within: Database, agentId: string, sinceId: string) =>
+  within.selectFrom('identity_grants').where('agent_id', '=', agentId).where('id', '>=', sinceId);
+
+/** Those that are used up, or were not used in time. */
+export const grantsToEnd = (db: Database, nowMs: number) =>
+  db
+    .selectFrom('identity_grants')
+    .selectAll()
+    .where('state', '=', 'issued')
+    // Those that ended long ago, of years, are passed over.
+    .where('expires_ms', '>', nowMs - SWEPT_AFTER_END_MS)
+    .where(({ or, and, eb, ref }) =>
+      or([
+        and([eb('max_count', 'is not', null), eb('used_count', '>=', ref('max_count'))]),
+        and([
+          eb('not_after_ms', 'is not', null),
+          eb('not_after_ms', '<=', nowMs - TOLD_WITHIN_MS),
+          eb('used_count', '=', 0),
+        ]),
+      ]),
+    )
+    .orderBy('id')
+    .limit(SWEPT_AT_ONCE);
 
 const scopesIn = (text: string): readonly string[] => JSON.parse(text) as readonly string[];
 const envelopeIn = ({ scope_envelope: scope, yellow_envelope: yellow }: Row<'identity_envelopes'>): Envelope => ({

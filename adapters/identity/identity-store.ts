@@ -36,7 +36,7 @@ import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
-import { openGrantStore, toldGrantOf } from './grant-store.js';
+import { openGrantStore, takenBackSince, toldGrantOf } from './grant-store.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
 import { numberedRows } from './numbered-rows.js';
@@ -714,6 +714,7 @@ export async function openIdentityStore(
             selectFrom('identity_grants as granted')
               .select('granted.id')
               .whereRef('granted.agent_id', '=', 'agent.id')
+              .where('granted.id', '>=', takenBackSince(nowMs))
               .where('granted.state', 'in', ['pending', 'issued', 'used_up'])
               .where('granted.expires_ms', '>', nowMs),
           ),
