@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { grantList, GrantRecord } from '../contracts/grants.js';
+import type { grantList, ListedGrant } from '../contracts/grants.js';
 import { GRANTS_LISTED } from '../contracts/grants.js';
 import type { z } from 'zod';
 import { oneLine } from '../domain/printable.js';
 import { bareName, type Registry, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
-import { print } from './output.js';
+import { gateCommand, print } from './output.js';
 import { table } from './table.js';
 
 interface GrantsFlags extends StandingFlags {
@@ -33,6 +33,10 @@ export function registerGrants(program: Command): void {
           `(nobody of ${oneLine(registry.tenant)} has ${all ? 'a grant' : 'a grant that counts'})\n`,
         );
       process.stdout.write(`${table(HEAD, found.map(rowOf))}\n`);
+      if (found.some((one) => 'tampered' in one))
+        process.stdout.write(
+          `what somebody edited in the store says nothing: \`${gateCommand()} grants revoke <grant>\` takes that grant back\n`,
+        );
     });
   withPerson(grants.command('revoke'))
     .description('take a grant back: no proxy takes it within two seconds, and no call that waits runs with it')
@@ -58,8 +62,8 @@ export function registerGrants(program: Command): void {
 async function everyGrant(
   { target, tenant }: Registry,
   { agent, active }: { readonly agent: string | undefined; readonly active: boolean },
-): Promise<readonly GrantRecord[]> {
-  const found: GrantRecord[] = [];
+): Promise<readonly ListedGrant[]> {
+  const found: ListedGrant[] = [];
   for (;;) {
     const after = found.at(-1)?.jti;
     const query = new URLSearchParams({
@@ -74,13 +78,16 @@ async function everyGrant(
   }
 }
 
-const rowOf = (grant: GrantRecord): readonly string[] => [
-  grant.jti,
-  grant.agent_spiffe.slice(grant.agent_spiffe.lastIndexOf('/') + 1),
-  `${grant.human_sub} (${grant.idp})`,
-  [...grant.scope, ...grant.yellow_scope].join(' '),
-  grant.max_uses === null ? String(grant.uses) : `${grant.uses} of ${grant.max_uses}`,
-  grant.revoked_at === null
-    ? [grant.exp, ...(grant.recurrence_summary === null ? [] : [grant.recurrence_summary])].join('; ')
-    : `taken back ${grant.revoked_at} by ${grant.revoked_by ?? 'nobody'}`,
-];
+function rowOf(grant: ListedGrant): readonly string[] {
+  if ('tampered' in grant) return [grant.jti, 'edited in the store', '', '', '', ''];
+  return [
+    grant.jti,
+    grant.agent_spiffe.slice(grant.agent_spiffe.lastIndexOf('/') + 1),
+    `${grant.human_sub} (${grant.idp})`,
+    [...grant.scope, ...grant.yellow_scope].join(' '),
+    grant.max_uses === null ? String(grant.uses) : `${grant.uses} of ${grant.max_uses}`,
+    grant.revoked_at === null
+      ? [grant.exp, ...(grant.recurrence_summary === null ? [] : [grant.recurrence_summary])].join('; ')
+      : `taken back ${grant.revoked_at} by ${grant.revoked_by ?? 'nobody'}`,
+  ];
+}

@@ -105,7 +105,12 @@ export const grantRecord = z.strictObject({
 });
 export type GrantRecord = z.infer<typeof grantRecord>;
 
-export const grantList = z.strictObject({ grants: z.array(grantRecord) });
+/** One whose row somebody edited in the store: what it says counts for nothing. */
+export const tamperedGrant = z.strictObject({ jti: z.string(), tampered: z.string() });
+export type TamperedGrant = z.infer<typeof tamperedGrant>;
+export type ListedGrant = GrantRecord | TamperedGrant;
+
+export const grantList = z.strictObject({ grants: z.array(z.union([grantRecord, tamperedGrant])) });
 
 /** Query of `GET /grants`. */
 export const grantsQuery = z.strictObject({
@@ -114,7 +119,7 @@ export const grantsQuery = z.strictObject({
   /** Only those that count: neither revoked nor over. */
   active: z.enum(['true', 'false']).optional(),
   /** The id behind which the answer begins: it has 1,000 at most, by their ids, which sort by time. */
-  after: z.uuid().optional(),
+  after: z.string().min(1).max(128).optional(),
 });
 
 /** Body of `POST /grants/uses`, from a proxy: how often these were used in all. */

@@ -196,11 +196,20 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
   const closeEdited = (within: Database, id: string) =>
     within.updateTable('identity_grants').set({ state: 'revoked', id_token_sha256: id }).where('id', '=', id).execute();
 
-  /** Whatever it says of itself counts for nothing, its state included; once. */
-  async function takeBackEdited(within: Database, grant: Grant, by: RevokedBy, because: string | null): Promise<void> {
+  /** Whatever it says of itself counts for nothing, its state included; once. Says when that was. */
+  async function takeBackEdited(
+    within: Database,
+    grant: Grant,
+    by: RevokedBy,
+    because: string | null,
+  ): Promise<number> {
     const listed = await rows.asItIs(within, grant.id);
-    if (listed?.fault !== null) return revoke(within, grant, by, 'grant.revoked', because);
-    await closeEdited(within, grant.id);
+    if (listed?.fault === null) {
+      await closeEdited(within, grant.id);
+      return Number(listed.row.changed_ms);
+    }
+    await revoke(within, grant, by, 'grant.revoked', because);
+    return by.nowMs;
   }
 
   async function revoke(
@@ -381,7 +390,10 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .orderBy('id')
           .limit(GRANTS_LISTED)
           .execute();
-        return found.map((row) => keptOf(intact('identity_grants', row)));
+        return found.map((row) => {
+          const tampered = fault('identity_grants', row);
+          return tampered === null ? keptOf(row) : { jti: row.id, tampered };
+        });
       }),
     revokeGrant: (jti, tenant, by) =>
       inTransaction(async (within) => {
@@ -396,10 +408,9 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
         if (!found) throw new GateError('not_found');
         await parts.lockedRow(within, found.agent_id);
         const now = (await find()) ?? found;
-        // What an edited one says of its state counts for nothing.
-        const isEdited = fault('identity_grants', now) !== null;
-        if (!isEdited && now.state === 'revoked') return Number(now.revoked_ms);
-        if (!isEdited && !COUNTING.includes(now.state)) throw new GateError('not_found');
+        if (fault('identity_grants', now) !== null) return takeBackEdited(within, now, by, null);
+        if (now.state === 'revoked') return Number(now.revoked_ms);
+        if (!COUNTING.includes(now.state)) throw new GateError('not_found');
         await revoke(within, now, by, 'grant.revoked', null);
         return by.nowMs;
       }),

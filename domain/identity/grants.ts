@@ -1,4 +1,5 @@
 import type { Recurrence } from '../../contracts/call-grant.js';
+import type { TamperedGrant } from '../../contracts/grants.js';
 import type { GrantTerms } from './grant-terms.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { Envelope } from './scopes.js';
@@ -73,6 +74,7 @@ export interface GrantStore {
   releaseGrant(grant: NewGrant, nowMs: number): Promise<void>;
   /** Nothing was signed: it never leaves. */
   failGrant(jti: string): Promise<void>;
+  /** `GRANTS_LISTED` at most, by their ids; those that somebody edited are named. */
   grants(
     of: {
       readonly tenant: string;
@@ -81,7 +83,7 @@ export interface GrantStore {
       readonly after?: string | undefined;
     },
     nowMs: number,
-  ): Promise<readonly KeptGrant[]>;
+  ): Promise<readonly (KeptGrant | TamperedGrant)[]>;
   /** Repeated, it changes nothing and says when that was. */
   revokeGrant(jti: string, tenant: string, by: RevokedBy): Promise<number>;
   /** How often they were used in all: less than is known changes nothing. */

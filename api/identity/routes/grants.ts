@@ -43,7 +43,7 @@ export function grantRoutes(app: ServiceApp, { store, granting, people, clock, o
       const { tenant, agent_name: agent, active, after } = request.query;
       people.assertReads(tenant, request);
       const grants = await store.grants({ tenant, agent, active: active === 'true', after }, clock());
-      return { grants: grants.map(recordOf) };
+      return { grants: grants.map((one) => ('tampered' in one ? one : recordOf(one))) };
     },
   );
   app.post(
