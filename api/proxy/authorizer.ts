@@ -110,7 +110,6 @@ export function createAuthorizer({
   }
   /** What the record was approved on, as it stands now. */
   async function assertApproval(record: CallRecord, body: JsonObject): Promise<void> {
-    assertGrant(record);
     await assertStanding(record.evidence.call.tenant);
     await assertDefinitions(record);
     await assertRules(record, body);
@@ -141,6 +140,7 @@ export function createAuthorizer({
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') await assertApproval(record, staged.body);
+    // Last, as a stopped tool is: it may have ended while HIL and policy were asked.
     assertGrant(record);
     const stopped = toolFault?.(call.tenant, toolsOf(call.method, call.tool, staged.body)) ?? null;
     if (stopped !== null) throw stopped;
