@@ -68,7 +68,7 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
         `number ${generation} of the list is heard here, and identity is at ${feed}`,
       );
     const fault = heard.agentFault({ tenant, agent: '' });
-    const isStopped = fault?.code === 'tenant_suspended';
+    const isStopped = fault?.code === 'tenant_decommissioned' || fault?.code === 'tenant_suspended';
     if (fault !== null && !(isStopped && kind === 'offboard')) throw fault;
     if (!isStopped && kind === 'offboard')
       throw new GateError('control_state_unavailable', `tenant ${tenant} is not heard to be stopped`);

@@ -120,6 +120,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'An operator stopped all of this tenant; nothing was executed. Two people lift that together.',
   },
+  tenant_decommissioned: {
+    status: 403,
+    retry: 'no',
+    meaning: 'This tenant was offboarded, for good; nothing was executed, and nothing of it is let in any more.',
+  },
   agent_decommissioned: {
     status: 403,
     retry: 'no',

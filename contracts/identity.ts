@@ -316,6 +316,8 @@ export const revocationContent = z.strictObject({
         /** Null for the tenant whole. */
         tool: z.string().nullable(),
         state: stopRecord.shape.state,
+        /** The tenant was offboarded: it is let go by nobody. */
+        offboarded: z.literal(true).optional(),
         /** Grows with every change of this one. */
         changed_at: instant,
       }),

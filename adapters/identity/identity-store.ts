@@ -27,7 +27,7 @@ import {
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { StopReportStore } from '../../domain/identity/stop-reports.js';
-import { stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
+import { type ListedStop, stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
 import type { TenantStore } from '../../domain/identity/tenant-store.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
@@ -730,6 +730,15 @@ export async function openIdentityStore(
       .limit(most)
       .execute();
   }
+  async function listedStops(within: Database, stopped: readonly ToldStop[]): Promise<readonly ListedStop[]> {
+    const listed: ListedStop[] = [];
+    for (const one of stopped) {
+      // The same transaction stopped the tenant and wrote that it has gone.
+      const isTenant = one.tool === null && one.state === 'suspended';
+      listed.push({ ...one, isOffboarded: isTenant && (await tenants.isOffboarded(within, one.tenant)) });
+    }
+    return listed;
+  }
   /** What is still to be taken back of one agent of a tenant that is stopped. */
   async function leftOf(within: Database, tenant: string, nowMs: number): Promise<LeftBehind | null> {
     const [agent] = await agentsToTakeBack(within, tenant, nowMs, '', 1);
@@ -1196,7 +1205,10 @@ export async function openIdentityStore(
               revokedMs: Number(listedMs),
             })),
           standings: stands.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
-          stops: stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          stops: await listedStops(
+            within,
+            stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          ),
           budgets: limited.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           grants: revokedGrants
             .filter(

@@ -58,6 +58,8 @@ export interface TenantParts {
 export interface Tenants extends TenantStore {
   /** Throws `tenant_offboarded`: nothing of the tenant comes into being any more. */
   assertNotOffboarded(within: Database, tenant: string): Promise<void>;
+  /** Whether it has gone, or is going, for good; also where somebody edited its record. */
+  isOffboarded(within: Database, tenant: string): Promise<boolean>;
   /** The same of a tool of it, which is stopped whatever somebody edited. */
   assertMayBeStopped(within: Database, tenant: string): Promise<void>;
 }
@@ -457,6 +459,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
       }),
     feedGeneration: () => asked(async () => (await parts.numbers()).feedGeneration),
 
+    isOffboarded,
     assertNotOffboarded,
     async assertMayBeStopped(within, tenant) {
       if (await isOffboarded(within, tenant)) throw offboarded(tenant);

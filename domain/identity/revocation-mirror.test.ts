@@ -301,6 +301,18 @@ describe('what is known of stops', () => {
     expect([mirror.agentFault({ tenant: 'acme', agent: 'bot' }), ended]).toEqual([null, [['acme']]]);
   });
 
+  it('is for good where its tenant was offboarded, whatever is told later', () => {
+    mirror.take(
+      list({ generation: 1, stops: [stop({ tool: null }), stop({ tenant: 'gone', tool: null, offboarded: true })] }),
+    );
+    const agentFault = (tenant: string) => mirror.agentFault({ tenant, agent: 'bot' });
+    expect([agentFault('acme')?.code, agentFault('gone')?.code]).toEqual(['tenant_suspended', 'tenant_decommissioned']);
+    expect(agentFault('gone')?.message).toContain('tenant gone was offboarded, for good');
+    passes(1_000);
+    mirror.take(list({ generation: 2, stops: [stop({ tenant: 'gone', tool: null, state: 'active' })] }));
+    expect(agentFault('gone')?.code).toBe('tenant_decommissioned');
+  });
+
   it('is not made weaker by a store that was put back, and follows what is said there afterwards', () => {
     const before = at(now);
     passes(1_000);

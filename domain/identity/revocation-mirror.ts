@@ -1,7 +1,7 @@
 import type { RevocationContent } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import { stateFault } from './standing.js';
-import { stopFault, type Stopping } from './stops.js';
+import { offboardedFault, stopFault, type Stopping } from './stops.js';
 import type { Budgets } from '../spend/spend.js';
 
 /** Whether a certificate that the CA signed and that has not ended counts here. */
@@ -102,6 +102,8 @@ export function createRevocationMirror({
   const toldOf = new Map<string, number>();
   const stands = new Map<string, Stand>();
   const stops = new Map<string, { readonly isStopped: boolean; readonly changedMs: number }>();
+  /** Tenants that have gone for good, whatever is told of them later. */
+  const offboarded = new Set<string>();
   const budgets = new Map<string, { readonly micros: number | null; readonly changedMs: number }>();
   /** Those that were taken back, by when they end. */
   const grants = new Map<string, number>();
@@ -183,6 +185,7 @@ export function createRevocationMirror({
 
   /** As with agents. Says whether it is stopped by it. */
   function noteStop(one: NonNullable<RevocationContent['stops']>[number]): boolean {
+    if (one.offboarded && one.tool === null) offboarded.add(one.tenant);
     const name = nameOfStop(one);
     const known = stops.get(name);
     const [isStopped, changedMs] = [one.state === 'suspended', Date.parse(one.changed_at)];
@@ -208,6 +211,7 @@ export function createRevocationMirror({
   }
   const stopped = (what: Stopping): GateError | null =>
     stops.get(nameOfStop(what))?.isStopped ? stopFault(what) : null;
+  const gone = (tenant: string): GateError | null => (offboarded.has(tenant) ? offboardedFault(tenant) : null);
 
   const isFresh = (): boolean => whole !== null && now() < whole.untilMs && steadyMs() < whole.untilSteadyMs;
 
@@ -249,7 +253,9 @@ export function createRevocationMirror({
       const name = nameOf(agent);
       // Whoever was stopped is, whether or not all is known.
       const fault =
-        stateFault(stands.get(name)?.state ?? 'active', name) ?? stopped({ tenant: agent.tenant, tool: null });
+        gone(agent.tenant) ??
+        stateFault(stands.get(name)?.state ?? 'active', name) ??
+        stopped({ tenant: agent.tenant, tool: null });
       return fault ?? (isFresh() ? null : new GateError('control_state_unavailable'));
     },
     toolFault(tenant, tools) {

@@ -4,7 +4,7 @@ import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { ToldGrant } from './grants.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { ToldBudget } from './budgets.js';
-import type { ToldStop } from './stops.js';
+import type { ListedStop, ToldStop } from './stops.js';
 
 /** Of an agent whose standing changed, as proxies are told it. */
 export interface ToldStanding {
@@ -29,7 +29,7 @@ export interface Revocations {
   /** Agents whose standing changed. */
   readonly standings: readonly ToldStanding[];
   /** Tools and tenants that were stopped, or let go again. */
-  readonly stops: readonly ToldStop[];
+  readonly stops: readonly ListedStop[];
   /** Budgets that were set, or taken away. */
   readonly budgets: readonly ToldBudget[];
   /** Grants that were taken back before their end. */

@@ -84,11 +84,17 @@ export const stateFault = (state: AgentState, who = ''): GateError | null =>
       );
 
 /** How an agent, its tenant, or the tool that it asks for may be stopped, as refusals, rows and outcomes say it. */
-export type Stopped = 'agent_suspended' | 'agent_decommissioned' | 'tenant_suspended' | 'tool_suspended';
+export type Stopped =
+  | 'agent_suspended'
+  | 'agent_decommissioned'
+  | 'tenant_suspended'
+  | 'tenant_decommissioned'
+  | 'tool_suspended';
 export const STOPPED_CODES = [
   'agent_suspended',
   'agent_decommissioned',
   'tenant_suspended',
+  'tenant_decommissioned',
   'tool_suspended',
 ] as const satisfies readonly Stopped[];
 export const isStopped = (code: string | null | undefined): code is Stopped =>

@@ -26,6 +26,8 @@ export interface ToldStop extends Stopping {
   readonly state: StopState;
   readonly changedMs: number;
 }
+/** The same in a list of revocations; of a tenant, whether it was offboarded. */
+export type ListedStop = ToldStop & { readonly isOffboarded: boolean };
 
 export interface StopStore {
   /** Those of a tenant that are stopped, or ever were; at most `STOPS_LISTED`, by their ids. */
@@ -44,6 +46,10 @@ export const stopIdOf = ({ tenant, tool }: Stopping): string =>
   tool === null
     ? uuidFromDigest('gate.identity-stop/tenant', tenant)
     : uuidFromDigest('gate.identity-stop/tool', tenant, tool);
+
+/** Why nothing of a tenant that was offboarded is done. */
+export const offboardedFault = (tenant: string): GateError =>
+  new GateError('tenant_decommissioned', `tenant ${tenant} was offboarded, for good; nothing was executed`);
 
 /** Why nothing of what is stopped is done. */
 export const stopFault = ({ tenant, tool }: Stopping): GateError =>

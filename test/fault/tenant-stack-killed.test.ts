@@ -71,6 +71,6 @@ it('kill -9 of every service and of the engine at once, again and again: the ten
   expect((await typed(...offboard)).out).toContain('offboard acme: done');
   expect((await gate.verify()).valid).toBe(true);
   const after = await (await gate.agent('another-bot')).call('write_file', { path: 'notes.txt', content: 'twice' });
-  expect([after.status, after.body['error']]).toEqual([403, 'tenant_suspended']);
+  expect([after.status, after.body['error']]).toEqual([403, 'tenant_decommissioned']);
   expect((await gate.tools()).counts['write_file']).toBe(1);
 }, 600_000);

@@ -110,7 +110,7 @@ describe('a tenant that comes and goes', () => {
     });
 
     const after = await call('write_file', { path: 'notes.txt', content: 'more' });
-    expect([after.status, after.body['error']]).toEqual([403, 'tenant_suspended']);
+    expect([after.status, after.body['error']]).toEqual([403, 'tenant_decommissioned']);
     expect(await told<LedgerEntry[]>('audit', ran.correlationId).catch(() => [])).toEqual([]);
     expect((await gate.verify()).valid).toBe(true);
     // The tool ran for none but the first.

@@ -119,10 +119,11 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
           changed_at: instant(one.changedMs),
         })),
         ...(stops.length > 0 && {
-          stops: stops.map(({ tenant, tool, state, changedMs }) => ({
+          stops: stops.map(({ tenant, tool, state, isOffboarded, changedMs }) => ({
             tenant,
             tool,
             state,
+            ...(isOffboarded && { offboarded: true as const }),
             changed_at: instant(changedMs),
           })),
         }),
