@@ -19,6 +19,7 @@ import type { LiteFlags } from './lite-target.js';
 import { rowToDecide } from './row-id.js';
 import { consoleOfStack } from './stack-target.js';
 import { standingOf } from '../domain/decision/quorum.js';
+import { whileWaiting } from './while-waiting.js';
 
 const ID = '97c45fb7-2f0e-5c1d-8a3b-6e4d9f01c2b7';
 const EXAMPLES = `
@@ -109,22 +110,28 @@ export function registerDecide(program: Command): void {
         const row = await rowToDecide(target, id);
         if (change && !change.whole) assertSameTypes(change.diff, row);
         const digest = actionDigest ?? row.original_payload_digest;
-        const decided = await target
-          .ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
+        const decide = () =>
+          target.ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
             decision,
             ...(diff && { modification_diff: diff }),
             ...(reason && { reason }),
             decided_via: 'command-line' satisfies DecisionSurface,
             ...(digest !== undefined && { action_digest: digest }),
-          })
-          .catch((error: unknown) => {
-            const console = target.kind === 'person' ? target.console : consoleOfStack();
-            throw console === null ? error : withPage(error, `${console}/hil/${row.id}`);
           });
+        const waiting = <Value>(what: string, work: () => Promise<Value>): Promise<Value> =>
+          asJson ? work() : whileWaiting(() => what, work);
+        const decided = await waiting('waiting for Gate to record the decision', decide).catch((error: unknown) => {
+          const console = target.kind === 'person' ? target.console : consoleOfStack();
+          throw console === null ? error : withPage(error, `${console}/hil/${row.id}`);
+        });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
         const isAwaited = decided.status === 'approved' && !isRehearsal(row);
-        const came = isAwaited ? await cameOfIt(target, decided.correlation_id) : null;
+        const came = isAwaited
+          ? await waiting('approved; waiting for what comes of the call', () =>
+              cameOfIt(target, decided.correlation_id),
+            )
+          : null;
         if (!asJson) process.stdout.write(told(decided, { diff, before: row, came }));
         const end = came && endTold(came);
         if (end && !end.isGood) throw new CliError(oneLine(`approved. ${end.words}`));

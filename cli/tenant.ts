@@ -8,11 +8,12 @@ import type {
 } from '../contracts/tenant-lifecycle.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { oneLine } from '../domain/printable.js';
-import { registryOf, type StandingFlags } from './agent-standing.js';
+import { registryOf, type StandingFlags, tenantTyped } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
 import type { StackTarget } from './stack-target.js';
 import { table } from './table.js';
+import { whileWaiting } from './while-waiting.js';
 
 interface TenantFlags extends StandingFlags {
   readonly wait?: boolean;
@@ -29,9 +30,9 @@ Identity leads the operation and Gate's worker has its steps done, so it goes on
 the same reason, the command shows the same operation. A step that fails is tried again after 1, 2, 4 and 8 s; after the
 fifth time, or where trying again helps nobody, a person looks: gate tenant status <name>, then gate tenant retry <name>.`;
 
-const asPerson = (command: Command): Command =>
+const asPerson = (command: Command, name: '<name>' | '[name]' = '<name>'): Command =>
   command
-    .argument('<name>', 'the tenant')
+    .argument(name, name === '<name>' ? 'the tenant' : 'the tenant; without it that of the running stack')
     .option('--as <operator>', 'as another operator of the development stack (`second`)')
     .addOption(json());
 
@@ -55,20 +56,22 @@ export function registerTenant(program: Command): void {
   )
     .requiredOption('--confirm <name>', 'the tenant, typed out once more: nothing lets it come back')
     .action((name: string, flags: BeginFlags) => begin('offboard', name, flags));
-  asPerson(tenant.command('status'))
+  asPerson(tenant.command('status'), '[name]')
     .description('what was begun with a tenant, newest first, and how far it is')
-    .action(async (name: string, { json: asJson, ...given }: TenantFlags) => {
+    .action(async (typed: string | undefined, { json: asJson, ...given }: TenantFlags) => {
+      const name = typed ?? tenantTyped({});
       const operations = await operationsOf(targetOf(name, given), name);
       if (asJson) return print(operations);
       if (operations.length === 0)
         return void process.stdout.write(`(nothing was begun with ${oneLine(name)}; it may do what policy lets it)\n`);
       process.stdout.write(`${operations.map(toldOperation).join('\n\n')}\n`);
     });
-  asPerson(tenant.command('retry'))
+  asPerson(tenant.command('retry'), '[name]')
     .description('have a step taken up again that failed, once more where a person had to look')
     .option('--no-wait', 'do not wait for the end')
     .addHelpText('after', HELP)
-    .action(async (name: string, { json: asJson, wait, ...given }: TenantFlags) => {
+    .action(async (typed: string | undefined, { json: asJson, wait, ...given }: TenantFlags) => {
+      const name = typed ?? tenantTyped({});
       const target = targetOf(name, given);
       const failed = (await operationsOf(target, name)).find(
         (one): one is TenantOperation => !('tampered' in one) && one.state !== 'succeeded',
@@ -96,18 +99,14 @@ async function begin(
   const target = targetOf(name, given);
   // The same words are the same operation, however often they are typed.
   const key = `gate-${kind}-${sha256Hex(reason).slice(0, 16)}`;
-  const operation = await target.ask<TenantOperation>(
-    'identity',
-    'POST',
-    pathOf(name),
-    { kind, confirm, reason },
-    { 'idempotency-key': key },
-  );
+  const asked = { kind, confirm, reason };
+  const ask = () => target.ask<TenantOperation>('identity', 'POST', pathOf(name), asked, { 'idempotency-key': key });
+  const operation = await (asJson ? ask() : whileWaiting(() => 'waiting for identity to begin the operation', ask));
   if (!asJson) process.stdout.write(`${kind} ${oneLine(name)}: operation ${operation.id}\n`);
   await follow(target, operation, { asJson, wait });
 }
 
-/** Says each step as it ends, until the operation does, or waits for a person. */
+/** Says each step as it ends, until the operation does, or waits for a person; in between, on stderr, what it waits for. */
 async function follow(
   target: Pick<StackTarget, 'ask'>,
   begun: TenantOperation,
@@ -121,30 +120,39 @@ async function follow(
     process.stderr.write(`\nit goes on by itself: ${again}\n`);
     process.exit(130);
   };
-  process.once('SIGINT', interrupted);
-  try {
+  let operation = begun;
+  const followed = async (): Promise<void> => {
     const said = new Set<string>();
-    for (let operation = begun; ; operation = await now(target, operation)) {
+    for (;;) {
       for (const step of operation.steps) {
         const line = toldStep(step, operation.steps.length);
         if (step.state === 'pending' || said.has(line)) continue;
         said.add(line);
         say(line);
       }
-      if (operation.state === 'succeeded')
-        return asJson ? print(operation) : say(`${operation.kind} ${oneLine(name)}: done`);
-      if (operation.state === 'manual_recovery') {
-        if (asJson) print(operation);
-        throw new CliError(
-          `a person has to look: ${oneLine(operation.steps.find(({ state }) => state === 'manual_recovery')?.last_error ?? '')}; then ${gateCommand()} tenant retry ${oneLine(name)}`,
-          1,
-        );
-      }
+      if (operation.state === 'succeeded' || operation.state === 'manual_recovery') return;
       await sleep(LOOK_MS);
+      operation = await now(target, operation);
     }
+  };
+  process.once('SIGINT', interrupted);
+  try {
+    await (asJson ? followed() : whileWaiting(() => awaited(operation), followed));
   } finally {
     process.off('SIGINT', interrupted);
   }
+  if (asJson) print(operation);
+  if (operation.state === 'succeeded') return say(`${operation.kind} ${oneLine(name)}: done`);
+  throw new CliError(
+    `a person has to look: ${oneLine(operation.steps.find(({ state }) => state === 'manual_recovery')?.last_error ?? '')}; then ${gateCommand()} tenant retry ${oneLine(name)}`,
+    1,
+  );
+}
+
+/** The step that is done now, or that somebody takes up next. */
+function awaited({ steps }: TenantOperation): string {
+  const step = steps.find(({ state }) => state !== 'succeeded');
+  return step ? `waiting for ${step.order}/${steps.length} ${step.id} (${step.owner})` : 'waiting for the end';
 }
 
 /** How far it is now. Identity may be away for a while, as where it is started again: the operation stands in its store. */

@@ -70,6 +70,8 @@ describe('a tenant that comes and goes', () => {
     expect(out).toContain('provision acme: done');
     const operation = await operationOf('provision');
     expect(stepsOf(operation)).toEqual(operation.steps.map(({ id }) => [id, 'succeeded', true, true]));
+    // Without a name it is the tenant of the running stack, as for other commands.
+    expect((await typed('tenant', 'status')).out).toContain(operation.id);
     const again = await typed('tenant', 'provision', 'acme', '--reason', 'they signed');
     expect(again.out).toContain(operation.id);
     expect(await operationOf('provision')).toEqual(operation);
