@@ -18,26 +18,58 @@ const NAME = 'delegate-bot';
 
 let provider: OpenIdProvider;
 let folder: string;
+/** The file of the issuers whose people may delegate. */
+let issuers: string;
 let gate: TestStack;
 let command: CommandLine;
-let console_: Http;
 /** An agent with a certificate of identity. */
-let bot: AgentClient;
+let bot: CertifiedAgent;
 
-const cli = async (...args: string[]): Promise<string> => {
-  const { code, out } = await command.done(args, { GATE_STATE_DIR: gate.stateDir });
+interface CertifiedAgent extends AgentClient {
+  readonly credential: { readonly cert: string; readonly key: string };
+}
+
+const typedAt = async (stack: TestStack, ...args: string[]): Promise<string> => {
+  const { code, out } = await command.done(args, { GATE_STATE_DIR: stack.stateDir });
   expect([code, out]).toEqual([0, out]);
   return out;
 };
-const delegated = (asked: object) =>
+const cli = (...args: string[]) => typedAt(gate, ...args);
+const delegated = (asked: object, to: AgentClient = bot) =>
   idTokenOf(provider, CLIENT, randomUUID()).then((token) =>
-    bot.request('POST', '/grant', { body: { id_token: token, scope: [], ...asked } }),
+    to.request('POST', '/grant', { body: { id_token: token, scope: [], ...asked } }),
   );
-const granted = async (asked: object): Promise<IssuedGrant> => {
-  const reply = await delegated(asked);
+const granted = async (asked: object, to: AgentClient = bot): Promise<IssuedGrant> => {
+  const reply = await delegated(asked, to);
   expect([reply.status, reply.text]).toEqual([200, reply.text]);
   return issuedGrant.parse(reply.body);
 };
+const read = (file: string) => readFileSync(file, 'utf8');
+/** Identity, asked by whoever has these. */
+const identityAs = ({ development: { identity, proxy } }: TestStack, credential: CertifiedAgent['credential']): Http =>
+  createHttp(identity.url, { ca: read(proxy.ca), ...credential });
+/** The agent by its certificate and key. */
+const certifiedAgent = (stack: TestStack, credential: CertifiedAgent['credential']): CertifiedAgent => ({
+  ...stack.stranger(credential),
+  credential,
+});
+/** An agent whose certificate identity gave it for its token. */
+async function enrolled(stack: TestStack): Promise<CertifiedAgent> {
+  const { cert, key } = stack.development.console_workload;
+  const identity = identityAs(stack, { cert: read(cert), key: read(key) });
+  try {
+    const tokenFile = join(stack.stateDir, 'token-of-a-test');
+    await typedAt(stack, 'agents', 'enrol', NAME, '--token-file', tokenFile);
+    const { pem, keyPem } = await certificateRequest();
+    const certified = await identity.request('POST', '/enrollments/svid', {
+      headers: { authorization: `Bearer ${read(tokenFile).trim()}` },
+      body: { csr_pem: pem },
+    });
+    return certifiedAgent(stack, { cert: issuedSvid.parse(certified.body).cert_pem, key: keyPem });
+  } finally {
+    await identity.close();
+  }
+}
 const withGrant = ({ grant }: Pick<IssuedGrant, 'grant'>) => ({ headers: { 'x-gate-grant': grant } });
 const seen = (reply: Awaited<ReturnType<AgentClient['call']>>) => [reply.status, reply.body['error']];
 const listed = async (): Promise<readonly GrantRecord[]> =>
@@ -47,26 +79,14 @@ beforeAll(async () => {
   provider = await startOpenIdProvider(CLIENT);
   provider.person = { sub: 'ada', claims: { amr: ['pwd', 'otp'] } };
   folder = mkdtempSync(join(tmpdir(), 'gate-grants-'));
-  const issuers = join(folder, 'issuers.json');
+  issuers = join(folder, 'issuers.json');
   const issuer = { tenant: 'acme', name: 'corp', issuer: provider.issuer, audience: CLIENT.id };
   writeFileSync(issuers, JSON.stringify({ issuers: [issuer] }));
   gate = await startStack({ env: { GATE_IDENTITY_OIDC_ISSUERS_FILE: issuers } });
   command = commandLine(() => gate.stateDir);
-  const read = (file: string) => readFileSync(file, 'utf8');
-  const { ca } = gate.development.proxy;
-  const { cert, key } = gate.development.console_workload;
-  console_ = createHttp(gate.development.identity.url, { ca: read(ca), cert: read(cert), key: read(key) });
-  const tokenFile = join(folder, 'token');
-  await cli('agents', 'enrol', NAME, '--token-file', tokenFile);
-  const { pem, keyPem } = await certificateRequest();
-  const certified = await console_.request('POST', '/enrollments/svid', {
-    headers: { authorization: `Bearer ${read(tokenFile).trim()}` },
-    body: { csr_pem: pem },
-  });
-  bot = gate.stranger({ cert: issuedSvid.parse(certified.body).cert_pem, key: keyPem });
+  bot = await enrolled(gate);
 }, STACK_START_LIMIT_MS);
 afterAll(async () => {
-  await console_?.close();
   await command?.stop();
   await gate?.stop();
   await provider?.close();
@@ -312,7 +332,7 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
 describe('a deployment that takes no tool call without a grant', () => {
   let strict: TestStack;
   beforeAll(async () => {
-    strict = await startStack({ env: { GATE_PROXY_GRANTS: 'required' } });
+    strict = await startStack({ env: { GATE_PROXY_GRANTS: 'required', GATE_IDENTITY_OIDC_ISSUERS_FILE: issuers } });
   }, STACK_START_LIMIT_MS);
   afterAll(() => strict?.stop(), 150_000);
 
@@ -327,5 +347,14 @@ describe('a deployment that takes no tool call without a grant', () => {
     expect(told).toMatchObject({ signal: 'grant_required', authorized: false, tool_name: 'list_files' });
     expect((await strict.tools()).counts['list_files'] ?? 0).toBe(0);
     expect((await agent.control('tools/list')).status).toBe(200);
+  }, 120_000);
+
+  it('runs one that was delegated', async () => {
+    const agent = await enrolled(strict);
+    await typedAt(strict, 'agents', 'widen', NAME, '--scope', 'tool:list_files', '--reason', 'its task');
+    expect(seen(await agent.call('list_files', {}))).toEqual([403, 'grant_required']);
+    const ran = await agent.call('list_files', {}, withGrant(await granted({ scope: ['tool:list_files'] }, agent)));
+    expect(ran.status).toBe(200);
+    expect((await strict.tools()).counts['list_files']).toBe(1);
   }, 120_000);
 });
