@@ -45,7 +45,7 @@ import { SETTINGS } from './pages/settings/settings.js';
 import { RELEASE_STOP, STOP_TENANT, STOP_TOOL, STOPS } from './pages/stops/stops.js';
 import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/templates/template.js';
 import { TEMPLATES } from './pages/templates/templates.js';
-import { TENANTS } from './pages/tenants/tenants.js';
+import { SET_BUDGET, TENANTS } from './pages/tenants/tenants.js';
 import { END_SESSION, LINK_CHAT, UNLINK_CHAT, UNLINK_CHAT_OF, YOU } from './pages/you/you.js';
 import { isAtLeast, type Role } from './roles.js';
 import type { Action, Page } from './visit.js';
@@ -115,6 +115,7 @@ export const ACTIONS: readonly Action[] = [
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,
+  SET_BUDGET,
   EXPORT_NOW,
   REGULATORY,
   CREATE_POLICY,

@@ -337,6 +337,8 @@ export interface IdentityService {
   releaseStop(id: string, reason: string | null): Promise<StopReleased>;
   /** What the tenant, and each agent of it, may spend in a month. */
   budget(): Promise<TenantBudget>;
+  /** Sets it, of one agent or (`null`) of the tenant whole; `null` micro-units: no limit. */
+  setBudget(agent: string | null, micros: number | null, reason: string | null): Promise<TenantBudget>;
   /** The newest reports of what was running at a stop. */
   reports(): Promise<readonly KeptStopReport[]>;
   /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */

@@ -64,6 +64,12 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       return stop;
     },
     budget: () => ask(tenantBudget, get(`/tenants/${encodeURIComponent(ownTenant())}/budget`)),
+    setBudget: (agent, micros, reason) =>
+      change(tenantBudget, `/tenants/${encodeURIComponent(ownTenant())}/budget`, {
+        budget_micros: micros,
+        ...(agent !== null && { agent_name: agent }),
+        ...said(reason),
+      }),
     reports: () => ask(z.array(keptStopReport), get('/stops/reports')),
     async report(id) {
       ownTenant();

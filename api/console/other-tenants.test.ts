@@ -73,6 +73,7 @@ const NAMES_NOTHING: readonly string[] = [
   '/stops/tool',
   // Of another name it is refused (console/pages/stops/stops.test.ts).
   '/stops/tenant',
+  '/tenants/budget',
 ];
 let folder: string;
 let fixture: ConsoleFixture;

@@ -44,5 +44,7 @@ export const fieldsOfForms = ({
   tool: 'a_tool',
   unlisted: 'yes',
   tenant_name: 'acme',
+  agent_name: 'a-bot',
+  sum: '12.50',
   session,
 });

@@ -26,10 +26,10 @@ const told = async (as: Parameters<ConsoleFixture['browser']>[0] = { role: 'view
   wordsIn((await (await fixture.browser(as)).get('/tenants')).text);
 
 describe('the tenant', () => {
-  it('is active where nothing was done, and the page has no form but the one to sign out', async () => {
+  it('is active where nothing was done, and the page has no form for an approver but the one to sign out', async () => {
     fixture.standings = () => ({ status: 200, body: [] });
     expect(await told()).toMatch(/Tenant acme active.*Nothing was begun.*Nothing was done.*Nothing was done/);
-    const { text } = await (await fixture.browser()).get('/tenants');
+    const { text } = await (await fixture.browser({ role: 'approver' })).get('/tenants');
     expect([...text.matchAll(/<form/g)]).toHaveLength(1);
   });
 
@@ -78,6 +78,13 @@ describe('the tenant', () => {
     fixture.away.add(name);
     const words = await told();
     expect(words).toContain(away);
+    expect(words).toContain('Its rows in the ledger Nothing was done');
+  });
+
+  it('says that identity does not know who asks, and shows the rest', async () => {
+    fixture.standings = () => ({ status: 401, body: { error: 'unauthenticated', reason: 'who?' } });
+    const words = await told();
+    expect(words).toContain('What was begun The identity service does not say here');
     expect(words).toContain('Its rows in the ledger Nothing was done');
   });
 

@@ -3,68 +3,76 @@ import type { TenantOperation, TenantStep } from '../../../contracts/tenant-life
 import type { TenantReviews } from '../../../contracts/tenant-reviews.js';
 import { settled } from '../../services.js';
 import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import type { Form, Page, Shown, Visit } from '../../visit.js';
+import { ofIdentity, OrUnknown } from '../stops/known.js';
 import { Budget, budgetFound } from './budget.js';
+import { budgetForm } from './set-budget.js';
 
-/** The person's tenant: what was begun with it, step by step, whether it may have reviews, and what was done when it came or left. To look at. */
+/** The person's tenant: its budget, what was begun with it, step by step, whether it may have reviews, and what was done when it came or left. */
 export const TENANTS: Page = {
   of: 'tenants',
   path: '/tenants',
   role: 'viewer',
   nav: { label: 'Tenant', key: 't' },
-  async show({ services, person, nowMs }) {
-    const [operations, reviews, rows, budget] = await Promise.all([
-      settled('identity', services.identity.tenantOperations()),
-      settled('hil', services.hil.tenant()),
-      settled('ledger', services.ledger.tenant()),
-      budgetFound({ services }),
-    ]);
-    return {
-      title: 'Tenant',
-      body: (
-        <section class="tenant">
-          <h1>
-            Tenant {person.tenant}{' '}
-            {reviews.ok && (
-              <span class={`tag ${reviews.value.state === 'active' ? 'allow' : 'deny'}`}>
-                {reviews.value.state === 'active' ? 'active' : 'has left'}
-              </span>
-            )}
-          </h1>
-          <p class="dim">
-            Of your own tenant alone. A tenant comes and leaves by <code>gate tenant</code>; nothing is changed here.
-          </p>
-          <Budget of={budget} />
-          <h2>What was begun</h2>
-          <OrAway of={operations}>
-            {(found) =>
-              found.length === 0 ? (
-                <Empty>Nothing was begun: the tenant may do what policy lets it.</Empty>
-              ) : (
-                <>
-                  {found.map((operation) =>
-                    'tampered' in operation ? (
-                      <p key={operation.id}>
-                        <span class="tag deny">edited</span> <Foreign text={operation.tampered} />. Nobody does anything
-                        by it.
-                      </p>
-                    ) : (
-                      <Steps of={operation} nowMs={nowMs} key={operation.id} />
-                    ),
-                  )}
-                </>
-              )
-            }
-          </OrAway>
-          <h2>Its reviews</h2>
-          <OrAway of={reviews}>{(found) => <Operations of={found} nowMs={nowMs} />}</OrAway>
-          <h2>Its rows in the ledger</h2>
-          <OrAway of={rows}>{(found) => <Receipts of={found} nowMs={nowMs} />}</OrAway>
-        </section>
-      ),
-    };
-  },
+  show: (visit) => tenantShown(visit),
 };
+
+/** The form of this page. */
+export const SET_BUDGET = budgetForm((visit, form) => tenantShown(visit, form));
+
+async function tenantShown(visit: Visit, typed?: Form): Promise<Shown> {
+  const { services, person, nowMs } = visit;
+  const [operations, reviews, rows, budget] = await Promise.all([
+    ofIdentity(services.identity.tenantOperations()),
+    settled('hil', services.hil.tenant()),
+    settled('ledger', services.ledger.tenant()),
+    budgetFound({ services }),
+  ]);
+  return {
+    title: 'Tenant',
+    body: (
+      <section class="tenant">
+        <h1>
+          Tenant {person.tenant}{' '}
+          {reviews.ok && (
+            <span class={`tag ${reviews.value.state === 'active' ? 'allow' : 'deny'}`}>
+              {reviews.value.state === 'active' ? 'active' : 'has left'}
+            </span>
+          )}
+        </h1>
+        <p class="dim">
+          Of your own tenant alone. A tenant comes and leaves by <code>gate tenant</code>.
+        </p>
+        <Budget of={budget} visit={visit} typed={typed} />
+        <h2>What was begun</h2>
+        <OrUnknown of={operations}>
+          {(found) =>
+            found.length === 0 ? (
+              <Empty>Nothing was begun: the tenant may do what policy lets it.</Empty>
+            ) : (
+              <>
+                {found.map((operation) =>
+                  'tampered' in operation ? (
+                    <p key={operation.id}>
+                      <span class="tag deny">edited</span> <Foreign text={operation.tampered} />. Nobody does anything
+                      by it.
+                    </p>
+                  ) : (
+                    <Steps of={operation} nowMs={nowMs} key={operation.id} />
+                  ),
+                )}
+              </>
+            )
+          }
+        </OrUnknown>
+        <h2>Its reviews</h2>
+        <OrAway of={reviews}>{(found) => <Operations of={found} nowMs={nowMs} />}</OrAway>
+        <h2>Its rows in the ledger</h2>
+        <OrAway of={rows}>{(found) => <Receipts of={found} nowMs={nowMs} />}</OrAway>
+      </section>
+    ),
+  };
+}
 
 const TAGS: Readonly<Record<TenantStep['state'], string>> = {
   pending: 'none',

@@ -1,0 +1,90 @@
+import type { TenantBudget } from '../../../contracts/identity.js';
+import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
+import { microsOf } from '../../../domain/spend/amounts.js';
+import { Csrf } from '../../ui/parts.js';
+import { type Action, type Form, REASON, type Visit } from '../../visit.js';
+import { reasonOr, Why } from '../stops/release.js';
+
+const NO_LIMIT = 'none';
+const SUMS = `a sum is a number as 12.50, with six decimals at most, 0 for nothing, or ${NO_LIMIT} for no limit: nothing was done`;
+
+/** Sets what the tenant, or an agent of it, may spend in a month. The page shows the form again where it is refused. */
+export const budgetForm = (refused: Action['refused']): Action => ({
+  of: 'tenants',
+  path: '/tenants/budget',
+  role: 'admin',
+  does: 'set what the tenant, or an agent of it, may spend in a month',
+  written: { agent_name: 'Agent', sum: 'Budget', ...REASON },
+  refused,
+  async act(visit, form) {
+    const sum = form.get('sum').trim();
+    const micros = sum === NO_LIMIT ? null : microsOf(sum);
+    if (micros === undefined) throw new GateError('budget_invalid', SUMS);
+    const agent = form.get('agent_name') || null;
+    // So that a slip never looks like a limit.
+    if (agent !== null && form.get('unlisted') !== 'yes' && !(await isKnown(visit, agent)))
+      throw new GateError(
+        'invalid_request',
+        'No agent of this name is known, by its calls or to the identity service: nothing was done. If the name is right, tick the box beside it.',
+      );
+    await visit.services.identity.setBudget(agent, micros, reasonOr(form));
+    return '/tenants';
+  },
+});
+
+async function isKnown({ services: { identity, ledger } }: Visit, agent: string): Promise<boolean> {
+  if ((await ledger.rows({ agent, limit: 1 })).length > 0) return true;
+  return (await identity.agent(agent)) !== null;
+}
+
+/** The form; `names` are those of agents that have a budget or spent something. */
+export const SetBudget = ({
+  of,
+  names,
+  visit: { csrf, person },
+  typed,
+}: {
+  readonly of: TenantBudget;
+  readonly names: readonly string[];
+  readonly visit: Pick<Visit, 'csrf' | 'person'>;
+  readonly typed: Form | undefined;
+}) => (
+  <details open={typed !== undefined}>
+    <summary>{of.budget_micros === undefined ? 'Set a budget' : 'Change a budget'}</summary>
+    <form method="post" action="/tenants/budget" class="sheet">
+      <Csrf token={csrf} />
+      <p>
+        It counts at every proxy within two seconds. A call that does not fit is refused; one that waits for a person
+        does not run once approved where the budget was lowered below what is spent and reserved.
+      </p>
+      <label>
+        Agent; left empty, {person.tenant} whole
+        <input name="agent_name" list="spenders" autocomplete="off" value={typed?.get('agent_name') ?? ''} />
+      </label>
+      <datalist id="spenders">
+        {names
+          .filter((name) => oneLine(name) === name)
+          .map((name) => (
+            <option key={name} value={name} />
+          ))}
+      </datalist>
+      <p>
+        <label>
+          <input type="checkbox" name="unlisted" value="yes" checked={typed?.get('unlisted') === 'yes'} /> The name is
+          right, although nobody knows it yet
+        </label>
+      </p>
+      <label>
+        Budget of a month, as 12.50; 0 lets nothing through, <code>{NO_LIMIT}</code> takes the limit away
+        <input name="sum" required inputmode="decimal" autocomplete="off" value={typed?.get('sum') ?? ''} />
+      </label>
+      <Why typed={typed?.get('reason') ?? ''} optional />
+      <p>
+        <button class="act" type="submit">
+          Set it
+        </button>
+      </p>
+    </form>
+  </details>
+);
