@@ -168,7 +168,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/17',
+      analyzer_version: 'gate-sandbox/18',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -202,6 +202,14 @@ describe('sandbox: a report says', () => {
     ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
     ['create_payment', { amount: '$40' }, 'move $40'],
     ['get_user', { id: 4 }, '`get user`: `4`'],
+    ['slack_api', { method: 'files.delete', file: 'F1' }, 'call `files.delete`: `F1`'],
+    ['browser_click', { element: 'Delete account button' }, 'press `Delete account button`'],
+    ['git_push', { branch: 'main', force: true }, 'overwrite a branch: `main`'],
+    ['query', { sql: 'select drop_chunks(1)' }, 'SQL the function `drop_chunks`'],
+    ['query', { sql: 'insert into t select purge_old(1)' }, 'SQL the function `purge_old` on `t`'],
+    ['query', { sql: 'call purge_old(1)' }, 'SQL the function `purge_old`'],
+    ['mysql_query', { sql: 'select `a` from `t`' }, 'SQL SELECT on `t`'],
+    ['mysql_query', { sql: 'update `t` set `a` = 1 where `id` = 2' }, 'SQL UPDATE on `t`'],
     ['send_email', { to: 'bob', bcc: 'x@evil' }, '`send email`: `bob` and 1 more'],
     ['send_email', { to: 'bob', ccAddresses: ['a', 'b'] }, '`send email`: `bob` and 2 more'],
   ])('%s %j: %s %s', (name, args, summary) => {
@@ -471,6 +479,32 @@ describe('sandbox: a report says', () => {
     expect(of(name, args).severity).toBe(severity);
   });
 
+  it.each([
+    // Each is the near miss of one above.
+    ['slack_api', { method: 'reactions.remove' }],
+    ['get_page', { method: 'files.delete' }],
+    ['browser_click', { element: 'Undo delete' }],
+    ['browser_fill', { element: 'Delete account button' }],
+    ['git_push', { branch: 'main', force: false }],
+    ['push_notification', { text: 'x', force: true }],
+    ['query', { sql: 'select f(array_remove(a, 1)) from t' }],
+    ['query', { sql: 'explain select drop_chunks(1)' }],
+    ['browser_select_option', { selector: 'select[name=payment-method]', value: 'delete' }],
+  ])('of %s %j that it is not destructive', (name, args) => {
+    expect(of(name, args).severity).not.toBe('destructive');
+  });
+
+  it.each([
+    ['with a removal behind them', 'select `a` from `t`; drop table `t`'],
+    ['that are left open', 'select `a` from `t'],
+    ['beside a quote that another database reads another way', 'select `a`, "b` from `t"'],
+    ['beside a comment that MySQL runs', 'select `a` from `t` /*! into outfile 1 */'],
+    ['beside a backslash', "select `a` from `t` where b = '\\' or c = ';drop table t'"],
+    ['in what only MySQL has', "select `a` into outfile '/x' from `t`"],
+  ])('of names between backticks %s that it is destructive', (_what, sql) => {
+    expect(of('mysql_query', { sql }).severity).toBe('destructive');
+  });
+
   it('how far it reaches', () => {
     expect(of('delete_files', { paths: ['a', 'b', '*.log'], recursive: true }).scope).toEqual({
       targets: 3,
@@ -634,6 +668,29 @@ describe('sandbox: any call at all', () => {
     const long = 'x'.repeat(40_000);
     const best = (name: string): number => Math.min(msUnder(name), msUnder(name), msUnder(name));
     expect(best(long)).toBeLessThan(best('x') + 1_000);
+  });
+
+  it.each([
+    ['mysql_query', 'sql', '`a`,'],
+    ['mysql_query', 'sql', '`'],
+    ['query', 'sql', 'drop_x('],
+    ['browser_click', 'selector', '[a="'],
+    ['browser_click', 'element', 'delete '],
+    ['run_mongo', 'code', '$out  '],
+    ['run_js', 'code', "method : ' "],
+    ['slack_api', 'method', 'a.'],
+    ['bash', 'command', '--remove-label= '],
+    ['bash', 'command', `'"'"'`],
+    ['bash', 'command', 'r\u0301m\u200b '],
+    ['delete_fi\u04cfe', 'path', '\u0430a\u03b1'],
+  ])('takes time in proportion to its text: %s {%s: %j}', (tool, argument, piece) => {
+    const begins = argument === 'sql' ? 'select ' : argument === 'selector' ? 'select' : '';
+    const text = `${begins}${piece.repeat(Math.floor(30_000 / piece.length))}`;
+    const began = performance.now();
+    of(tool, { [argument]: text });
+    of(tool, { [argument]: Array.from({ length: 16 }, () => text.slice(0, 1_800)) });
+    // A quadratic one of these takes minutes.
+    expect(performance.now() - began).toBeLessThan(15_000);
   });
 
   it('takes time in proportion to its text', () => {

@@ -21,7 +21,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/17';
+export const ANALYZER_VERSION = 'gate-sandbox/18';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -114,7 +114,7 @@ function analyzeOne(
     ...sql,
     ...addresses,
     ...files,
-    ...readRemovals(call, verb),
+    ...readRemovals(call, verb, readers),
   ];
   const own = byName(call, verb);
   // A name that says more than the arguments counts too; one that only says "run", "send" or nothing is explained by them.

@@ -5,15 +5,21 @@ import { REMOVES_IN_NAME } from '../shell/removal-words.js';
 import { toolTokens } from '../tool-shape.js';
 import { clipped, words } from '../text.js';
 import { isPartOfAddress } from './addresses.js';
-import type { Finding, ReadCall } from './finding.js';
+import type { Finding, ReadCall, Readers } from './finding.js';
 import { removingField } from './mutations.js';
-import { namedTargets, type Verb } from './verbs.js';
+import { isOn, namedTargets, type Verb, verbOf } from './verbs.js';
 
 /** Removals that are told in the language of a store, an interface or a program, whatever the name of the tool says. */
-export function readRemovals(call: ReadCall, verb: Verb): readonly Finding[] {
-  return [queryRemoval(call), storeRemoval(call, verb), mutationRemoval(call, verb), codeRemoval(call, verb)].filter(
-    (one) => one !== null,
-  );
+export function readRemovals(call: ReadCall, verb: Verb, readers: Readers): readonly Finding[] {
+  return [
+    queryRemoval(call),
+    replacement(call),
+    storeRemoval(call, verb),
+    mutationRemoval(call, verb),
+    codeRemoval(call, verb),
+    namedRemoval(call, readers),
+    forcedPush(call),
+  ].filter((one) => one !== null);
 }
 
 const removal = (call: ReadCall, act: string, reason: string): Finding => ({
@@ -33,6 +39,12 @@ const queryRemoval = (call: ReadCall): Finding | null =>
     ({ name, value }) => isPartOfAddress(name) && typeof value === 'string' && /\b_delete_by_query\b/.test(value),
   )
     ? removal(call, 'remove what a query finds', 'what the query finds is removed')
+    : null;
+
+/** The last stage of a pipeline of MongoDB: what it names is replaced. */
+const replacement = (call: ReadCall): Finding | null =>
+  call.groups.some(({ members }) => members.some(([name]) => name === '$out'))
+    ? removal(call, 'replace a collection', 'a stage `$out` replaces the collection that it names')
     : null;
 
 const STORES = words(
@@ -70,7 +82,9 @@ const isStoreRemoval = (word: string): boolean =>
 /** Commands of Redis whose second word says what they do. */
 const GROUPS = words('script function acl client cluster xgroup config memory module');
 const STORE_CALL =
-  /\.\s{0,4}(?:drop|delete|remove|findOneAndDelete|flush(?:all|db)?)[a-zA-Z]{0,32}\s{0,4}\(|\b_delete_by_query\b/i;
+  /\.\s{0,4}(?:drop|delete|remove|findOneAndDelete|flush(?:all|db)?)[a-zA-Z]{0,32}\s{0,4}\(|\b_delete_by_query\b|\$out['"]?\s{0,4}:/i;
+/** What holds programs for a store, in which only its calls count. */
+const STORE_CODES = words('code javascript js snippet function script');
 
 /** Commands whose first word is English, as no English goes on. */
 const NO_ENGLISH =
@@ -137,11 +151,16 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
       );
     });
   });
+  const isCode = call.leaves.some(
+    ({ name, value }) => STORE_CODES.has(name) && typeof value === 'string' && STORE_CALL.test(clipped(value, READ)),
+  );
   // ["SET a 1", "FLUSHALL"].
   const piped = call.leaves.some(
     ({ name, value }) => isCommand(name) && typeof value === 'string' && /^flush(?:all|db)$/i.test(value.trim()),
   );
-  return found || piped ? removal(call, 'remove data of a store', 'a command of a store removes what it names') : null;
+  return found || isCode || piped
+    ? removal(call, 'remove data of a store', 'a command of a store removes what it names')
+    : null;
 }
 
 /** The words of each list, whatever else is in it, also within lists: `[["SET", "a", 1], ["DEL", ["a"]]]` is a pipeline. */
@@ -170,6 +189,49 @@ function mutationRemoval(call: ReadCall, verb: Verb): Finding | null {
 const CARRIES: ReadonlySet<Verb> = new Set(['write', 'send', 'copy']);
 const SPEAKS = words('graphql gql graph mutation mutate query request http api');
 
+/** Tools that call what they are told, and the arguments that name it: `slack_api {method: "files.delete"}`. */
+const DISPATCHES = words('api rpc jsonrpc call invoke execute exec run dispatch trigger');
+const NAMES_CALLED = words('method methodname apimethod rpcmethod tool toolname function functionname procedure');
+/** Tools that press what they are told by the words on it: `browser_click {element: "Delete account button"}`. */
+const PRESSES = words('click dblclick tap');
+const NAMES_PRESSED = words('element elementdescription text label button linktext name accessiblename');
+const LONGEST_PRESSED = 64;
+/** What the arguments name to be called or pressed, where that name says that it destroys. */
+function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
+  const tool = toolTokens(call.tool);
+  const calls = tool.some((word) => DISPATCHES.has(word));
+  const presses = tool.some((word) => PRESSES.has(word));
+  if (!calls && !presses) return null;
+  for (const { name, value } of call.leaves) {
+    if (typeof value !== 'string' || value.length > LONGEST_PRESSED) continue;
+    // A single word is a method of HTTP, or of anything.
+    const isCalled = calls && NAMES_CALLED.has(name) && /^[\w./:-]+$/.test(value) && toolTokens(value).length > 1;
+    const isPressed = presses && NAMES_PRESSED.has(name);
+    if ((isCalled || isPressed) && verbOf(toolTokens(value), data) === 'destroy')
+      return removal(
+        call,
+        `${isCalled ? 'call' : 'press'} ${quoted(value, LONGEST_PRESSED)}:`,
+        `what is ${isCalled ? 'called' : 'pressed'} is named for a removal`,
+      );
+  }
+  return null;
+}
+
+/** `git_push {force: true}`: what others pushed to the branch is gone. */
+const forcedPush = (call: ReadCall): Finding | null => {
+  const tool = toolTokens(call.tool);
+  return tool.some((word) => word === 'push' || word === 'ref') &&
+    call.leaves.some(({ name }) => NAMES_REF.has(name)) &&
+    call.leaves.some(({ name, value }) => /^force(?:push|withlease)?$/.test(name) && isOn(value))
+    ? {
+        ...removal(call, 'overwrite a branch:', 'a forced push removes what others pushed'),
+        operation_class: 'write',
+        kind: 'modify',
+      }
+    : null;
+};
+const NAMES_REF = words('branch branchname remote ref refs refspec repo repository repopath');
+
 const CODES = words(
   'code script source input text content body line lines snippet expression program js javascript python ruby function command cmd cell',
 );
@@ -184,6 +246,9 @@ const CODE_REMOVES = [
   /\bos\.(?:remove|unlink|rmdir|removedirs|RemoveAll|Remove)\b|\brmtree\b|\bsend2trash\b/,
   /\.(?:unlink|rmdir|deleteRecursively|deleteOnExit)\s?\(|\bunlink\s?\(|\bRemove-Item\b/,
   /\bFileUtils\.(?:rm|remove)|\bfs::remove_|\bfilesystem::remove/,
+  // A request, and the databases of a browser.
+  /\bmethod['"]?\s?[:=]\s?['"`]DELETE['"`]/i,
+  /\b(?:axios|requests|httpx|got|ky)\.delete\s?\(|\b(?:session|client|http)\.delete\s?\(\s?f?['"`]|\bdeleteDatabase\s?\(/,
   /\b(?:File|Dir|Directory|Files|IO|Pathname)\.(?:delete|unlink|rmdir|rm_rf|remove|deleteIfExists|Delete)\b/,
 ];
 function codeRemoval(call: ReadCall, verb: Verb): Finding | null {
@@ -191,5 +256,7 @@ function codeRemoval(call: ReadCall, verb: Verb): Finding | null {
   const found = call.leaves.some(
     ({ name, value }) => CODES.has(name) && typeof value === 'string' && CODE_REMOVES.some((one) => one.test(value)),
   );
-  return found ? removal(call, 'run code that removes files', 'code removes or empties a file or folder') : null;
+  return found
+    ? removal(call, 'run code that removes', 'code removes or empties a file or folder, or asks for a removal')
+    : null;
 }

@@ -13,6 +13,7 @@ import { changesSystem, endsSomething, getsLost, writesUnsurely } from '../shell
 import { words } from '../text.js';
 import { wordsOf } from '../argument-values.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
+import { READS } from './verbs.js';
 
 /** What a shell would be given: a command line, or the names of its programs where they stand beside their arguments. */
 export interface CommandLine {
@@ -64,11 +65,14 @@ export function commandsIn(
       else if (runs || plain(beside[0]) === 'argv')
         lines.push({ text: asLine([], others), path: [...path, beside[0]] });
     }
+    if (READS.has(named[0] ?? '') && path.some((name) => FILTERS.has(plain(name)))) continue;
     for (const [name, value] of members)
       if (NAMES_VERB.has(plain(name)) && typeof value === 'string' && isSingleWord(value)) verbs.push(value);
   }
   return { lines, verbs };
 }
+/** What records are looked for by: `find {filter: {action: "delete"}}` finds what was deleted. */
+const FILTERS = words('filter filters where criteria condition conditions match');
 /** Programs whose names are verbs of many tools. */
 const COMMON = words(
   'find sort format install kill at cut head tail type less more test start watch split service scale',

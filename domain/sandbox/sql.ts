@@ -1,9 +1,12 @@
 import type { SqlFinding } from '../../contracts/policy.js';
 import { toolTokens } from '../tool-shape.js';
 import { isParsedSoon } from '../sql/read-sql.js';
+import { REMOVES_IN_NAME } from '../shell/removal-words.js';
 import { lex, POSTGRES } from '../sql/lexer.js';
 import { readStatements, type Reading } from '../sql/statements.js';
 import type { SqlNode } from '../sql/tree.js';
+import { HARMLESS_FUNCTIONS } from '../sql/vocabulary.js';
+import { quoted } from '../printable.js';
 import { words } from '../text.js';
 import type { Checkpoint } from '../in-place.js';
 import {
@@ -53,6 +56,12 @@ export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkp
       }
       if (statements.length > STATEMENTS) findings.push(otherwise({ ...one, effect: 'unreadable' }));
     }
+    const mayBeNames = one.effect === 'unreadable' && parsed.length <= PARSED_TEXTS;
+    const renamed = mayBeNames ? parsed.map((text) => withNames(text, readers)) : [];
+    if (renamed.length > 0 && renamed.every((statements) => statements !== null)) {
+      findings.push(...renamed.flat().map(findingOf));
+      continue;
+    }
     // What the parser takes for a read, another database may not; and a block holds more than its statement says.
     const whole = otherwise(one);
     if (parsedWorst === null || isGraver(whole.severity, parsedWorst)) findings.push(whole);
@@ -69,8 +78,22 @@ function isStatement(call: ReadCall, one: SqlFinding, readers: Readers): boolean
   if (one.effect === 'text') return isNamed || speaks;
   const wants = isNamed || speaks || call.words.some((word) => query_words.includes(word));
   if (wants) return one.form !== 'prose';
-  return (one.form === 'statement' || isNoEnglish(call, one.path, readers)) && !isCarried(call, one.path, readers);
+  return (
+    (one.form === 'statement' || isNoEnglish(call, one.path, readers)) &&
+    !isCarried(call, one.path, readers) &&
+    !isSelector(call, one.path)
+  );
 }
+
+/** `select[name=payment-method]` on a page. */
+const isSelector = ({ leaves }: ReadCall, path: readonly string[]): boolean =>
+  /(?:selector|locator|css|element)$/.test((path.at(-1) ?? '').toLowerCase()) &&
+  leaves.every(
+    ({ value, path: own }) =>
+      typeof value !== 'string' ||
+      !isSamePath(own, path) ||
+      /^select(?:[.#:][\w-]{1,64}|\[[\w-]{1,64}(?:[~|^$*]?=["']?[\w -]{1,64}["']?)?\]){1,4}$/i.test(value),
+  );
 
 /**
  * English too may grant something to somebody, but no right of SQL; and alter or cut short something, but in no words that are a whole statement
@@ -101,7 +124,8 @@ const isSought = (call: ReadCall, { path }: SqlFinding, readers: Readers): boole
   !call.words.some((word) => readers.data.sql.engine_words.includes(word)) &&
   SEEKS.has(toolTokens(call.tool)[0] ?? '') &&
   !toolTokens(call.tool).some((word) => DATA.has(word)) &&
-  SOUGHT.has((path.at(-1) ?? '').toLowerCase()) &&
+  path.some((name) => SOUGHT.has(name.toLowerCase())) &&
+  !path.some((name) => readers.data.sql.sql_arguments.includes(name.toLowerCase())) &&
   call.leaves.every(
     (leaf) =>
       typeof leaf.value !== 'string' ||
@@ -115,6 +139,17 @@ const DATA = words('sql database databases db table tables row rows record recor
 
 const isSamePath = (leaf: readonly string[], path: readonly string[]): boolean =>
   leaf.length === path.length && leaf.every((name, at) => name === path[at]?.toLowerCase());
+
+/**
+ * What the parser refuses only because names stand between backticks, as MySQL, SQLite and BigQuery have them. Nothing in it is read another way by
+ * another database: no other quotes for names, no comment, no backslash. Null for any other text.
+ */
+function withNames(text: string, readers: Readers): readonly SqlNode[] | null {
+  if (!text.includes('`') || /["\\#$]|--|\/\*/.test(text)) return null;
+  const named = text.replaceAll(/`([\w.-]{1,128})`/g, '"$1"');
+  const statements = named.includes('`') ? null : parse(named, readers);
+  return statements !== null && statements.length <= STATEMENTS ? statements : null;
+}
 
 function parse(text: string, { parseSql }: Readers): readonly SqlNode[] | null {
   const { depth } = lex(text, POSTGRES);
@@ -174,6 +209,17 @@ function findingOf(statement: SqlNode): Finding {
       reversible: 'yes',
       reasons: [`SQL ${kind} only looks`],
     };
+  const remover = reading.effect === 'destructive' || statement['ExplainStmt'] ? undefined : removerIn(statement);
+  if (remover !== undefined)
+    return {
+      ...common,
+      act: tables.length > 0 ? `SQL ${remover} on` : `SQL ${remover}`,
+      operation_class: 'delete',
+      severity: 'destructive',
+      kind: 'delete',
+      reversible: 'no',
+      reasons: [`SQL ${remover} removes or ends something, by its name`],
+    };
   if (known !== undefined)
     return {
       ...common,
@@ -192,6 +238,26 @@ function findingOf(statement: SqlNode): Finding {
     reasons: [reasonOf(reading)],
     ...(isAside(reading) && { aside: tables.length > 0 ? 1 : 2 }),
   };
+}
+
+/** A function that is named for a removal: `pg_terminate_backend`, `drop_chunks`. */
+function removerIn(statement: SqlNode): string | undefined {
+  const open: unknown[] = [statement];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (Array.isArray(value)) for (const part of value as unknown[]) open.push(part);
+    if (!isNode(value)) continue;
+    const called = value['FuncCall'] ?? value['funccall'];
+    const name = isNode(called) ? textsIn(called['funcname']).at(-1) : undefined;
+    if (
+      name !== undefined &&
+      !HARMLESS_FUNCTIONS.has(name) &&
+      toolTokens(name).some((word) => REMOVES_IN_NAME.has(word))
+    )
+      return `the function ${quoted(name, 64)}`;
+    for (const key in value) open.push(value[key]);
+  }
+  return undefined;
 }
 
 /** BEGIN, SET, VACUUM and their like stand around what a script is for. EXECUTE may be that. */
@@ -279,20 +345,23 @@ function tablesOf(statement: SqlNode): readonly string[] {
 /** DROP names what it drops as lists of texts. */
 function droppedBy(drop: SqlNode): readonly string[] {
   const objects = Array.isArray(drop['objects']) ? (drop['objects'] as unknown[]) : [];
-  return objects.map((object) => {
-    const parts: string[] = [];
-    const open: unknown[] = [object];
-    while (open.length > 0) {
-      const value = open.shift();
-      if (Array.isArray(value)) open.push(...(value as unknown[]));
-      else if (isNode(value))
-        for (const key in value) {
-          if (key === 'sval' && typeof value[key] === 'string') parts.push(value[key]);
-          else open.push(value[key]);
-        }
-    }
-    return parts.join('.');
-  });
+  return objects.map((object) => textsIn(object).join('.'));
+}
+
+/** The parts of a name. */
+function textsIn(name: unknown): readonly string[] {
+  const parts: string[] = [];
+  const open: unknown[] = [name];
+  while (open.length > 0) {
+    const value = open.shift();
+    if (Array.isArray(value)) open.push(...(value as unknown[]));
+    else if (isNode(value))
+      for (const key in value) {
+        if (key === 'sval' && typeof value[key] === 'string') parts.push(value[key]);
+        else open.push(value[key]);
+      }
+  }
+  return parts;
 }
 
 /** Whether the name of a tool says that it takes SQL; such a tool's verb says nothing about what the SQL does. */

@@ -3,13 +3,16 @@ import { toolShape } from '../tool-shape.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 
-const READS = words(
+export const READS: ReadonlySet<string> = words(
   `read list get search fetch find query lookup look view show describe count check inspect browse scan preview summarize summarise head
   stat status select poll download open tail diff compare validate verify ping monitor cat glob grep tree explain exists`,
 );
 /** Without a noun behind them these destroy all the same; policy's own list of verbs does too. */
 const ENDS = words('terminate revoke uninstall deprovision decommission');
 const REMOVES = words('remove unlink trash cancel detach unassign expire kill clear empty flush');
+/** What was removed once is gone when these are emptied. */
+const LAST_PLACE = words('trash bin recyclebin recycle wastebasket');
+const EMPTIES = words('empty clear flush');
 const COPIES = words('copy clone duplicate');
 const WRITES = words(
   `write create edit append put commit update set add insert upload patch save modify replace rename move make touch mkdir chmod chown
@@ -36,6 +39,7 @@ export function verbOf(all: readonly string[], { destructive, money }: Readers['
     reads && records.has(kept[at + 1] ?? '') && !kept.slice(0, at).some((word) => CONNECTS.has(word));
   const destroys = kept.some((word, at) => verbs.has(word) && !isRecord(at));
   if (destroys || holds(kept, ENDS)) return 'destroy';
+  if (!reads && holds(kept, EMPTIES) && holds(kept, LAST_PLACE)) return 'destroy';
   if (!reads) {
     const pairs = destructive.pairs.some(
       (pair) => pair.verbs.some((verb) => kept.includes(verb)) && pair.objects.some((object) => kept.includes(object)),
@@ -84,7 +88,7 @@ export const namedTargets = ({ leaves }: ReadCall): readonly string[] =>
   });
 
 const ALL = words('* all everything everyone any @all @everyone @channel @here');
-const isOn = (value: unknown): boolean => value === true || value === 'true' || value === 'yes' || value === 1;
+export const isOn = (value: unknown): boolean => value === true || value === 'true' || value === 'yes' || value === 1;
 
 /** Whether the arguments ask for everything, or for all that is below. */
 export function reachOf({ leaves }: ReadCall): { readonly wildcards: boolean; readonly recursive: boolean } {

@@ -24,13 +24,16 @@ const LOOKS_OF_SOME: readonly (readonly [words: ReadonlySet<string>, programs: R
     ),
   ],
   [words('log logs'), words('pm2 fly flyctl heroku')],
+  // `kubectl auth can-i delete pods`.
+  [words('can-i'), words('kubectl oc')],
   // What `nx` generates may be a removal: `nx g rm lib`.
   [words('g generate'), words('rails ng nest')],
 ];
+/** What they make may be named for a removal: `php artisan make:migration drop_x`. */
+const MAKES = /^(?:php[\d.]{0,8}|artisan|sail)$/;
 const looksBy = (program: string, word: string): boolean =>
   LOOKS.has(word) ||
-  // `php artisan make:migration drop_x`.
-  (word.startsWith('make:') && /^(?:php[\d.]{0,8}|artisan|sail)$/.test(program)) ||
+  (MAKES.test(program) && word.startsWith('make:')) ||
   LOOKS_OF_SOME.some(([looks, programs]) => programs.has(program) && looks.has(word));
 /** Their words are files, patterns and texts. */
 const NAMES_FILES = words(
@@ -44,7 +47,13 @@ const NAMES_FILES = words(
 /** Their options tell a text whose words say nothing. */
 const TOLD = /^(?:-m|-b|-t|-F|-S|-G|--(?:message|title|body|notes|grep|author|search|query|subject))$/;
 const OPTION =
-  /^--?(?!remove-(?:label|assignee|reviewer|milestone|project)s?(?:=|$))(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag))/i;
+  /^--?(?:delete|remove|destroy|purge|drop|wipe|erase|uninstall|terminate|truncate|shutdown|stop|kill|prune)(?:$|=|-(?!on-error|destination|source-tag))/i;
+/** What is taken off something, which stays: `gh issue edit 3 --remove-label x`. A label is one of any program. */
+const TAKES_OFF = /^--remove-(?:(label)|assignee|reviewer|milestone|project)s?(?:=|$)/i;
+const saysRemoval = (program: string, arg: string): boolean => {
+  const off = TAKES_OFF.exec(arg);
+  return OPTION.test(arg) && (off === null || (off[1] === undefined && !SPEAKS.has(program)));
+};
 /** Programs with such options. */
 const SPEAKS = words('gh glab hub svn hg jj');
 const MOST_WORDS = 8;
@@ -212,7 +221,7 @@ function toldBy({ program, args }: Told): boolean | readonly Told[] {
     return false;
   const exec = args.findIndex((arg) => /^exec$/i.test(arg));
   // What follows is another program's, whose options are read with it.
-  if ((exec === -1 || !SPEAKS_EXEC.has(program)) && args.some((arg) => OPTION.test(arg))) return true;
+  if ((exec === -1 || !SPEAKS_EXEC.has(program)) && args.some((arg) => saysRemoval(program, arg))) return true;
   if (exec !== -1 && !args.slice(0, exec).some(removes)) {
     const behind = args.slice(exec + 1);
     // Of these what follows is no place but the program: `pnpm exec vitest run delete-user`.
@@ -231,7 +240,7 @@ function toldBy({ program, args }: Told): boolean | readonly Told[] {
     // The value of an option looks like such a word too.
     const low = arg.toLowerCase();
     // `docker compose run app php artisan make:migration drop_x`.
-    const isMade = low.startsWith('make:') && /(?:^|\/)artisan$/.test(before);
+    const isMade = /(?:^|\/)artisan$/.test(before) && looksBy('artisan', low);
     if ((isMade || looksBy(program, low)) && !(before.startsWith('-') && !before.includes('='))) return false;
   }
   return false;
