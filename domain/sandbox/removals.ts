@@ -19,6 +19,7 @@ export function readRemovals(call: ReadCall, verb: Verb, readers: Readers): read
     codeRemoval(call, verb),
     namedRemoval(call, readers),
     forcedPush(call),
+    scaledDown(call),
   ].filter((one) => one !== null);
 }
 
@@ -90,7 +91,14 @@ const STORE_CODES = words('code javascript js snippet function script');
 const NO_ENGLISH =
   /^\s{0,64}(?:shutdown(?:\s{1,8}(?:nosave|save|now|force|abort)){1,4}\s{0,8}$|migrate\s{1,8}\S{1,253}\s{1,8}\d{1,5}\s{1,8}\S{1,64}\s{1,8}\d{1,9}\s{1,8}\d{1,9}(?:\s|$)|detach\s{1,8}delete\s)/i;
 
+const STORE_REMOVAL = (call: ReadCall): Finding =>
+  removal(call, 'remove data of a store', 'a command of a store removes what it names');
+/** Tools that are named for one command: `xdel`, `redis_lpop`. What other tools have too (`unlink_issue`) is read as a verb. */
+const isOwnCommand = ({ tool }: ReadCall): boolean =>
+  toolTokens(tool).some((word) => STORE_WORDS.has(word) && !ALSO_ENGLISH.has(word) && !REMOVES_IN_NAME.has(word));
+
 function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
+  if (isOwnCommand(call)) return STORE_REMOVAL(call);
   if (!call.words.some((word) => STORES.has(word))) return null;
   const tool = toolTokens(call.tool);
   const isSearch = call.words.some((word) => SEARCHES.has(word));
@@ -158,9 +166,7 @@ function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   const piped = call.leaves.some(
     ({ name, value }) => isCommand(name) && typeof value === 'string' && /^flush(?:all|db)$/i.test(value.trim()),
   );
-  return found || isCode || piped
-    ? removal(call, 'remove data of a store', 'a command of a store removes what it names')
-    : null;
+  return found || isCode || piped ? STORE_REMOVAL(call) : null;
 }
 
 /** The words of each list, whatever else is in it, also within lists: `[["SET", "a", 1], ["DEL", ["a"]]]` is a pipeline. */
@@ -196,6 +202,8 @@ const NAMES_CALLED = words('method methodname apimethod rpcmethod tool toolname 
 const PRESSES = words('click dblclick tap');
 const NAMES_PRESSED = words('element elementdescription text label button linktext name accessiblename');
 const LONGEST_PRESSED = 64;
+/** The words on a button begin with what it does; further on it is what they are about: "Link to the article on how to delete a file". */
+const DEED = 4;
 /** What the arguments name to be called or pressed, where that name says that it destroys. */
 function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
   const tool = toolTokens(call.tool);
@@ -207,7 +215,8 @@ function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
     // A single word is a method of HTTP, or of anything.
     const isCalled = calls && NAMES_CALLED.has(name) && /^[\w./:-]+$/.test(value) && toolTokens(value).length > 1;
     const isPressed = presses && NAMES_PRESSED.has(name);
-    if ((isCalled || isPressed) && verbOf(toolTokens(value), data) === 'destroy')
+    const said = isCalled ? toolTokens(value) : toolTokens(value).slice(0, DEED);
+    if ((isCalled || isPressed) && verbOf(said, data) === 'destroy')
       return removal(
         call,
         `${isCalled ? 'call' : 'press'} ${quoted(value, LONGEST_PRESSED)}:`,
@@ -230,6 +239,13 @@ const forcedPush = (call: ReadCall): Finding | null => {
       }
     : null;
 };
+/** `scale_deployment {replicas: 0}` stops what it names, as `kubectl scale --replicas=0` does. */
+const scaledDown = (call: ReadCall): Finding | null =>
+  toolTokens(call.tool).includes('scale') &&
+  call.leaves.some(({ name, value }) => NAMES_SIZE.has(name) && (value === 0 || value === '0'))
+    ? { ...removal(call, 'scale to nothing:', 'what is scaled to 0 stops'), operation_class: 'write', kind: 'modify' }
+    : null;
+const NAMES_SIZE = words('replicas replicacount scale count desiredcount instances nodes size nodecount instancecount');
 const NAMES_REF = words('branch branchname remote ref refs refspec repo repository repopath');
 
 const CODES = words(
