@@ -102,6 +102,45 @@ describe('a thread that is still cold', () => {
   }, 120_000);
 });
 
+describe('threads that are started in advance', () => {
+  /** A kind whose thread is not ready before its own gate opens. */
+  const kind = () => {
+    const own = newPlaces();
+    return {
+      threads: threadsWith({ limitMs: 60_000, material: () => ({ places: own, ordinary: true }) }),
+      started: () => Atomics.load(own, PLACES.started),
+      becomesReady() {
+        Atomics.store(own, PLACES.ordinary, 1);
+        Atomics.notify(own, PLACES.ordinary);
+      },
+    };
+  };
+
+  it('start one at a time, whatever their kind', async () => {
+    const [first, second, third] = [kind(), kind(), kind()];
+    for (const { threads } of [first, second, third]) threads.warm();
+    await eventually('the first thread', () => first.started() === 1);
+    await timePasses(300, 'the others would have started by now');
+    expect([second.started(), third.started()]).toEqual([0, 0]);
+    first.becomesReady();
+    await eventually('the second thread', () => second.started() === 1);
+    expect(third.started()).toBe(0);
+    // One that ends before it is ready holds up no other.
+    await second.threads.close();
+    await eventually('the third thread', () => third.started() === 1);
+  }, 60_000);
+
+  it('hold up no question: its thread starts at once, and not a second time in its turn', async () => {
+    const [first, second, third] = [kind(), kind(), kind()];
+    for (const { threads } of [first, second, third]) threads.warm();
+    second.becomesReady();
+    expect(await second.threads.ask('at once', 'one')).toBe(1);
+    first.becomesReady();
+    await eventually('the third thread', () => third.started() === 1);
+    expect(second.started()).toBe(1);
+  }, 60_000);
+});
+
 describe('a thread that is handed a request after that has waited', () => {
   const LIMIT_MS = 2_000;
   /**

@@ -42,7 +42,10 @@ const MEMORY_MB = 512;
 export interface Threads<Question, Answer> {
   /** `agent` identifies the agent that asks, including its tenant. */
   ask(question: Question, agent: string): Promise<Answer>;
-  /** Starts a thread in advance, so that the first question finds it ready. */
+  /**
+   * Starts a thread in advance, so that the first question finds it ready. Of all kinds of this process one starts at a time: a start takes half
+   * a second of a processor, and the first calls need one too. A question that comes sooner starts its thread at once.
+   */
   warm(): void;
   /** Ends the threads; open requests are refused. */
   close(): Promise<void>;
@@ -143,6 +146,9 @@ export async function answerInThread<Question, Answer>(
   parentPort?.postMessage('ready');
 }
 
+/** Until the threads that were started in advance are ready, or have ended. */
+let startsInTurn: Promise<void> = Promise.resolve();
+
 export function createThreads<Question, Answer>({
   work,
   code,
@@ -173,7 +179,7 @@ export function createThreads<Question, Answer>({
   let closed = false;
   const refusal = (message: string): ThreadAnswer<Answer> => ({ refused: { code, message } });
 
-  function start(): void {
+  function start(): Worker {
     const worker = new Worker(script, {
       workerData: material(careful),
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
@@ -193,6 +199,7 @@ export function createThreads<Question, Answer>({
     });
     worker.on('error', (error) => lost(worker, `the ${work} thread failed: ${error.message}`));
     worker.on('exit', () => lost(worker, `the ${work} thread ended`));
+    return worker;
   }
 
   function started(worker: Worker): boolean {
@@ -372,7 +379,14 @@ export function createThreads<Question, Answer>({
       throw new GateError(said.refused.code ?? code, said.refused.message);
     },
     warm() {
-      if (!closed && idle.length + busy.size + starting.size === 0) start();
+      startsInTurn = startsInTurn.then(() => {
+        if (closed || idle.length + busy.size + starting.size > 0) return;
+        const worker = start();
+        return new Promise<void>((over) => {
+          worker.once('message', () => over());
+          worker.once('exit', () => over());
+        });
+      });
     },
     async close() {
       closed = true;
