@@ -272,6 +272,32 @@ describe('recorded evaluations, over HTTP', () => {
     expect(await client().verify()).toMatchObject({ valid: true });
   });
 
+  it('are found behind many other rows, over pages without a row', async () => {
+    await calledByPolicyEngine();
+    const of = { tenant: 'acme', correlation_id: id('late') };
+    await store.append(Array.from({ length: 2_001 }, () => testRow()));
+    await store.append([
+      { ...evaluated(), ...of },
+      testRow({
+        ...of,
+        event_kind: 'hil.denied',
+        method: 'hil.denied',
+        policy_decision: { decided_by: 'operator:ana' },
+      }),
+    ]);
+    expect(await client().replayPage({ limit: 1 })).toEqual({ rows: [], next: 2_000 });
+    expect(await client().replayPage({ limit: 1, after: 2_000 })).toMatchObject({
+      rows: [{ seq: 2_002 }],
+      next: 2_002,
+    });
+    expect(await client().replayPage({ limit: 1, after: 2_002 })).toEqual({ rows: [], next: null });
+    expect(await client().decidedPage({ limit: 1, tenant: 'acme' })).toEqual({ rows: [], next: 2_000 });
+    expect(await client().decidedPage({ limit: 1, tenant: 'acme', after: 2_000 })).toMatchObject({
+      rows: [{ seq: 2_003 }],
+      next: 2_003,
+    });
+  });
+
   it('end a page behind a MiB of inputs, and lose none', async () => {
     await calledByPolicyEngine();
     const of = { tenant: 'acme', tool_name: 'import_rows' };

@@ -9,7 +9,7 @@ import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js'
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered } from '../../ledger/rows.js';
-import { reportPages } from './read-report-rows.js';
+import { placesOfPage, reportPages } from './read-report-rows.js';
 
 /** One page of calls that people decided, in the order of the decisions. */
 export async function readDecidedPage(
@@ -17,7 +17,8 @@ export async function readDecidedPage(
   { after = 0, limit, ...window }: DecidedQuery,
 ): Promise<DecidedPage> {
   const filter = { ...window, eventKinds: ['hil.approved', 'hil.denied'], seqFrom: after + 1 };
-  for await (const read of reportPages(db, filter)) {
+  const { places, next } = await placesOfPage(db, filter, limit);
+  for await (const read of reportPages(db, { ...filter, ...places })) {
     const page = read.slice(0, limit);
     const judged = await evaluationsOf(
       db,
@@ -45,7 +46,7 @@ export async function readDecidedPage(
     }
     return { rows, next: (page.at(-1) as ReportRow).seq };
   }
-  return { rows: [], next: null };
+  return { rows: [], next };
 
   async function inputOf(row: Evaluation | undefined): Promise<readonly [JsonObject | null, number]> {
     if (row === undefined) return [null, 0];

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
-import { filtered, scan } from '../../ledger/rows.js';
+import { extent, filtered, scan } from '../../ledger/rows.js';
 import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
 import { isRehearsal } from '../../../domain/evidence/reports/outcome.js';
 import { type ReportRow, LIGHT_COLUMNS, toReportRow } from '../../../domain/evidence/reports/report-rows.js';
@@ -27,6 +27,23 @@ export async function* reportPages(
       .filter((reportRow) => detailMatches(filter.detail, reportRow.decision));
     if (reportRows.length > 0) yield reportRows;
   }
+}
+
+/** Places that are looked at for each row that a page may have. */
+const PLACES_FOR_A_ROW = 2_000;
+
+/**
+ * Where the next page of a filter is looked for, and where the one after it begins if there is no row: few rows in a long ledger take no longer than
+ * somebody waits for a page.
+ */
+export async function placesOfPage(
+  db: Kysely<LedgerTables>,
+  filter: RowFilter,
+  limit: number,
+): Promise<{ readonly places: Pick<RowFilter, 'seqFrom' | 'seqTo'>; readonly next: number | null }> {
+  const { low, high } = await extent(db, filter);
+  const last = Math.min(high, low + limit * PLACES_FOR_A_ROW - 1);
+  return { places: { seqFrom: low, seqTo: last }, next: last < high ? last : null };
 }
 
 /** The rows at these places that are not hidden, in chain order. */

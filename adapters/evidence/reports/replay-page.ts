@@ -14,7 +14,7 @@ import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { textsIn } from '../../../domain/texts-in.js';
 import { filtered } from '../../ledger/rows.js';
-import { reportPages } from './read-report-rows.js';
+import { placesOfPage, reportPages } from './read-report-rows.js';
 
 const ENDS = ['hil.approved', 'hil.denied', 'hil.expired'];
 
@@ -24,7 +24,8 @@ export async function readReplayPage(
   { after = 0, limit, ...window }: ReplayQuery,
 ): Promise<ReplayPage> {
   const filter = { ...window, eventKinds: ['policy.evaluated'], seqFrom: after + 1 };
-  for await (const read of reportPages(db, filter)) {
+  const { places, next } = await placesOfPage(db, filter, limit);
+  for await (const read of reportPages(db, { ...filter, ...places })) {
     const page = read.slice(0, limit);
     const calls = page.flatMap(({ correlationId: id }) => id ?? []);
     const [settled, requests] = [await settledBy(db, calls), await requestsOf(db, calls)];
@@ -41,7 +42,7 @@ export async function readReplayPage(
     }
     return { rows, next: (page.at(-1) as ReportRow).seq };
   }
-  return { rows: [], next: null };
+  return { rows: [], next };
 
   async function inputOf({ id, decision }: ReportRow): Promise<readonly [JsonObject | null, number]> {
     const inRow = decision?.['input_replay'];
