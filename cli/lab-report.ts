@@ -48,6 +48,9 @@ function peopleTold({ people }: LabResult): readonly string[] {
   });
 }
 
+/** Nothing where no call was judged. */
+const costOf = ({ judged, cost }: LabResult): readonly string[] => (judged === 0 ? [] : [costTold(cost)]);
+
 const rowTold = (row: LabResult['rows'][number]): string => {
   const why = [
     ...row.after.reasons,
@@ -74,7 +77,7 @@ export function labText(result: LabResult, window: LabWindow): string {
     ...countsOf(result).map(([diff, count]) => `  ${String(count).padStart(width)}  ${toldDiff(diff)}`),
     ...besides(result),
     ...peopleTold(result),
-    costTold(result.cost),
+    ...costOf(result),
     ...(result.rows.length > 0 ? ['calls that change:'] : []),
     ...result.rows.map((row) => `  ${oneLine(rowTold(row))}`),
     ...(result.rows_left > 0 ? [`  and ${result.rows_left} more`] : []),
@@ -139,7 +142,7 @@ function labMarkdown(result: LabResult, window: LabWindow): readonly string[] {
     ['| Calls | |', '|---:|---|', ...countsOf(result).map(([diff, count]) => `| ${count} | ${toldDiff(diff)} |`)].join(
       '\n',
     ),
-    [...besides(result), ...peopleTold(result), costTold(result.cost)].map((line) => `- ${line}`).join('\n'),
+    [...besides(result), ...peopleTold(result), ...costOf(result)].map((line) => `- ${line}`).join('\n'),
     ...(result.rows.length > 0
       ? [
           `<details><summary>Calls that change${result.rows_left > 0 ? ` (${result.rows_left} more are not shown)` : ''}</summary>\n\n${result.rows.map((row) => `- ${cell(rowTold(row))}`).join('\n')}\n\n</details>`,

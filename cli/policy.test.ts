@@ -715,6 +715,7 @@ describe('a plan, tried on recorded calls', () => {
     warnings: ['ceiling.rego: line 5 reads data.gate.`x|y'],
   };
   const window = { since: '2026-11-26T00:00:00Z', until: null, tenant: 'acme' };
+  const NO_COST = { p50_us: 0, p99_us: 0 };
 
   it('sends the files that would be in force, and the names that would not', () => {
     expect(labOfPlan(plan)).toEqual({
@@ -737,6 +738,9 @@ calls that change:
   and 2 more
 warning: ceiling.rego: line 5 reads data.gate.\`x|y`);
     expect(weakerIn(result)).toBe(2);
+    const nothing = { ...result, judged: 0, cost: { now: NO_COST, candidate: NO_COST } };
+    expect(labText(nothing, window)).not.toContain('an evaluation takes');
+    expect(planMarkdown(plan, { result: nothing, window })).not.toContain('an evaluation takes');
   });
 
   it('is a report for a pull request, in which no text of others is markup', () => {

@@ -156,7 +156,7 @@ const People = ({ of }: { readonly of: LabResult['people'] }) => {
 };
 
 const Besides = ({
-  of: { purged, unreadable, not_as_recorded: other, cost, warnings },
+  of: { judged, purged, unreadable, not_as_recorded: other, cost, warnings },
 }: {
   readonly of: LabResult;
 }) => (
@@ -169,7 +169,7 @@ const Besides = ({
     {purged > 0 && <li>Not judged, because their inputs were purged: {purged}.</li>}
     {unreadable > 0 && <li>Not judged, because the rules of now cannot read their inputs: {unreadable}.</li>}
     {other > 0 && <li>Of which the rules of now already say something else than was said then: {other}.</li>}
-    <li>Cost: {costTold(cost)}.</li>
+    {judged > 0 && <li>Cost: {costTold(cost)}.</li>}
   </ul>
 );
 
