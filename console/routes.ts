@@ -1,4 +1,4 @@
-import { AGENT_PAGE, END_FORCE_HIL, FORCE_HIL, RELEASE_AGENT, STOP_AGENT } from './pages/agents/agent.js';
+import { AGENT_PAGE, END_FORCE_HIL, FORCE_HIL, RELEASE_AGENT, REVOKE_GRANT, STOP_AGENT } from './pages/agents/agent.js';
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
@@ -112,6 +112,7 @@ export const ACTIONS: readonly Action[] = [
   FORCE_HIL,
   END_FORCE_HIL,
   RELEASE_AGENT,
+  REVOKE_GRANT,
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,

@@ -24,6 +24,7 @@ import type {
   StopReport,
   TenantBudget,
 } from '../contracts/identity.js';
+import type { ListedGrant } from '../contracts/grants.js';
 import type { TenantSpend } from '../contracts/spend.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
@@ -339,6 +340,9 @@ export interface IdentityService {
   budget(): Promise<TenantBudget>;
   /** Sets it, of one agent or (`null`) of the tenant whole; `null` micro-units: no limit. */
   setBudget(agent: string | null, micros: number | null, reason: string | null): Promise<TenantBudget>;
+  /** What people delegated to an agent and counts now; an answer has 1,000 at most. */
+  grants(agent: string): Promise<readonly ListedGrant[]>;
+  revokeGrant(jti: string, reason: string | null): Promise<void>;
   /** The newest reports of what was running at a stop. */
   reports(): Promise<readonly KeptStopReport[]>;
   /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */

@@ -6,12 +6,14 @@ import {
   AGENTS_LISTED,
   containment,
   keptStopReport,
+  revoked,
   stopRecord,
   stopReleased,
   stopReportAnswer,
   STOPS_LISTED,
   tenantBudget,
 } from '../../contracts/identity.js';
+import { grantList } from '../../contracts/grants.js';
 import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { get, type Neighbour } from './neighbour.js';
 
@@ -70,6 +72,12 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
         ...(agent !== null && { agent_name: agent }),
         ...said(reason),
       }),
+    grants: async (agent) =>
+      (await ask(grantList, get('/grants', { tenant: ownTenant(), agent_name: agent, active: 'true' }))).grants,
+    async revokeGrant(jti, reason) {
+      ownTenant();
+      await change(revoked, '/revoke', { kind: 'grant', jti, ...said(reason) });
+    },
     reports: () => ask(z.array(keptStopReport), get('/stops/reports')),
     async report(id) {
       ownTenant();

@@ -197,6 +197,7 @@ const ASKED = [
   'POST /stops/tenant',
   'POST /stops/:id/release',
   'POST /tenants/budget',
+  'POST /agents/:agent/revoke-grant',
 ];
 
 describe('a review service that never comes up, where people sign in with its passkeys', () => {

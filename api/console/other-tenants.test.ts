@@ -16,6 +16,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { delegated } from '../../test/support/delegated.js';
 import { OPERATOR, OTHER_OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
@@ -135,7 +136,11 @@ const atIdentity = async <Body>(method: 'GET' | 'POST', url: string, payload?: o
 };
 /** An agent and a tool of acme, as the forms about them find them. */
 async function stoppedOfAcme(path: string, n: number) {
-  const agent = await atIdentity<AgentRecord>('POST', '/agents', { tenant: 'acme', agent_name: `an-agent-${n}` });
+  const agent = await atIdentity<AgentRecord>('POST', '/agents', {
+    tenant: 'acme',
+    agent_name: `an-agent-${n}`,
+    scope_envelope: [SECRET],
+  });
   const at = (what: string) => `/agents/${agent.id}/${what}?tenant=acme`;
   if (path.endsWith('/force-hil/end')) await atIdentity('POST', at('containment'), { reason: SECRET });
   const isStopped = path === '/agents/:agent/release';
@@ -147,7 +152,10 @@ async function stoppedOfAcme(path: string, n: number) {
     tool: `${SECRET}-${n}`,
     reason: SECRET,
   });
-  return { agent: agent.agent_name, stop: stop.id, seen: `${isStopped ? since : stop.changed_at} nobody` };
+  const grant = path.endsWith('/revoke-grant')
+    ? await delegated(identity.store, { agent: agent.agent_name, sub: SECRET, scope: [SECRET] }, Date.now())
+    : '';
+  return { agent: agent.agent_name, grant, stop: stop.id, seen: `${isStopped ? since : stop.changed_at} nobody` };
 }
 
 /** One of everything that forms name, of acme, and what all of it is now. */
@@ -178,7 +186,7 @@ async function heldByAcme(path: string) {
     '2026-11-02T10:00:00.000Z',
   );
   await store.keepSuggestions('acme', [suggested], []);
-  const { agent, stop, seen } = await stoppedOfAcme(path, n);
+  const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
   const search = `${SECRET}-${n}`;
   if (ofSearches(path)) await insider.post('/audit/searches', { name: search, query: 'agent=a' });
   // A person has 200 at most, and each of these is one.
@@ -213,6 +221,7 @@ async function heldByAcme(path: string) {
       body: ruleOf(n, 'typed'),
       name: ofSearches(path) ? search : ME,
       seen,
+      grant,
       tenant_name: as,
     }),
     async now() {
@@ -226,6 +235,8 @@ async function heldByAcme(path: string) {
         suggestions: await store.suggestions('acme'),
         agents: await atIdentity('GET', '/agents?tenant=acme'),
         stops: await atIdentity('GET', '/stops?tenant=acme'),
+        grants: await atIdentity('GET', '/grants?tenant=acme'),
+        budget: await atIdentity('GET', '/tenants/acme/budget'),
         isSearchKept: (await insider.get('/audit')).text.includes(`>${search}<`),
         sessions: (await fixture.sessions.openOf(tenant)).map(({ id }) => id),
       };

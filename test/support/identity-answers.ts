@@ -1,3 +1,4 @@
+import type { GrantRecord } from '../../contracts/grants.js';
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
@@ -8,6 +9,7 @@ const LATER = '2027-11-02T10:00:00.000Z';
 /** As the forms of a stopped agent and of a stopped tool name what they are about. */
 export const SEEN_STOP = `${AT} nobody`;
 export const STOP_ID = '50000000-0000-4000-8000-000000000005';
+export const GRANT_ID = '80000000-0000-4000-8000-000000000008';
 export const REPORT_ID = '60000000-0000-4000-8000-000000000006';
 
 /**
@@ -58,6 +60,23 @@ export function identityThatTells(words: string): (path: string, search: string,
     made_at: LATER,
     report_sha256: 'a'.repeat(64),
   };
+  const grant: GrantRecord = {
+    jti: GRANT_ID,
+    agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/a-bot',
+    human_sub: words,
+    idp: words,
+    scope: [words],
+    yellow_scope: [],
+    issued_at: AT,
+    max_uses: 5,
+    uses: 2,
+    not_before: null,
+    not_after: null,
+    exp: LATER,
+    recurrence_summary: words,
+    revoked_at: null,
+    revoked_by: null,
+  };
   const set = { budget_micros: 5_000_000, updated_at: AT, updated_by: words, reason: words };
   const budget: Omit<TenantBudget, 'tenant'> = { ...set, agents: [{ agent_name: 'stopped-bot', ...set }] };
   const begun = shownOperation(
@@ -92,6 +111,8 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/stops/reports') return { status: 200, body: [report] };
     if (path.startsWith('/stops/reports/')) return { status: 200, body: { ...report, report: null } };
     if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
+    if (path === '/grants') return { status: 200, body: { grants: [grant, { jti: 'edited', tampered: words }] } };
+    if (path === '/revoke') return { status: 200, body: { kind: 'grant', id: GRANT_ID, revoked_at: AT } };
     if (path.endsWith('/budget')) return { status: 200, body: { ...budget, tenant: path.split('/')[2] } };
     if (path === '/agents' && method === 'GET')
       return { status: 200, body: [agent(query.get('agent_name') ?? 'stopped-bot')] };

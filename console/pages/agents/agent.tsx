@@ -9,7 +9,9 @@ import { WindowLinks, windowOf } from '../../ui/windows.js';
 import type { Page, Shown, Visit } from '../../visit.js';
 import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
-import { agentStands, type Refused, standingForms, StandingOf } from './standing.js';
+import { grantsFound, GrantsOf } from './grants.js';
+import type { Refused } from './form.js';
+import { agentStands, isAgentName, standingForms, StandingOf } from './standing.js';
 
 const TOLD: Readonly<Record<CallTier, string>> = {
   green: 'allowed',
@@ -35,7 +37,7 @@ export const AGENT_PAGE: Page = {
 };
 
 /** The forms of this page. */
-export const { STOP_AGENT, FORCE_HIL, END_FORCE_HIL, RELEASE_AGENT } = standingForms(agentShown);
+export const { STOP_AGENT, FORCE_HIL, END_FORCE_HIL, RELEASE_AGENT, REVOKE_GRANT } = standingForms(agentShown);
 
 async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
   const {
@@ -45,9 +47,10 @@ async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
   } = visit;
   const agent = agentIn(visit);
   const { window, misread } = windowOf(query['window'], TOLD_OVER, '24h');
-  const [activity, stands] = await Promise.all([
+  const [activity, stands, grants] = await Promise.all([
     settled('ledger', ledger.activityOf(agent, hoursOf(window))),
     agentStands(visit, agent),
+    grantsFound(visit, visit.has('stops') && isAgentName(agent) ? agent : null),
   ]);
   return {
     title: 'An agent',
@@ -58,6 +61,7 @@ async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
           <Foreign text={agent} />
         </h1>
         <StandingOf of={stands} agent={agent} visit={visit} refused={refused} />
+        {grants && <GrantsOf of={grants} agent={agent} visit={visit} refused={refused} />}
         <h2>What it did</h2>
         <nav aria-label="Window">
           <WindowLinks options={TOLD_OVER} at={(said) => agentAddress(agent, said)} window={window} />

@@ -3,7 +3,7 @@ import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js'
 import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
 import { Csrf, Foreign, OrAway, Time } from '../../ui/parts.js';
-import { type Action, type Form, REASON, type Shown, type Visit } from '../../visit.js';
+import type { Shown, Visit } from '../../visit.js';
 import { ofIdentity, type OfIdentity, OrUnknown } from '../stops/known.js';
 import {
   Asked,
@@ -18,7 +18,9 @@ import {
   StoppedTold,
   Why,
 } from '../stops/release.js';
-import { agentAddress, agentIn, agentFormAddress } from './address.js';
+import { agentIn, agentFormAddress } from './address.js';
+import { agentForm, type Refused } from './form.js';
+import { takenBack } from './grants.js';
 
 /** For how long a person may be set to decide. */
 const TIMES = [
@@ -26,12 +28,6 @@ const TIMES = [
   ['2h', '2 hours', 7_200],
   ['1d', 'a day', 86_400],
 ] as const;
-
-/** A form of this page that was refused, with what was typed. */
-export interface Refused {
-  readonly of: 'stop' | 'force-hil' | 'end' | 'release';
-  readonly form: Form;
-}
 
 interface Standing {
   /** `null` where identity knows none of that name. */
@@ -45,7 +41,7 @@ interface Standing {
 export type AgentStands = OfIdentity<Standing> | 'elsewhere' | 'nameless';
 
 /** A name that certificates have, and that is not Gate's own. */
-const isAgentName = (name: string): boolean =>
+export const isAgentName = (name: string): boolean =>
   agentRegistration.shape.agent_name.safeParse(name).success && !isReservedPrincipal(name);
 
 export async function agentStands(visit: Visit, agent: string): Promise<AgentStands> {
@@ -97,26 +93,9 @@ async function agentOf(visit: Visit): Promise<AgentRecord> {
   return visit.services.identity.register(agent);
 }
 
-/** A form about one agent, which leads back to its page. */
-const change = (
-  form: Pick<Action, 'path' | 'does'> & {
-    readonly of: Refused['of'];
-    readonly shown: (visit: Visit, refused: Refused) => Promise<Shown>;
-  },
-  work: (visit: Visit, filled: Form) => Promise<{ readonly asked?: string }>,
-): Action => ({
-  of: 'stops',
-  path: form.path,
-  role: 'admin',
-  does: form.does,
-  written: REASON,
-  act: async (visit, filled) => agentAddress(agentIn(visit), await work(visit, filled)),
-  refused: (visit, filled) => form.shown(visit, { of: form.of, form: filled }),
-});
-
 /** The forms of the page of an agent; `shown` is that page. */
 export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise<Shown>) => ({
-  STOP_AGENT: change(
+  STOP_AGENT: agentForm(
     { path: '/agents/:agent/stop', does: 'stop an agent', of: 'stop', shown },
     async (visit, filled) => {
       const reason = reasonIn(filled);
@@ -124,7 +103,7 @@ export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise
       return {};
     },
   ),
-  FORCE_HIL: change(
+  FORCE_HIL: agentForm(
     {
       path: '/agents/:agent/force-hil',
       does: 'have a person decide about each call of an agent',
@@ -139,7 +118,7 @@ export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise
       return {};
     },
   ),
-  END_FORCE_HIL: change(
+  END_FORCE_HIL: agentForm(
     {
       path: '/agents/:agent/force-hil/end',
       does: 'let the calls of an agent be judged by the rules alone again',
@@ -151,12 +130,24 @@ export const standingForms = (shown: (visit: Visit, refused: Refused) => Promise
       return {};
     },
   ),
-  RELEASE_AGENT: change(
+  RELEASE_AGENT: agentForm(
     { path: '/agents/:agent/release', does: 'let a stopped agent go, with somebody else', of: 'release', shown },
     async (visit, filled) => {
       const record = await changedAgentOf(visit);
       assertSeen(filled, stoppedOf(record));
       return askedOf(await visit.services.identity.unsuspend(record.id, reasonOr(filled)));
+    },
+  ),
+  REVOKE_GRANT: agentForm(
+    {
+      path: '/agents/:agent/revoke-grant',
+      does: 'take back what people delegated to an agent',
+      of: 'revoke-grant',
+      shown,
+    },
+    async (visit, filled) => {
+      await takenBack(visit, agentIn(visit), filled.get('grant'), reasonOr(filled));
+      return {};
     },
   ),
 });

@@ -1,0 +1,143 @@
+import { GRANTS_LISTED, type GrantRecord, type ListedGrant } from '../../../contracts/grants.js';
+import { GateError } from '../../../domain/errors.js';
+import { Csrf, Foreign, Id, Table, Time } from '../../ui/parts.js';
+import type { Visit } from '../../visit.js';
+import { ofIdentity, type OfIdentity, OrUnknown } from '../stops/known.js';
+import { Why } from '../stops/release.js';
+import { agentFormAddress } from './address.js';
+import type { Refused } from './form.js';
+
+/** Of one agent at once on the page. */
+const SHOWN = 50;
+
+/** The grants of an agent that count; `null` where this Gate has none, or no agent has such a name. */
+export const grantsFound = async (visit: Visit, agent: string | null) =>
+  agent === null ? null : await ofIdentity(visit.services.identity.grants(agent));
+
+/** What people delegated to an agent, and for an administrator the form that takes one back. */
+export const GrantsOf = ({
+  of,
+  agent,
+  visit,
+  refused,
+}: {
+  readonly of: OfIdentity<readonly ListedGrant[]>;
+  readonly agent: string;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) => (
+  <section aria-labelledby="grants">
+    <h2 id="grants">What people delegated to it</h2>
+    <OrUnknown of={of}>
+      {(found) =>
+        found.length === 0 ? (
+          <p class="dim">Nothing that counts now: it asks for nobody but itself.</p>
+        ) : (
+          <>
+            <Table label="Grants" cards heads={['Grant', 'On behalf of', 'For', { number: 'Uses' }, 'Ends']}>
+              {found.slice(0, SHOWN).map((grant) => (
+                <tr key={grant.jti}>
+                  <th scope="row" class="lead">
+                    <Id id={grant.jti} short />
+                  </th>
+                  {'tampered' in grant ? (
+                    <td colSpan={4} class="lead">
+                      <span class="tag deny">edited</span> <Foreign text={grant.tampered} />. What it says counts for
+                      nothing; take it back, so that no proxy takes what it was signed for either.
+                    </td>
+                  ) : (
+                    <Terms of={grant} nowMs={visit.nowMs} />
+                  )}
+                </tr>
+              ))}
+            </Table>
+            {found.length > SHOWN && (
+              <p class="dim">
+                The first {SHOWN} of {found.length === GRANTS_LISTED ? `${GRANTS_LISTED} and more` : found.length};{' '}
+                <code>gate grants --agent</code> lists all.
+              </p>
+            )}
+            {visit.mayPost('/agents/:agent/revoke-grant') && (
+              <TakeBack grants={found} agent={agent} visit={visit} refused={refused} />
+            )}
+          </>
+        )
+      }
+    </OrUnknown>
+  </section>
+);
+
+const Terms = ({ of, nowMs }: { readonly of: GrantRecord; readonly nowMs: number }) => (
+  <>
+    <td data-head="on behalf of" class="lead">
+      <Foreign text={of.human_sub} /> (<Foreign text={of.idp} />)
+    </td>
+    <td data-head="for">
+      {[...of.scope, ...of.yellow_scope].map((scope) => (
+        <span key={scope}>
+          <code>
+            <Foreign text={scope} />
+          </code>{' '}
+        </span>
+      ))}
+    </td>
+    <td class="number" data-head="uses">
+      {of.max_uses === null ? of.uses : `${of.uses} of ${of.max_uses}`}
+    </td>
+    <td data-head="ends">
+      <Time iso={of.exp} nowMs={nowMs} />
+      {of.recurrence_summary !== null && (
+        <>
+          ; <Foreign text={of.recurrence_summary} />
+        </>
+      )}
+    </td>
+  </>
+);
+
+/** The grant that a form names, of those that its page lists. */
+export async function takenBack(visit: Visit, agent: string, jti: string, reason: string | null): Promise<void> {
+  const found = await visit.services.identity.grants(agent);
+  if (!found.some((grant) => grant.jti === jti))
+    throw new GateError('not_found', 'The agent has no such grant that counts: nothing was done.');
+  await visit.services.identity.revokeGrant(jti, reason);
+}
+
+const TakeBack = ({
+  grants,
+  agent,
+  visit: { csrf },
+  refused,
+}: {
+  readonly grants: readonly ListedGrant[];
+  readonly agent: string;
+  readonly visit: Visit;
+  readonly refused: Refused | undefined;
+}) => {
+  const typed = refused?.of === 'revoke-grant' ? refused.form : undefined;
+  return (
+    <details open={typed !== undefined}>
+      <summary>Take one back</summary>
+      <form method="post" action={agentFormAddress(agent, 'revoke-grant')} class="sheet">
+        <Csrf token={csrf} />
+        <p>Within two seconds no proxy takes it, and what waits with it does not run, whoever approves it.</p>
+        <label>
+          Grant
+          <select name="grant">
+            {grants.slice(0, SHOWN).map((grant) => (
+              <option key={grant.jti} value={grant.jti} selected={typed?.get('grant') === grant.jti}>
+                {grant.jti}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Why typed={typed?.get('reason') ?? ''} optional />
+        <p>
+          <button class="destroy" type="submit">
+            Take it back
+          </button>
+        </p>
+      </form>
+    </details>
+  );
+};

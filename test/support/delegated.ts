@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import type { IdentityStore } from '../../adapters/identity/identity-store.js';
+import { TRUST_DOMAIN } from './identity-service.js';
+
+/** Has a person of acme delegate to an agent of it that is registered, for an hour, as identity keeps it. Returns the grant's id. */
+export async function delegated(
+  store: IdentityStore,
+  { agent, sub, scope }: { readonly agent: string; readonly sub: string; readonly scope: readonly string[] },
+  nowMs: number,
+): Promise<string> {
+  const jti = randomUUID();
+  const iat = Math.floor(nowMs / 1_000);
+  const grant = {
+    jti,
+    tenant: 'acme',
+    agent,
+    spiffe: `spiffe://${TRUST_DOMAIN}/tenant/acme/agent/${agent}`,
+    fingerprint: null,
+    by: { tenant: 'acme', sub, idp: 'corp', amr: [] },
+    idTokenSha256: jti.replaceAll('-', '').repeat(2),
+    scope,
+    yellowScope: [],
+    terms: { iat, exp: iat + 3_600, notBefore: null, notAfter: null, maxUses: 5, recurrence: null },
+  };
+  await store.beginGrant(grant, nowMs);
+  await store.releaseGrant(grant, nowMs);
+  return jti;
+}
