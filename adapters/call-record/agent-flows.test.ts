@@ -263,6 +263,29 @@ describe('what answers brought in, in a file that one process has to itself', ()
     expect(await found('ada@evil.example')).toHaveLength(1);
   });
 
+  it('is not looked for in calls of an agent that is known to have read nothing, until it reads something', async () => {
+    let looks = 0;
+    const given = {
+      get to() {
+        looks += 1;
+        return 'eve@evil.example';
+      },
+    };
+    const taint = () => store.flow.taint(OWNER, [{ tool: 'send_email', arguments: given }]);
+    expect(await taint()).toEqual([]);
+    expect(looks).toBeGreaterThan(0);
+    looks = 0;
+    expect(await taint()).toEqual([]);
+    expect(looks).toBe(0);
+    await answered('write to eve@evil.example');
+    expect(await taint()).toHaveLength(1);
+    // What it read does not count any more, and then what the clock says is set back.
+    clock += DAY_MS;
+    expect([await taint(), await taint()]).toEqual([[], []]);
+    clock -= DAY_MS;
+    expect(await taint()).toHaveLength(1);
+  });
+
   const addresses = (count: number) => Array.from({ length: count }, (_, of) => `p${of}@list.example`).join(' ');
 
   it('is let go of where answers come and nobody asks, before they are more than a process keeps', async () => {

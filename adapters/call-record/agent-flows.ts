@@ -90,16 +90,23 @@ export function agentFlows({
     }
   };
 
+  /** What memory holds is what is stored, unless the clock was set back behind what was asked for: older answers count again then. */
+  const wholeIn = (held: HeldFlow | undefined, sinceMs: number): readonly HeldRow[] | null =>
+    alone && held !== undefined && held.sinceMs <= sinceMs ? held.rows : null;
+
+  /** Memory alone says that no answer of this agent counts: then nothing need be read of what its calls hold. */
+  function hasSurelyNone(owner: FlowOwner): boolean {
+    return wholeIn(flows.get(keyOf(owner)), now() - settings.windowMs)?.length === 0;
+  }
+
   /** What an agent has read, with the answers that are not in memory yet. A row never changes. */
   function* read(owner: FlowOwner): Job<HeldFlow> {
     const { tenant, agent } = owner;
     const sinceMs = now() - settings.windowMs;
     const held = flows.get(keyOf(owner));
-    // A clock that was set back has answers count again that are not in memory any more.
-    const isWhole = alone && held !== undefined && held.sinceMs <= sinceMs;
-    const rows = isWhole
-      ? held.rows.filter(({ atMs }) => atMs > sinceMs)
-      : sameRows(yield* all(statements.selectFlows, tenant, agent, sinceMs, limits.answers + 1), held?.rows ?? []);
+    const rows =
+      wholeIn(held, sinceMs)?.filter(({ atMs }) => atMs > sinceMs) ??
+      sameRows(yield* all(statements.selectFlows, tenant, agent, sinceMs, limits.answers + 1), held?.rows ?? []);
     const counted = countedOf(rows, limits);
     const unknown = rows.slice(0, counted).filter(({ answer }) => answer === undefined);
     if (unknown.length > ONE_BY_ONE) {
@@ -141,7 +148,8 @@ export function agentFlows({
 
   const flow: CallFlow = {
     async taint(owner, calls): Promise<readonly Taint[]> {
-      const asked = settings.windowMs === 0 ? null : readCalls(calls);
+      if (settings.windowMs === 0 || hasSurelyNone(owner)) return [];
+      const asked = readCalls(calls);
       if (!asked) return [];
       return jobs.read(
         () => read(owner),
