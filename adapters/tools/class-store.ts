@@ -7,9 +7,10 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
+import { madeOnce } from '../store/made-once.js';
 import type { Ask } from '../store/statement.js';
 import { type FoundSet, type TaggedSet, taggedSets } from '../store/tagged-sets.js';
-import type { ToolClassStore } from '../../domain/tool-classes/class-sets.js';
+import type { StoredClasses, ToolClassStore } from '../../domain/tool-classes/class-sets.js';
 
 export interface ToolClassTables {
   tool_classes: TaggedSet & { tenant: string; upstream: string };
@@ -29,6 +30,8 @@ const keptSet = z.object({
 });
 type KeptSet = z.infer<typeof keptSet>;
 const NOTHING: KeptSet = { generation: 0, tools: {} };
+/** Every call asks for them. */
+const toolsOf = madeOnce((set: KeptSet): StoredClasses['tools'] => new Map(Object.entries(set.tools)));
 /** States that count as failed, besides answers that are an error: it is unknown what the tool did, or it certainly was not called. */
 const FAILED: ReadonlySet<CallState> = new Set(['uncertain', 'not_run', 'aborted']);
 
@@ -95,8 +98,8 @@ export function toolClassStoreOver(store: Store<ToolClassTables>, keys: KeyRing)
       }
       if (found.tampered)
         throw new GateError('tool_classes_unreadable', `the classes of ${upstream}: not what Gate wrote`);
-      const { generation, tools, unfinished } = found.content;
-      return { generation, tools: new Map(Object.entries(tools)), unfinished: unfinished ?? null, found };
+      const { generation, unfinished } = found.content;
+      return { generation, tools: toolsOf(found.content), unfinished: unfinished ?? null, found };
     },
 
     lies: (tenant, upstream) => sets.read({ tenant, upstream }),

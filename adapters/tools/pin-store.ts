@@ -3,9 +3,10 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
+import { madeOnce } from '../store/made-once.js';
 import type { Ask } from '../store/statement.js';
 import { type TaggedSet, taggedSets } from '../store/tagged-sets.js';
-import type { PinOwner, ToolPinStore } from '../../domain/tool-definitions/ports.js';
+import type { PinnedTools, PinOwner, ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
 export interface ToolPinTables {
   tool_pin_sets: TaggedSet & { tenant: string; agent: string };
@@ -181,7 +182,7 @@ export function toolPinStoreOver(
   type SeenKey = ReturnType<typeof shownTo>;
   const seenIn = async (key: SeenKey): Promise<ReadonlyMap<string, string>> => {
     const { content } = await shown.read(key);
-    return new Map(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
+    return digestsShown(content);
   };
   const saw = (key: SeenKey, digests: ReadonlyMap<string, string>, whole: boolean) =>
     shown.change(key, (seen) => {
@@ -200,15 +201,7 @@ export function toolPinStoreOver(
   return {
     async read({ tenant, agent }) {
       const { content, tampered } = await pinned.read({ tenant, agent });
-      const tools = Object.entries(content.tools);
-      return {
-        digests: new Map(tools.map(([tool, { sha256 }]) => [tool, sha256])),
-        narrow: new Set(tools.flatMap(([tool, { narrow }]) => (narrow ? [tool] : []))),
-        since: sinceOf(content),
-        complete: content.complete,
-        parts: new Set(content.parts),
-        tampered,
-      };
+      return { ...pinnedIn(content), tampered };
     },
     pin: (owner, digests) => changePins(owner, (set) => ({ ...set, tools: { ...entries(digests), ...set.tools } })),
     complete: (owner) => changePins(owner, (set) => ({ ...set, complete: true })),
@@ -293,6 +286,22 @@ export function toolPinStoreOver(
     forget: (owner) => forgetPinsIn(store, keys, owner),
   };
 }
+
+/** Every call asks for these, and a list may hold hundreds of tools. */
+const digestsShown = madeOnce(
+  (seen: SeenSet): ReadonlyMap<string, string> =>
+    new Map(Object.entries(seen).map(([tool, said]) => [tool, shownAs(said).sha256])),
+);
+const pinnedIn = madeOnce((set: PinSet): Omit<PinnedTools, 'tampered'> => {
+  const tools = Object.entries(set.tools);
+  return {
+    digests: new Map(tools.map(([tool, { sha256 }]) => [tool, sha256])),
+    narrow: new Set(tools.flatMap(([tool, { narrow }]) => (narrow ? [tool] : []))),
+    since: sinceOf(set),
+    complete: set.complete,
+    parts: new Set(set.parts),
+  };
+});
 
 const sinceOf = (set: PinSet): string | null =>
   Object.values(set.tools)

@@ -16,6 +16,9 @@ export type ClassLedger = Ledger & {
 export const classesIdOf = (tenant: string, upstream: string): string =>
   uuidFromDigest('gate.tool-classes', tenant, upstream);
 
+/** The same in memory: every call asks for it, and needs no digest for that. */
+const placeOf = (tenant: string, upstream: string): string => JSON.stringify([tenant, upstream]);
+
 /** A change of one tool's class, or of all (`null`), with its ledger row. */
 export interface ClassChange {
   readonly tool: string | null;
@@ -66,17 +69,17 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
     return rows;
   }
   const remember = (tenant: string, upstream: string, generation: number): void => {
-    const id = classesIdOf(tenant, upstream);
-    newest.set(id, Math.max(generation, newest.get(id) ?? 0));
+    const place = placeOf(tenant, upstream);
+    newest.set(place, Math.max(generation, newest.get(place) ?? 0));
   };
-  const known = (tenant: string, upstream: string): number => newest.get(classesIdOf(tenant, upstream)) ?? 0;
+  const known = (tenant: string, upstream: string): number => newest.get(placeOf(tenant, upstream)) ?? 0;
 
   /** The newest known version. Asks the ledger when this process knows none. */
   async function told(tenant: string, upstream: string): Promise<number> {
-    const id = classesIdOf(tenant, upstream);
-    if (!newest.has(id)) {
-      const asking = asked.get(id) ?? rowsOf(tenant, upstream).finally(() => asked.delete(id));
-      asked.set(id, asking);
+    const place = placeOf(tenant, upstream);
+    if (!newest.has(place)) {
+      const asking = asked.get(place) ?? rowsOf(tenant, upstream).finally(() => asked.delete(place));
+      asked.set(place, asking);
       try {
         await inTime(asking);
       } catch (error) {
@@ -150,10 +153,10 @@ export function boundToLedger(store: ToolClassStore, ledger: ClassLedger, { grac
 
   /** One change at a time within this process; `settled` waits for those of other processes. */
   function inTurn<Done>(tenant: string, upstream: string, work: () => Promise<Done>): Promise<Done> {
-    const id = classesIdOf(tenant, upstream);
-    const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
-    turns.set(id, turn);
-    const over = () => void (turns.get(id) === turn && turns.delete(id));
+    const place = placeOf(tenant, upstream);
+    const turn = (turns.get(place) ?? Promise.resolve()).then(work, work);
+    turns.set(place, turn);
+    const over = () => void (turns.get(place) === turn && turns.delete(place));
     turn.then(over, over);
     return turn;
   }
