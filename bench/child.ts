@@ -30,6 +30,12 @@ interface Message {
 
 const STOP_LIMIT_MS = 20_000;
 
+/** For the process that is measured: writes a CPU profile when it ends, into the folder that `GATE_BENCH_PROFILE` names. */
+export const profiled = (): string[] =>
+  process.env.GATE_BENCH_PROFILE
+    ? ['--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', process.env.GATE_BENCH_PROFILE]
+    : [];
+
 /** Starts `module` (a compiled file beside this one) and talks to it over the process channel. A question rejects when the child ends. */
 export function startChildProcess<Q extends Questions>(
   module: string,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, startChildProcess } from './child.js';
+import { type Child, profiled, startChildProcess } from './child.js';
 import type { LiteFloorQuestions } from './lite-floor-process.js';
 import type { LiteGateQuestions } from './lite-gate-process.js';
 import type { LiteLoadQuestions } from './lite-load-process.js';
@@ -62,7 +62,10 @@ export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteB
     const upstream = await tools.ask.start();
     const gateSide = async (name: string, directory?: string) => {
       const child = keep(
-        startChildProcess<LiteGateQuestions>('lite-gate-process.js', directory === undefined ? {} : { directory }),
+        startChildProcess<LiteGateQuestions>(
+          'lite-gate-process.js',
+          directory === undefined ? { execArgv: profiled() } : { directory },
+        ),
       );
       const url = await child.ask.start({ upstream, ledger: join(folder, `${name}.db`) });
       return { child, side: sideOf(name, url, child, (kind) => KINDS[kind].status) };

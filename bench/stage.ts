@@ -7,7 +7,7 @@ import { startTemporal, type TemporalServer } from '../stack/programs/temporal-s
 import { FREE_PORTS } from '../stack/process-settings.js';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import type { BareQuestions } from './bare-process.js';
-import { type Child, startChildProcess } from './child.js';
+import { type Child, profiled, startChildProcess } from './child.js';
 import type { GateQuestions } from './gate-process.js';
 import type { LoadQuestions, Target } from './load-process.js';
 import type { UpstreamQuestions } from './upstream-process.js';
@@ -90,9 +90,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
             GATE_PROXY_MAX_IN_FLIGHT: '10000',
             ...env,
           },
-          execArgv: process.env.GATE_BENCH_PROFILE
-            ? ['--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', process.env.GATE_BENCH_PROFILE]
-            : [],
+          execArgv: profiled(),
           ...(directory !== undefined && { directory }),
         });
         undo.push(() => child.stop());
