@@ -23,6 +23,8 @@ export interface LiteBenchOptions {
   readonly rounds: number;
   readonly roundMs: number;
   readonly kinds: readonly LiteKind[];
+  /** So many tools more than those that are called are listed, to the agent too; without it none is. */
+  readonly tools?: number;
   /** Another built copy of Gate, compared in the same run. */
   readonly other?: string;
   readonly say: (line: string) => void;
@@ -34,7 +36,14 @@ const MAX_CALLS_PER_ROUND = 10_000_000;
  * Lite over a durable file: generator, tools and each side in a process of their own, on loopback. Every answer is durable before it is
  * given. The floor is one durable insert behind the same HTTP server.
  */
-export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteBenchOptions): Promise<void> {
+export async function runLiteBench({
+  rounds,
+  roundMs,
+  kinds,
+  tools: more,
+  other,
+  say,
+}: LiteBenchOptions): Promise<void> {
   const folder = mkdtempSync(join(process.env.GATE_BENCH_DIR ?? tmpdir(), 'gate-bench-lite-'));
   const machine = describeMachine(folder);
   const load = startChildProcess<LiteLoadQuestions>('lite-load-process.js');
@@ -59,7 +68,7 @@ export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteB
     cpuMs: async () => ({ node: await child.ask.cpuMs() }),
   });
   try {
-    const upstream = await tools.ask.start();
+    const upstream = await tools.ask.start(more === undefined ? {} : { tools: toolNames(more) });
     const gateSide = async (name: string, directory?: string) => {
       const child = keep(
         startChildProcess<LiteGateQuestions>(
@@ -68,6 +77,7 @@ export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteB
         ),
       );
       const url = await child.ask.start({ upstream, ledger: join(folder, `${name}.db`) });
+      if (more !== undefined) await listTools(url);
       return { child, side: sideOf(name, url, child, (kind) => KINDS[kind].status) };
     };
     const gate = await gateSide('gate');
@@ -82,6 +92,7 @@ export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteB
       notes: [
         `${rounds} rounds of ${roundMs / 1000} s per side and concurrency, sides in turns; latencies in ms at concurrency 1, rates at 16.`,
         'Generator, tools and each side in a process of their own, on loopback; every answer is durable before it is given.',
+        ...(more === undefined ? [] : [`The agent was shown ${toolNames(more).length} tools.`]),
         'floor: one durable insert, synced to disk together with those of the other callers, behind the same HTTP server.',
         'CPU is that of the whole process of the side, threads included; it says more than a rate on a shared machine.',
         `Resident memory of Gate at the end: ${residentMibOf(gate.child.pid)} MiB.`,
@@ -99,4 +110,19 @@ export async function runLiteBench({ rounds, roundMs, kinds, other, say }: LiteB
     await Promise.all([load, tools, ...children].map((child) => child.stop()));
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const toolNames = (more: number): string[] => [
+  ...new Set(Object.values(KINDS).map(({ tool }) => tool)),
+  ...Array.from({ length: more }, (_, of) => `get_record_${of}`),
+];
+
+/** The agent asks for its tools once, as an MCP client does. */
+async function listTools(url: string): Promise<void> {
+  const answer = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+  });
+  if (!answer.ok) throw new Error(`the tools are not listed: ${answer.status} ${await answer.text()}`);
 }

@@ -40,6 +40,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${LITE_KINDS.join(', ')}
+    --tools N       the agent was shown so many tools besides those that it calls (none)
     --other DIR     another built copy of Gate, measured in the same run
   lite-writer  the work of lite's file for a denied call, on the asking thread and in one of its own
     --rounds N      rounds per side (6)
@@ -83,6 +84,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     kinds: { type: 'string' },
     other: { type: 'string' },
+    tools: { type: 'string' },
     rows: { type: 'string' },
     'verify-rows': { type: 'string', default: '20000' },
     parks: { type: 'string' },
@@ -149,6 +151,7 @@ async function run(what: string): Promise<void> {
       rounds,
       roundMs: Number(values.seconds ?? '3') * 1000,
       kinds: kindsOf(LITE_KINDS),
+      ...(values.tools !== undefined && { tools: Number(values.tools) }),
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
