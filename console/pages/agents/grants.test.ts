@@ -37,8 +37,8 @@ describe('what people delegated to an agent', () => {
         `${first.slice(0, 8)} user:${BREAKS} (corp) tool:read 0 of 5`,
         `${second.slice(0, 8)} user:bob (corp) tool:list 0 of 5`,
       ]
-        .map((row) => expect.stringContaining(row))
-        .toSorted(),
+        .toSorted()
+        .map((row) => expect.stringContaining(row)),
     );
     expect(await sendForm(here.first, AGENT, FORM, { grant: second, reason: 'it is done' })).toMatchObject({
       status: 303,
