@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
@@ -880,6 +881,19 @@ describe.each([
         expect(met.map(({ id }) => id).toSorted()).toEqual(made.toSorted());
         expect(met.map(({ ms }) => ms)).toEqual(met.map(({ ms }) => ms).toSorted((a, b) => a - b));
       }
+    });
+
+    it('lets others run while it opens many', async () => {
+      for (let made = 0; made < 40; made += 1) await judged('allowed');
+      let turns = 0;
+      let walking = true;
+      const turning = (async () => {
+        for (; walking; turns += 1) await turn();
+      })();
+      expect(await store.openCalls(clock + 10, 40)).toHaveLength(40);
+      walking = false;
+      await turning;
+      expect(turns).toBeGreaterThanOrEqual(5);
     });
   });
 
