@@ -560,12 +560,34 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'No such code is known, or it was used before. A token that it gave has ended; `gate login` begins again.',
   },
-  invalid_client: { status: 401, retry: 'no', meaning: 'The one client is `gate-operator-cli`, without a secret.' },
-  invalid_scope: { status: 400, retry: 'no', meaning: 'The one scope is `gate.operator`.' },
+  invalid_client: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'At the console: the one client is `gate-operator-cli`, without a secret. At `POST /token`: an agent asks, by its current certificate.',
+  },
+  invalid_scope: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'At the console: the one scope is `gate.operator`. At `POST /token`: the agent’s envelope has no such scope, or it is not written as one; nothing was granted.',
+  },
+  invalid_target: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A grant is for the proxies of this Gate: leave `resource` and `audience` out.',
+  },
+  unauthorized_client: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'Nothing is delegated to this agent: it is not registered, or stopped, or nobody may delegate here (`refused_for`).',
+  },
   unsupported_grant_type: {
     status: 400,
     retry: 'no',
-    meaning: 'The one grant is `urn:ietf:params:oauth:grant-type:device_code`.',
+    meaning:
+      'The one grant of the console is `urn:ietf:params:oauth:grant-type:device_code`, that of `POST /token` `urn:ietf:params:oauth:grant-type:token-exchange`.',
   },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
   policy_invalid: {
@@ -696,7 +718,11 @@ export const ERROR_CODES = {
     meaning:
       'A signed ledger entry brings the id and the timestamp its signer fixed, and says both once if it repeats them.',
   },
-  unsupported_media_type: { status: 400, retry: 'no', meaning: 'The body of this route is text (text/*) or nothing.' },
+  unsupported_media_type: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The body of this route is text (text/*) or nothing; that of `POST /token` is a form.',
+  },
   final_export_required: {
     status: 409,
     retry: 'after_wait',

@@ -50,6 +50,9 @@ export type GrantRequest = z.infer<typeof grantRequest>;
 /** RFC 8693 4.1: who acts. */
 const actor = z.strictObject({ sub: z.string(), idp: z.string(), amr: z.array(z.string()) });
 
+/** RFC 8705 3.1: the certificate of the agent that may show it, by the SHA-256 of its DER. */
+const confirmation = z.strictObject({ 'x5t#S256': z.string().length(43) });
+
 /** The claims of a grant. `sub` is the agent, without an instance; `act` is the person on whose behalf it asks. */
 export const grantClaims = z.strictObject({
   iss: z.literal(GRANT_ISSUER),
@@ -63,6 +66,7 @@ export const grantClaims = z.strictObject({
   nbf: epochSeconds.optional(),
   max_uses: z.number().int().min(1).optional(),
   recurrence: recurrence.optional(),
+  cnf: confirmation.optional(),
 });
 export type GrantClaims = z.infer<typeof grantClaims>;
 

@@ -276,6 +276,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // What was mined before, and what a person makes of it.
   row('policy-engine', 'GET', '/policies/suggestions', 'policy.mine', console),
   row('policy-engine', 'POST', '/policies/suggestions/{id}/install', 'policy.manage', console),
+  // A grant for the agent whose certificate the connection shows, by RFC 8693.
+  row('identity', 'POST', '/token', 'identity.token.exchange', agent),
   // How often grants were used, by whoever counts that; nothing can be used because of it.
   row('identity', 'POST', '/grants/uses', 'identity.grant.count', proxy),
   // What was done when the person's tenant came or left; nothing is done by asking.

@@ -4,7 +4,14 @@ import { GRANTS_LISTED, MOST_GRANT_SECONDS, MOST_GRANTS_AT_ONCE } from '../../co
 import { GateError } from '../../domain/errors.js';
 import { humanSubOf } from '../../domain/identity/granting.js';
 import { firstUuidV7 } from '../../domain/identity/uuid-v7.js';
-import type { GrantStore, KeptGrant, NewGrant, ToldGrant } from '../../domain/identity/grants.js';
+import {
+  CertificateNotCurrent,
+  type GrantStore,
+  type KeptGrant,
+  type NewGrant,
+  thumbprintOf,
+  type ToldGrant,
+} from '../../domain/identity/grants.js';
 import type { GrantEvent, IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import {
@@ -252,7 +259,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
     const agent = await parts.locked(within, known.id);
     await parts.assertActive(within, agent);
     if (grant.fingerprint !== null && !(await parts.isCurrent(within, agent.id, grant.fingerprint, nowMs)))
-      throw new GateError('invalid_token', 'the certificate is not the current one that identity issued to this agent');
+      throw new CertificateNotCurrent();
     assertWithin({ scope: grant.scope, yellow: grant.yellowScope }, await envelopeOf(within, agent.id));
     return agent;
   }
@@ -367,6 +374,8 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
             ...(terms.notBefore !== null && { nbf: terms.notBefore }),
             ...(terms.maxUses !== null && { max_uses: terms.maxUses }),
             ...(terms.recurrence && { recurrence: terms.recurrence }),
+            ...(grant.isBound &&
+              grant.fingerprint !== null && { cnf: { 'x5t#S256': thumbprintOf(grant.fingerprint) } }),
           },
         });
       }),

@@ -17,7 +17,7 @@ import { createTakingBack } from '../../domain/identity/taking-back.js';
 import { createTenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import type { PublicJwk, Signer } from '../../domain/identity/signer.js';
-import type { Caller } from '../plugins/app.js';
+import type { Caller, ServiceApp } from '../plugins/app.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import type { AdministratorOf } from './administrator.js';
@@ -32,6 +32,7 @@ import { stopReportRoutes } from './routes/stop-reports.js';
 import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
 import { tenantRoutes } from './routes/tenants.js';
+import { tokenRoutes } from './routes/token.js';
 import { workloadRoutes } from './routes/workloads.js';
 
 export interface IdentityServiceOptions {
@@ -145,6 +146,11 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const { tokenSigner, verifyDelegator } = options;
   const granting = createGranting({ store, verify: verifyDelegator, signer: tokenSigner, trustDomain, clock });
   grantRoutes(service.app, { store, granting, people, clock, onGranted: tell });
+  // Its bodies are forms, and its refusals those of OAuth.
+  void service.app.register((scope, _options, done) => {
+    tokenRoutes(scope as unknown as ServiceApp, { granting, trustDomain, clock, onGranted: tell });
+    done();
+  });
   const sweep = createGrantSweep({
     store,
     clock,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { GrantTokens } from '../../adapters/identity/grant-tokens.js';
 import type { CallGrant } from '../../contracts/call-grant.js';
 import { GateError } from '../../domain/errors.js';
+import { thumbprintOf } from '../../domain/identity/grants.js';
 import { carriedOf, timeFault } from '../../domain/identity/grant-terms.js';
 import type { GrantStanding } from '../../domain/identity/revocation-mirror.js';
 import { agentName } from '../../domain/identity/spiffe.js';
@@ -37,10 +38,10 @@ export function judgeGrants(app: ServiceApp, options: GrantOptions | undefined):
   app.addHook('preHandler', async (request) => {
     request.grant = null;
     const shown = request.headers[GRANT_HEADER];
-    const { tenant, agent } = request.caller ?? {};
-    if (shown === undefined || tenant === undefined || agent === undefined) return;
+    const { tenant, agent, fingerprint } = request.caller ?? {};
+    if (shown === undefined || tenant === undefined || agent === undefined || fingerprint === undefined) return;
     try {
-      request.grant = await judged(options, String(shown), { tenant, agent });
+      request.grant = await judged(options, String(shown), { tenant, agent, fingerprint });
     } catch (error) {
       request.grantFault =
         error instanceof GateError ? error : new GateError('grant_jwks_unavailable', undefined, { cause: error });
@@ -51,11 +52,18 @@ export function judgeGrants(app: ServiceApp, options: GrantOptions | undefined):
 async function judged(
   { tokens, standing, trustDomain, now }: GrantOptions,
   token: string,
-  { tenant, agent }: Required<Pick<NonNullable<FastifyRequest['caller']>, 'tenant' | 'agent'>>,
+  {
+    tenant,
+    agent,
+    fingerprint,
+  }: Required<Pick<NonNullable<FastifyRequest['caller']>, 'tenant' | 'agent' | 'fingerprint'>>,
 ): Promise<CallGrant> {
   const claims = await tokens.verify(token);
   if (claims.sub !== agentName(trustDomain, tenant, agent))
     throw new GateError('grant_invalid', 'the grant is refused: it is of another agent');
+  // RFC 8705 3: whoever has it shows the certificate that it was given to, and nobody comes with a token alone.
+  if (claims.cnf && claims.cnf['x5t#S256'] !== thumbprintOf(fingerprint))
+    throw new GateError('grant_invalid', 'the grant is refused: it is bound to another certificate');
   const grant = carriedOf(claims);
   const fault = timeFault(grant, now()) ?? standing.grantFault(grant.jti);
   if (fault !== null) throw fault;

@@ -25,7 +25,7 @@ const refuse = (what: string): never => {
   throw new GateError('invalid_grant_terms', what);
 };
 
-/** What a grant that is issued now says of its time. Throws `invalid_grant_terms`. */
+/** What a grant that is issued now says of its time; it ends at `latestMs` at the latest. Throws `invalid_grant_terms`. */
 export function termsOf(
   asked: {
     readonly max_uses?: number | undefined;
@@ -34,14 +34,16 @@ export function termsOf(
     readonly recurrence?: Recurrence | undefined;
   },
   nowMs: number,
+  latestMs = Number.POSITIVE_INFINITY,
 ): GrantTerms {
   const { max_uses: maxUses = null, not_before: notBefore = null, not_after: notAfter = null } = asked;
   const iat = Math.floor(nowMs / 1_000);
   if (maxUses !== null && !within(maxUses, 1, MOST_USES)) refuse(`max_uses: is not between 1 and ${MOST_USES}`);
   if (notAfter !== null && notAfter <= iat) refuse('not_after: is over');
-  const exp = Math.min(iat + MOST_GRANT_SECONDS, notAfter ?? Number.POSITIVE_INFINITY);
+  const latest = Math.min(iat + MOST_GRANT_SECONDS, Math.floor(latestMs / 1_000));
+  const exp = Math.min(latest, notAfter ?? latest);
   if (notBefore !== null && notBefore >= exp)
-    refuse(`not_before: the grant would end before that, ${MOST_GRANT_SECONDS} s from now at the latest`);
+    refuse(`not_before: the grant would end before that, ${latest - iat} s from now at the latest`);
   if (asked.recurrence) assertRecurrence(asked.recurrence);
   return { iat, exp, notBefore, notAfter, maxUses, recurrence: asked.recurrence ?? null };
 }

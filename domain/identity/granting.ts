@@ -7,7 +7,7 @@ import {
 } from '../../contracts/grants.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
-import type { Delegator, GrantStore, NewGrant } from './grants.js';
+import { type Delegator, type GrantStore, type NewGrant, thumbprintOf } from './grants.js';
 import { termsOf } from './grant-terms.js';
 import { scopeSet } from './scopes.js';
 import type { Signer } from './signer.js';
@@ -34,9 +34,12 @@ export function createGranting({
   return {
     /**
      * A grant for what was asked, whole or not at all. Its intent is stored before it is signed; it leaves once it is stored with its row for the ledger.
-     * One token is for one grant: whoever lost the answer signs in again.
+     * One token is for one grant: whoever lost the answer signs in again. Where it is bound to a certificate it ends with that at the latest.
      */
-    async issue(asked: GrantRequest): Promise<IssuedGrant> {
+    async issue(
+      asked: GrantRequest,
+      bound?: { readonly fingerprint: string; readonly untilMs: number },
+    ): Promise<IssuedGrant> {
       const by = await verify(asked.id_token, asked.nonce);
       if (by.tenant !== asked.tenant) throw new GateError('tenant_mismatch');
       const named = agentOfSpiffe(asked.agent_spiffe, trustDomain);
@@ -47,13 +50,14 @@ export function createGranting({
       if (scope.length + yellowScope.length === 0)
         throw new GateError('invalid_grant_terms', 'scope: a grant of nothing lets nobody do anything');
       const nowMs = clock();
-      const terms = termsOf(asked, nowMs);
+      const terms = termsOf(asked, nowMs, bound?.untilMs);
       const grant: NewGrant = {
         jti: uuidV7(nowMs),
         tenant: named.tenant,
         agent: named.agent,
         spiffe: named.name,
-        fingerprint: asked.credential_fingerprint ?? null,
+        fingerprint: bound?.fingerprint ?? asked.credential_fingerprint ?? null,
+        isBound: bound !== undefined,
         by,
         idTokenSha256: sha256Hex(signedOf(asked.id_token)),
         scope,
@@ -103,7 +107,7 @@ export type Granting = ReturnType<typeof createGranting>;
 /** Of a person, as grants and rows name them. */
 export const humanSubOf = ({ sub }: Pick<Delegator, 'sub'>): string => `user:${sub}`;
 
-const claimsOf = ({ jti, spiffe, by, scope, yellowScope, terms }: NewGrant): GrantClaims => ({
+const claimsOf = ({ jti, spiffe, fingerprint, isBound, by, scope, yellowScope, terms }: NewGrant): GrantClaims => ({
   iss: GRANT_ISSUER,
   sub: spiffe,
   act: { sub: humanSubOf(by), idp: by.idp, amr: [...by.amr] },
@@ -115,6 +119,7 @@ const claimsOf = ({ jti, spiffe, by, scope, yellowScope, terms }: NewGrant): Gra
   ...(terms.notBefore !== null && { nbf: terms.notBefore }),
   ...(terms.maxUses !== null && { max_uses: terms.maxUses }),
   ...(terms.recurrence && { recurrence: terms.recurrence }),
+  ...(isBound && fingerprint !== null && { cnf: { 'x5t#S256': thumbprintOf(fingerprint) } }),
 });
 
 /** The part of a JWS in its compact form that its signature is of. */

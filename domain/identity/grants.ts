@@ -1,5 +1,6 @@
 import type { Recurrence } from '../../contracts/call-grant.js';
 import type { TamperedGrant } from '../../contracts/grants.js';
+import { GateError } from '../errors.js';
 import type { GrantTerms } from './grant-terms.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { Envelope } from './scopes.js';
@@ -15,6 +16,16 @@ export interface Delegator {
   readonly amr: readonly string[];
 }
 
+/** The certificate that an agent showed is not the one that counts. */
+export class CertificateNotCurrent extends GateError {
+  constructor() {
+    super('invalid_token', 'the certificate is not the current one that identity issued to this agent');
+  }
+}
+
+/** What RFC 8705 3.1 calls a certificate by, of its fingerprint. */
+export const thumbprintOf = (fingerprint: string): string => Buffer.from(fingerprint, 'hex').toString('base64url');
+
 /** A grant that is about to be signed. */
 export interface NewGrant {
   readonly jti: string;
@@ -25,6 +36,8 @@ export interface NewGrant {
   /** The certificate by which the agent asks; `null` where somebody else names it. */
   readonly fingerprint: string | null;
   readonly by: Delegator;
+  /** Whether no other certificate than that one may show it. */
+  readonly isBound: boolean;
   /** Of what the token signs by which that was proved: a signature can be written in more ways than one. */
   readonly idTokenSha256: string;
   readonly scope: readonly string[];

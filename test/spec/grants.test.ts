@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { issuedGrant, type GrantRecord, type IssuedGrant } from '../../contracts/grants.js';
 import { issuedSvid } from '../../contracts/identity.js';
+import { exchangedToken } from '../../contracts/token-exchange.js';
 import { type AgentClient, createHttp, type Http } from '../support/agent.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { type CommandLine, commandLine } from '../support/command.js';
@@ -322,6 +323,47 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
     );
     expect((await bot.call('list_files', {}, withGrant(slim))).status).toBe(200);
     expect(await cli('grants')).toContain(slim.jti);
+  }, 120_000);
+
+  it('exchanges a token at identity for a grant that no other certificate shows, not even the next one of the same agent', async () => {
+    const identity = identityAs(gate, bot.credential);
+    const exchanged = async (token: Promise<string>) => {
+      const body = new URLSearchParams({
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: await token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+        scope: 'tool:list_files',
+      }).toString();
+      return identity.request('POST', '/token', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body,
+      });
+    };
+    try {
+      const token = idTokenOf(provider, CLIENT, randomUUID());
+      const issued = await exchanged(token);
+      expect([issued.status, issued.text]).toEqual([200, issued.text]);
+      const grant = { grant: exchangedToken.parse(issued.body).access_token };
+      expect((await bot.call('list_files', {}, withGrant(grant))).status).toBe(200);
+      expect(seen(await exchanged(token))).toEqual([400, 'invalid_request']);
+
+      const { pem, keyPem } = await certificateRequest();
+      const renewed = await bot.request('POST', '/svid/renew', { body: { csr_pem: pem } });
+      const next = certifiedAgent(gate, { cert: issuedSvid.parse(renewed.body).cert_pem, key: keyPem });
+      const refused = await next.call('list_files', {}, withGrant(grant));
+      expect([...seen(refused), refused.text]).toEqual([
+        403,
+        'grant_invalid',
+        expect.stringContaining('bound to another certificate'),
+      ]);
+      // The one before is the current one no more.
+      expect(seen(await exchanged(idTokenOf(provider, CLIENT, randomUUID())))).toEqual([401, 'invalid_client']);
+      expect(
+        (await next.call('list_files', {}, withGrant(await granted({ scope: ['tool:list_files'] }, next)))).status,
+      ).toBe(200);
+    } finally {
+      await identity.close();
+    }
   }, 120_000);
 
   it('leaves a chain that verifies', async () => {

@@ -46,7 +46,7 @@ export const serviceCaller = (name: string, more: Partial<Caller> = {}): Caller 
 export interface Asked {
   /** A bearer token. */
   readonly as?: string | null | undefined;
-  /** A text as it is, anything else as JSON. */
+  /** A text or bytes as they are, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -58,9 +58,11 @@ export const serviceAsker =
       method,
       url,
       headers: {
-        ...headers,
         ...(typeof as === 'string' && { authorization: `Bearer ${as}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
-      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
     });
