@@ -68,7 +68,11 @@ export function createTaskNews({
       if (signal.aborted) return;
       hear(
         asker.caller,
-        async (taskId) => told(await tasks.get(asker, taskId).catch(() => ({ taskId, status: 'failed' }))),
+        async (taskId) => {
+          // Where it cannot be read now, its client asks: nobody is told an end that nobody saw.
+          const task = await tasks.get(asker, taskId).catch(() => null);
+          if (task !== null) told(task);
+        },
         signal,
       );
       for (const { taskId, standing } of await tasks.open(asker.caller, MOST_FOLLOWED).catch(() => []))
