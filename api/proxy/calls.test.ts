@@ -15,6 +15,7 @@ function proxy({
   each = 2,
   waiting = 100,
   callDeadlineMs = 60_000,
+  inspectionTimeoutMs = undefined as number | undefined,
   stopped = new Set<string>(),
   grantsRequired = false,
 }) {
@@ -58,6 +59,7 @@ function proxy({
     mode: 'enforce',
     velocity: { limit: 0, windowMs: 60_000 },
     callDeadlineMs,
+    inspectionTimeoutMs,
     upstreamTimeoutMs: 5_000,
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
@@ -233,4 +235,16 @@ describe('a burst of one agent', () => {
     await settled();
     expect([staged.length, atEngine.length]).toEqual([1, 1]);
   });
+
+  it('waits for no part of the time that its models have: it would ask them and be given up before they answer', async () => {
+    const { ask, staged, atEngine } = proxy({ each: 1, callDeadlineMs: 3_600_010, inspectionTimeoutMs: 3_600_000 });
+    const alive = setInterval(() => undefined, 1_000);
+    void ask('a');
+    await settled();
+    expect(await ask('a')).toBe('pipeline_unavailable');
+    clearInterval(alive);
+    atEngine[0]?.end();
+    await settled();
+    expect([staged.length, atEngine.length]).toEqual([1, 1]);
+  }, 30_000);
 });

@@ -42,6 +42,7 @@ export interface CallHandlerOptions {
   readonly ledger: Ledger;
   readonly mode: Mode;
   readonly velocity: { readonly limit: number; readonly windowMs: number };
+  /** From when the call came in until it may begin at its tool, with `inspectionTimeoutMs`. */
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
   /** How long Brain may take where models judge; they do not without it. */
@@ -109,7 +110,7 @@ export interface SettledOptions {
   readonly isOver?: (record: CallRecord) => boolean;
 }
 
-/** The part of its deadline that a call may wait for its turn; the rest is for being judged. */
+/** The part of its deadline, without what models have of it, that a call may wait for its turn; the rest is for being judged. */
 const WAITS_AT_MOST = 0.8;
 /** By then some of the agent's calls are judged. */
 const FULL_RETRY_AFTER_SECS = 2;
@@ -422,7 +423,8 @@ export function createCallHandler(options: CallHandlerOptions) {
   /** The call's turn to be judged. Nothing of it is stored before; throws where it has none in time. */
   async function turnOf({ caller, mcp }: ToolCallRequest, correlationId: string): Promise<GiveBack> {
     if (!turns) return () => undefined;
-    const turn = await turns.take(agentKey(caller), options.callDeadlineMs * WAITS_AT_MOST);
+    const forItsTurnMs = (options.callDeadlineMs - (options.inspectionTimeoutMs ?? 0)) * WAITS_AT_MOST;
+    const turn = await turns.take(agentKey(caller), forItsTurnMs);
     if (turn === 'late')
       throw new GateError(
         'pipeline_unavailable',
