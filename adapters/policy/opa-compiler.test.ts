@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -439,6 +439,21 @@ describe('added rules', () => {
       expect(judged.policy_bundle).toEqual(bundle);
     } finally {
       await evaluator.close();
+    }
+  });
+});
+
+describe('the folder of functions that rules may use', () => {
+  it('is read again where it could not be read: one failed read keeps nobody from compiling until a restart', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gate-policy-folder-'));
+    try {
+      const compiling = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory: folder });
+      const compiled = () => compiling.compile([rule('cap := 1')]);
+      await expect(compiled()).rejects.toMatchObject({ code: 'policy_compiler_unavailable' });
+      await cp(directory, folder, { recursive: true });
+      expect(await compiled()).toMatchObject({ fault: null });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
   });
 });

@@ -130,7 +130,10 @@ export function opaCompiler({
   const allowed = join(directory, POLICY_LAYOUT.capabilities);
   let library: Promise<readonly RegoSource[]> | undefined;
   const libraryFiles = (): Promise<readonly RegoSource[]> =>
-    (library ??= readLibrary(join(directory, POLICY_LAYOUT.library)));
+    (library ??= readLibrary(join(directory, POLICY_LAYOUT.library)).catch((error: unknown) => {
+      library = undefined;
+      throw error;
+    }));
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -200,6 +200,24 @@ describe('GET /policies', () => {
     }
   });
 
+  it('reads the files again where they could not be read: one failed read keeps nobody from the list until a restart', async () => {
+    await service.close();
+    registry = new Registry();
+    let isBroken = true;
+    start({
+      ...policies,
+      get files() {
+        if (isBroken) throw new Error('too many open files');
+        return policies.files;
+      },
+    });
+    callerId = 'service-console';
+    const status = async () => (await service.app.inject({ method: 'GET', url: '/policies' })).statusCode;
+    expect(await status()).toBe(500);
+    isBroken = false;
+    expect(await status()).toBe(200);
+  });
+
   it('is not for the proxy', async () => {
     expect((await service.app.inject({ method: 'GET', url: '/policies' })).statusCode).toBe(403);
   });

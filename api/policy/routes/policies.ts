@@ -52,7 +52,11 @@ const goneText = ({ name, current_version: version, tenant }: StoredPolicy) => (
 /** What this process judges with, and the policies that operators keep: all of them, the text of one, and how it came about. */
 export function policyRoutes(app: ServiceApp, set: PolicySet, management: PolicyManagement | null = null): void {
   let floor: Promise<readonly PolicyRow[]> | undefined;
-  const shipped = (): Promise<readonly PolicyRow[]> => (floor ??= floorRows(set));
+  const shipped = (): Promise<readonly PolicyRow[]> =>
+    (floor ??= floorRows(set).catch((error: unknown) => {
+      floor = undefined;
+      throw error;
+    }));
 
   /** As a tenant has them: its copies, and what holds for everybody where it has none. */
   async function policiesOf(tenant: string): Promise<readonly Shown[]> {
