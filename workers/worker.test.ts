@@ -9,7 +9,7 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 import { judgedInSteps } from '../test/support/judged-in-steps.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { REFUSED_PAYLOAD } from './codec.js';
-import { forEngine, streamsForEngine } from './worker.js';
+import { forEngine, streamsForEngine, tenantsForEngine } from './worker.js';
 
 let gate: PipelineFixture;
 beforeAll(async () => {
@@ -48,17 +48,19 @@ describe('the activities of a worker', () => {
   it.each(POSITIONS)('refuse what no key of Gate has sealed as argument %i, before anything runs', async (at) => {
     const args = POSITIONS.map((position) => (position === at ? REFUSED_PAYLOAD : 'x'));
     let ran = 0;
-    const streams = streamsForEngine({
-      sweepSink: () => {
-        ran += 1;
-        return Promise.reject(new Error('it ran'));
-      },
-    });
-    const activities = { ...forEngine(gate.activities), ...streams } as unknown as Record<
-      string,
-      (...args: unknown[]) => Promise<unknown>
-    >;
-    expect(Object.keys(activities)).toContain('sweepSink');
+    const runs = () => {
+      ran += 1;
+      return Promise.reject(new Error('it ran'));
+    };
+    const lists: readonly object[] = [
+      forEngine(gate.activities),
+      streamsForEngine({ sweepSink: runs }),
+      tenantsForEngine({ lookAtTenant: runs, takeTenantStep: runs }),
+    ];
+    const activities = Object.assign({}, ...lists) as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    expect(Object.keys(activities)).toEqual(
+      expect.arrayContaining(['judge', 'sweepSink', 'lookAtTenant', 'takeTenantStep']),
+    );
     for (const [name, activity] of Object.entries(activities))
       expect([name, await activity(...args).catch((error: Error) => error)]).toEqual([
         name,
