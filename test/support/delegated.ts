@@ -16,6 +16,7 @@ export async function delegated(
     agent,
     spiffe: `spiffe://${TRUST_DOMAIN}/tenant/acme/agent/${agent}`,
     fingerprint: null,
+    isBound: false,
     by: { tenant: 'acme', sub, idp: 'corp', amr: [] },
     idTokenSha256: jti.replaceAll('-', '').repeat(2),
     scope,
