@@ -139,6 +139,14 @@ describe('threads that are started in advance', () => {
     await eventually('the third thread', () => third.started() === 1);
     expect(second.started()).toBe(1);
   }, 60_000);
+
+  it('hold up no other where one cannot be started: the first question is told why', async () => {
+    const broken = threadsWith({ material: () => () => 'a function cannot be copied' });
+    const next = kind();
+    for (const threads of [broken, next.threads]) threads.warm();
+    await eventually('the thread of the next kind', () => next.started() === 1);
+    await expect(broken.ask('at once', 'one')).rejects.toThrow('could not be cloned');
+  }, 60_000);
 });
 
 describe('a thread that is handed a request after that has waited', () => {

@@ -379,7 +379,7 @@ export function createThreads<Question, Answer>({
       throw new GateError(said.refused.code ?? code, said.refused.message);
     },
     warm() {
-      startsInTurn = startsInTurn.then(() => {
+      const started = startsInTurn.then(() => {
         if (closed || idle.length + busy.size + starting.size > 0) return;
         const worker = start();
         return new Promise<void>((over) => {
@@ -387,6 +387,8 @@ export function createThreads<Question, Answer>({
           worker.once('exit', () => over());
         });
       });
+      // Where a thread cannot be started, the first question meets that too.
+      startsInTurn = started.catch(() => undefined);
     },
     async close() {
       closed = true;
