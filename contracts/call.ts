@@ -18,6 +18,8 @@ export const CLIENT_CAPABILITIES = ['elicitation', 'sampling', 'roots'] as const
 export type ClientCapability = (typeof CLIENT_CAPABILITIES)[number];
 /** Those of them that an upstream is told of when a session with it opens: the roots of a client change what some servers let everybody reach. */
 export const SESSION_CAPABILITIES: readonly ClientCapability[] = ['elicitation', 'sampling'];
+/** What a client hears of what a tool says while it works. */
+export type HeardOfTools = 'logs' | 'progress';
 
 export const mode = z.enum(['observe', 'enforce']);
 export type Mode = z.infer<typeof mode>;
@@ -64,6 +66,8 @@ export interface CallInput {
   readonly grant?: CallGrant;
   /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
+  /** What its client hears of what the tool says meanwhile, where another process tells it; absent where it hears nothing. */
+  readonly client_hears?: readonly HeardOfTools[];
   /** What is kept of what it costs; absent where it costs nothing and nobody set a budget. */
   readonly spend?: CallSpend;
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */

@@ -22,4 +22,24 @@ const questions: Migration = {
   },
 };
 
-export const mcpQuestionMigrations: Record<string, Migration> = { '0001_mcp_questions': questions };
+/**
+ * 0002: what tools say of their calls while they work, between the same processes: some of it in a row, sealed, taken by whoever tells the client. A new table and
+ * its index; locks nothing.
+ */
+const notes: Migration = {
+  async up(db) {
+    const { text, integer, bytes, strict } = dialectOf(db);
+    await sql`create table if not exists mcp_notes (
+      correlation_id ${text} not null,
+      at_ms ${integer} not null,
+      notes ${bytes} not null,
+      primary key (correlation_id, at_ms)
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists mcp_notes_at on mcp_notes (at_ms)`.execute(db);
+  },
+};
+
+export const mcpQuestionMigrations: Record<string, Migration> = {
+  '0001_mcp_questions': questions,
+  '0002_mcp_notes': notes,
+};

@@ -60,6 +60,8 @@ const NOT_COVERED = {
     'what is watched is sealed under its row; one taken away or given another time ends early, or late, and its session hears less, or more',
   mcp_questions:
     'what is asked and answered is sealed for its row and its call; one taken away, or given another time, is not answered, and its tool goes without',
+  mcp_notes:
+    'what a tool says is sealed for its call and its place; one taken away is not heard by the client, and nothing else follows from it',
   mcp_tasks: 'a call of an agent is listed as a task of its, or is not; what it is says its record',
   tool_definitions: 'a text that is not what its digest says is not shown; what is pinned are the digests',
   tool_pins: 'ended: read by nobody',

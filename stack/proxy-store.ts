@@ -15,6 +15,7 @@ import { schemaOf } from '../adapters/store/schema.js';
 import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
 import { heldSubscriptionsOver, type SubscriptionTables } from '../adapters/mcp/held-subscriptions.js';
 import { keptQuestionsOver, type QuestionTables } from '../adapters/mcp/kept-questions.js';
+import { keptNotesOver, type NoteTables } from '../adapters/mcp/kept-notes.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
@@ -23,6 +24,7 @@ import { type RequestStates, requestStates } from '../domain/mcp/request-state.j
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../domain/mcp/tasks.js';
+import type { NoteStore } from '../domain/upstream/notes-apart.js';
 import type { QuestionStore } from '../domain/upstream/talks-apart.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
@@ -73,6 +75,7 @@ export async function openProxyStore(
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
   readonly mcpQuestions: QuestionStore;
+  readonly mcpNotes: NoteStore;
 }> {
   const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & McpSessionTables & TaskTables>(
     target,
@@ -113,6 +116,7 @@ export async function openProxyStore(
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     mcpSubscriptions: heldSubscriptionsOver(store as unknown as Store<SubscriptionTables>, { keys }),
     mcpQuestions: keptQuestionsOver(store as unknown as Store<QuestionTables>, { keys }),
+    mcpNotes: keptNotesOver(store as unknown as Store<NoteTables>, { keys }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

@@ -74,15 +74,17 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
   });
   const talks = once(async () => {
     if (together) return createCallTalks();
+    const { mcpQuestions: questions, mcpNotes: notes } = await stores();
     const made = talksApart({
-      questions: (await stores()).mcpQuestions,
+      questions,
+      notes,
       keys: options.callStore().recordKeys,
       onFault: (error) =>
         error === null
-          ? logger.info({ event: 'questions_handed_on' }, 'what tools ask is handed on again')
+          ? logger.info({ event: 'questions_handed_on' }, 'what tools ask and say is handed on again')
           : logger.warn(
               { event: 'questions_kept_back', reason: errorText(error) },
-              'what tools ask cannot be handed on: the call store fails',
+              'what tools ask and say cannot be handed on: the call store fails',
             ),
     });
     onStop('sweeps', 'what tools ask', async () => made.close());

@@ -7,6 +7,7 @@ import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { CallTalks } from '../../domain/upstream/call-talks.js';
+import type { NoteStore } from '../../domain/upstream/notes-apart.js';
 import type { QuestionStore } from '../../domain/upstream/talks-apart.js';
 import type { Upstream } from '../../domain/upstream/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
@@ -153,6 +154,7 @@ export interface CallStores {
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
   readonly mcpQuestions: QuestionStore;
+  readonly mcpNotes: NoteStore;
 }
 
 /** What a process knows of what identity took back and whom it stopped. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { GateError } from '../../domain/errors.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import type { Answer } from './answers.js';
-import { callEvents, type CallEventsOptions } from './call-events.js';
+import { callEvents, type CallEventsOptions, placeIn, placeOf } from './call-events.js';
 
 const ID = '5f0a1a9c-26a5-4ec5-9d0c-2f8f1f5f2c11';
 const CALLER = { kind: 'agent', tenant: 'acme', agent: 'one' } as unknown as CallEventsOptions['caller'];
@@ -20,6 +20,7 @@ async function heard(client: Partial<CallEventsOptions>): Promise<string[]> {
     first: Promise.resolve(PARKED),
     unknownAfterMs: 60_000,
     onDisk: () => () => Promise.resolve(),
+    caughtUp: async () => undefined,
     asGateError: (error) => error as GateError,
     ...client,
   });
@@ -31,6 +32,17 @@ async function heard(client: Partial<CallEventsOptions>): Promise<string[]> {
   return methods;
 }
 const hears = (least: LeastLevel) => ({ leastLevel: async () => least });
+/** An upstream that told its progress, or says this last. */
+function talking(progressed: boolean, last?: string): Partial<CallEventsOptions> {
+  const queue: string[] = [];
+  const talk = {
+    take: async () => queue.splice(0),
+    heard: () => new Promise<void>(() => undefined),
+    progressed: () => progressed,
+  } as unknown as NonNullable<CallEventsOptions['talk']>;
+  const caughtUp = async () => void (last !== undefined && queue.push(JSON.stringify({ method: last })));
+  return { talk, caughtUp };
+}
 const page = (url: string | null) => ({ opens: { urlOf: async () => url } });
 
 describe('whoever asked for a call that waits', () => {
@@ -48,7 +60,40 @@ describe('whoever asked for a call that waits', () => {
       { ...hears('debug'), ...page(null) },
       ['notifications/message'],
     ],
+    [
+      'is told nothing as progress beside that of its tool, which would go backwards',
+      { ...hears(null), progressToken: 7, ...talking(true) },
+      [],
+    ],
+    [
+      'is told what its tool said last before its answer',
+      { ...hears('off'), ...talking(false, 'notifications/message') },
+      ['notifications/message'],
+    ],
   ])('%s', async (_what, client, methods) => {
     expect(await heard(client)).toEqual([...methods, 'the answer']);
+  });
+});
+
+describe('the place of a call in its stream', () => {
+  it.each([
+    [7, undefined],
+    ['a', 'token'],
+    ['a', 0],
+  ])('says under which id and token its client goes on: %j, %j', (id, progressToken) => {
+    const place = placeIn(placeOf(ID, id, progressToken));
+    expect(place).toEqual({ correlationId: ID, id, ...(progressToken !== undefined && { progressToken }) });
+  });
+
+  it('leaves out a token that is too long for a header, and is read without an invalid one', () => {
+    expect(placeIn(placeOf(ID, 1, 'x'.repeat(257)))).toEqual({ correlationId: ID, id: 1 });
+    const forged = Buffer.from(JSON.stringify([ID, 1, { a: 1 }])).toString('base64url');
+    expect(placeIn(forged)).toEqual({ correlationId: ID, id: 1 });
+    for (const [id, at] of [
+      ['not-an-id', 1],
+      [ID, 1.5],
+      [ID, null],
+    ])
+      expect(placeIn(Buffer.from(JSON.stringify([id, at])).toString('base64url'))).toBeNull();
   });
 });

@@ -27,6 +27,8 @@ export interface CallEventsOptions {
   readonly leastLevel?: () => Promise<LeastLevel>;
   /** What the upstream says. */
   readonly talk?: Conversation;
+  /** Resolves once `talk` has what was said before the answer. */
+  readonly caughtUp: () => Promise<void>;
   /** Asks the client to open the page on which its waiting call is decided; absent where the client cannot be asked. */
   readonly opens?: DecisionPage;
   /** Called when nothing more is sent. */
@@ -63,6 +65,8 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
   let logged = false;
   const sign = async () => {
     const words = `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`;
+    // Progress only grows, and how far a tool is it says itself.
+    if (progressToken !== undefined && talk?.progressed()) return KEEP_ALIVE;
     if (progressToken !== undefined) return eventText(progressText(progressToken, (beats += 1), words));
     // Who was asked to open the page knows that it waits.
     if (!options.leastLevel || !waits || logged || asked) return KEEP_ALIVE;
@@ -95,7 +99,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
       if (got?.value === HEARD) continue;
       if (got?.value) {
         const answer = got.value;
-        await onDisk(correlationId);
+        await Promise.all([onDisk(correlationId), options.caughtUp()]);
         for (const said of (await talk?.take()) ?? []) yield eventText(said);
         if (asked) yield eventText(openedText(correlationId));
         yield messageOf(answer);
@@ -137,19 +141,30 @@ const progressText = (progressToken: string | number, progress: number, message:
     params: { progressToken, progress, message },
   });
 
-/** The place of a call in its stream: which call, and under which id its answer is expected. */
-export const placeOf = (correlationId: string, id: Json): string =>
-  Buffer.from(JSON.stringify([correlationId, id])).toString('base64url');
+/** A place with a longer one would not fit in the header in which it comes back. */
+const LONGEST_TOKEN = 256;
+
+/** The place of a call in its stream: which call, under which id its answer is expected, and under which token its progress. */
+export function placeOf(correlationId: string, id: Json, progressToken?: string | number): string {
+  const isKept = progressToken !== undefined && String(progressToken).length <= LONGEST_TOKEN;
+  return Buffer.from(JSON.stringify([correlationId, id, ...(isKept ? [progressToken] : [])])).toString('base64url');
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** What a client names as the last event it has seen; `null` when that is no place of a call. */
-export function placeIn(lastEventId: string): { readonly correlationId: string; readonly id: string | number } | null {
+export function placeIn(lastEventId: string): {
+  readonly correlationId: string;
+  readonly id: string | number;
+  readonly progressToken?: string | number;
+} | null {
   try {
-    const [correlationId, id] = JSON.parse(Buffer.from(lastEventId, 'base64url').toString('utf8')) as unknown[];
-    if (typeof correlationId !== 'string' || !UUID.test(correlationId)) return null;
-    return typeof id === 'string' || Number.isSafeInteger(id) ? { correlationId, id: id as string | number } : null;
+    const [correlationId, id, token] = JSON.parse(Buffer.from(lastEventId, 'base64url').toString('utf8')) as unknown[];
+    if (typeof correlationId !== 'string' || !UUID.test(correlationId) || !isName(id)) return null;
+    return { correlationId, id, ...(isName(token) && { progressToken: token }) };
   } catch {
     return null;
   }
 }
+
+const isName = (value: unknown): value is string | number => typeof value === 'string' || Number.isSafeInteger(value);

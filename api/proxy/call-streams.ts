@@ -51,6 +51,8 @@ const SOON_MS = 1_000;
 /** Answers to calls of ordinary MCP clients: at once, or as a stream (docs/architecture/mcp-sessions.md#a-call-that-takes-long). */
 export function createCallStreams(options: CallStreamsOptions) {
   const { handler, controls, streams, answers, unknownAfterMs, onDisk } = options;
+  /** What a tool said before its answer comes before it. */
+  const caughtUp = async (correlationId: string) => options.talks?.caughtUp?.(correlationId);
   return { answered, events, talkOf };
 
   /** What the upstream says of a call from here on; `null` where nothing is handed on. */
@@ -111,6 +113,7 @@ export function createCallStreams(options: CallStreamsOptions) {
     let held: ReturnType<EventStreams['begin']>;
     try {
       const soon = await within(talk ? Promise.race([first, talk.heard().then(() => null)]) : first, SOON_MS);
+      if (soon?.value?.status === 200) await caughtUp(correlationId);
       if (soon?.value && soon.value.status !== 202 && !(await talk?.waiting())) {
         ended();
         return rpcAnswer(form, soon.value);
@@ -143,7 +146,14 @@ export function createCallStreams(options: CallStreamsOptions) {
   }
 
   function events(of: Events): AsyncGenerator<string> {
-    return callEvents({ ...of, handler, unknownAfterMs, onDisk, asGateError: options.asGateError });
+    return callEvents({
+      ...of,
+      handler,
+      unknownAfterMs,
+      onDisk,
+      asGateError: options.asGateError,
+      caughtUp: () => caughtUp(of.correlationId),
+    });
   }
 }
 

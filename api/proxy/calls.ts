@@ -3,6 +3,7 @@ import {
   type CallInput,
   type CallSummary,
   DECISION_CONTRACT,
+  type HeardOfTools,
   type Mode,
   REVIEW_CONTRACT,
   SERVER_EXECUTION_CONTRACT,
@@ -86,6 +87,8 @@ export interface ToolCallRequest {
   readonly contract: CallContract;
   readonly idempotencyId: string;
   readonly callbackUrl: string | null;
+  /** What its client hears while the tool runs, where another process tells it. */
+  readonly hears?: readonly HeardOfTools[];
   /** Asks what came of a call that waited, and begins none. */
   readonly resumes?: PendingHandle | null;
   /** Called once the call is within its agent's limits and its request is kept, before it begins or is answered again. */
@@ -326,6 +329,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         has_callback: request.callbackUrl !== null,
         ...(caller.namespace && { state_namespace: caller.namespace }),
         ...(caller.client_can && { client_can: caller.client_can }),
+        ...(request.hears && { client_hears: request.hears }),
         ...(options.forcesReview?.(caller) && { force_hil: true }),
         ...(caller.grant && { grant: caller.grant }),
         recent_request_count: 0,

@@ -35,6 +35,27 @@ describe('what an upstream says while a call is under way', () => {
     expect([await talk.waiting(), await talk.take()]).toEqual([false, []]);
   });
 
+  it('says no progress to a client that came back without its token', async () => {
+    const talk = createConversation({
+      session: 's',
+      progressToken: undefined,
+      answers: createClientAnswers(),
+      onAsked: () => undefined,
+      leastLevel: async () => null,
+      signal: new AbortController().signal,
+    });
+    talk.told('notifications/progress', '{"progressToken":"gate-id","progress":1}');
+    expect([await talk.take(), talk.progress, talk.progressed()]).toEqual([[], false, false]);
+  });
+
+  it('reaches nobody once the client is gone', async () => {
+    const { talk, gone } = conversation();
+    expect([talk.hears, talk.progressed()]).toEqual([true, false]);
+    talk.told('notifications/progress', '{"progress":1}');
+    gone.abort();
+    expect([talk.hears, talk.progressed()]).toEqual([false, true]);
+  });
+
   it('is asked under an id of Gate, and answered by this session alone, once', async () => {
     const { talk, answers, asked } = conversation();
     const answer = talk.asked('elicitation/create', '{"message":"m"}', 1_000);

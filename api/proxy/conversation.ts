@@ -67,6 +67,8 @@ export function clientAnswerIn(text: string): { readonly id: string; readonly an
 }
 
 export interface Conversation extends Listener {
+  /** The upstream tells its progress by itself. */
+  progressed(): boolean;
   /** Resolves once there is something to take. */
   heard(): Promise<void>;
   /** Whether there is, of what was said until now. */
@@ -97,6 +99,7 @@ export function createConversation({
   let queued: string[] = [];
   let wake: () => void = () => undefined;
   let heard: Promise<void> | null = null;
+  let progressed = false;
   const queue = (message: string): void => {
     queued.push(withoutClaim(message));
     wake();
@@ -143,10 +146,16 @@ export function createConversation({
   };
   return {
     progress: progressToken !== undefined,
+    get hears() {
+      return !signal.aborted;
+    },
     told(method, params) {
+      // Who came back without its token would not know whose progress that is.
+      if (method === 'notifications/progress' && progressToken === undefined) return;
+      progressed ||= method === 'notifications/progress';
       // The upstream knows the request by Gate's id; the client by its own token.
       const named =
-        method === 'notifications/progress' && progressToken !== undefined
+        method === 'notifications/progress'
           ? objectText(new Map(membersOf(params) ?? []).set('progressToken', JSON.stringify(progressToken)))
           : params;
       const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
@@ -172,6 +181,7 @@ export function createConversation({
         throw new Error(errorText(error), { cause: error });
       }
     },
+    progressed: () => progressed,
     heard() {
       if (queued.length > 0) return Promise.resolve();
       return (heard ??= new Promise((resolve) => (wake = resolve)));

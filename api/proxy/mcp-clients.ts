@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
-import { CLIENT_CAPABILITIES, type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
+import {
+  CLIENT_CAPABILITIES,
+  type ClientCapability,
+  type HeardOfTools,
+  SERVER_EXECUTION_CONTRACT,
+} from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -50,7 +55,7 @@ import { clientAnswerIn, createClientAnswers, createConversation } from './conve
 import { type DecisionPage, decisionPage } from './decision-page.js';
 import type { EventStreams } from './event-streams.js';
 import type { Holder } from './held-subscriptions.js';
-import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } from './mcp-requests.js';
+import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf, takesStream } from './mcp-requests.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createSubscriptions } from './subscriptions.js';
 import { createTaskRequests } from './task-requests.js';
@@ -198,7 +203,7 @@ export function createMcpClients(options: McpClientsOptions) {
           );
         return { ...held, events: announcements(talk, held.signal) };
       }
-      const { correlationId, id } = known;
+      const { correlationId, id, progressToken } = known;
       request.correlationId = correlationId;
       const form = { id, tool: true, admitted: true, finish: underId(id) };
       const looksUp = { again: { caller, correlationId, name: 'GET /mcp' } };
@@ -215,7 +220,7 @@ export function createMcpClients(options: McpClientsOptions) {
           caller: asking(caller, session.can),
           correlationId,
           session: session.id,
-          progressToken: undefined,
+          progressToken,
           leastLevel: () => sessions.logLevel(session),
           signal: held.signal,
         });
@@ -293,7 +298,12 @@ export function createMcpClients(options: McpClientsOptions) {
     const idempotencyId = keyed
       ? uuidFromDigest('gate.mcp-key', keyed.key)
       : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(known.body));
-    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, {
+      idempotencyId,
+      offered,
+      // What its level is may change while the tool runs.
+      hears: heardBy(request, known.body, true),
+    });
     // A task is cancelled by its own method.
     if (!asksForTask(known.body)) cancellations.asked(session.id, form.id, request.correlationId);
     if (asksForTask(known.body)) {
@@ -312,7 +322,7 @@ export function createMcpClients(options: McpClientsOptions) {
       form: keyed ? { ...admitted, finish: underId(form.id) } : admitted,
       session: session.id,
       progressToken: progressTokenOf(known.body),
-      ...(resumable && { place: placeOf(request.correlationId, form.id) }),
+      ...(resumable && { place: placeOf(request.correlationId, form.id, progressTokenOf(known.body)) }),
       leastLevel: () => sessions.logLevel(session),
       ...(session.opensUrls && { opens: opensOf(request, agent) }),
     });
@@ -367,7 +377,14 @@ export function createMcpClients(options: McpClientsOptions) {
     const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
     const askable = capabilitiesIn(capabilitiesOf(known.body), CLIENT_CAPABILITIES);
     const agent = asking(caller, askable.can);
-    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    const mayBeTask = admitted.tool && declaresTasks(known.body);
+    const leastLevel = leastLevelOf(known.body);
+    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, {
+      idempotencyId,
+      offered,
+      // Of a call that may become a task nothing is told but its answer.
+      hears: mayBeTask ? [] : heardBy(request, known.body, leastLevel !== 'off'),
+    });
     // The answer may have been given under another id.
     const asked = {
       call,
@@ -376,12 +393,11 @@ export function createMcpClients(options: McpClientsOptions) {
       askable,
       consoleUrl: asker.consoleUrl,
       progressToken: progressTokenOf(known.body),
-      leastLevel: leastLevelOf(known.body),
+      leastLevel,
     };
     const brought = broughtBack(text);
     if (brought !== null && brought.state !== null) return calls.resumed(request, asked, brought);
-    if (admitted.tool && declaresTasks(known.body))
-      return statelessTasks.answered(asker, asked, request.correlationId, brought?.answers);
+    if (mayBeTask) return statelessTasks.answered(asker, asked, request.correlationId, brought?.answers);
     return calls.begun(request, asked, brought?.answers);
   }
 
@@ -438,11 +454,28 @@ export function createMcpClients(options: McpClientsOptions) {
     request: FastifyRequest,
     caller: AgentCaller,
     mcp: ToolCallRequest['mcp'],
-    { idempotencyId, offered }: { readonly idempotencyId: string; readonly offered: string | undefined },
+    {
+      idempotencyId,
+      offered,
+      hears,
+    }: {
+      readonly idempotencyId: string;
+      readonly offered: string | undefined;
+      readonly hears: readonly HeardOfTools[];
+    },
   ): ToolCallRequest {
     const call = { caller, mcp, contract: SERVER_EXECUTION_CONTRACT, idempotencyId } as const;
     request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
-    return { ...call, callbackUrl: options.callbackOf(request) };
+    return { ...call, callbackUrl: options.callbackOf(request), ...(hears.length > 0 && { hears }) };
+  }
+
+  /** What a client hears of what its tool says: nothing is kept for another one. */
+  function heardBy(request: FastifyRequest, body: JsonObject, logs: boolean): readonly HeardOfTools[] {
+    if (!options.talks?.kept || !takesStream(request)) return [];
+    return [
+      ...(logs ? (['logs'] as const) : []),
+      ...(progressTokenOf(body) === undefined ? [] : (['progress'] as const)),
+    ];
   }
 }
 

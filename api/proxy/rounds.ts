@@ -90,6 +90,9 @@ export function createRounds(
       get progress() {
         return listening?.progress ?? false;
       },
+      get hears() {
+        return listening?.hears ?? false;
+      },
       told: (method, params) => listening?.told(method, params),
       async asked(method, params, timeoutMs, wanted, { kept, givenUp } = {}) {
         const fault = unaskable(held.askable, method, params);

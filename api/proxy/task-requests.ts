@@ -25,7 +25,10 @@ export interface TaskRequest {
 }
 
 /** The parts of a stream that the call decides, and not who reads it. */
-export type Events = Omit<Parameters<typeof callEvents>[0], 'handler' | 'unknownAfterMs' | 'onDisk' | 'asGateError'>;
+export type Events = Omit<
+  Parameters<typeof callEvents>[0],
+  'handler' | 'unknownAfterMs' | 'onDisk' | 'asGateError' | 'caughtUp'
+>;
 
 export interface TaskRequestsOptions {
   readonly tasks: Tasks;

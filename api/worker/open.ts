@@ -43,6 +43,7 @@ import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { ensureStreams } from '../../workers/streams.js';
 import { driveTenantOperations } from '../../workers/tenant-operations.js';
 import { supervise, type Supervised } from '../../workers/supervisor.js';
+import { talkMetrics } from '../../workers/talk-metrics.js';
 import { warmUp } from '../../workers/warm-up.js';
 import { createWorker, runWorker } from '../../workers/worker.js';
 import { BRAIN } from '../brain/service.js';
@@ -100,6 +101,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     loadTraitsReader(),
     shared.talks(),
   ]);
+  talkMetrics(registry, talks.dropped);
   const connection = await engine.native();
   const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
   const names = config.probes.probes && (await toolNames(parts));

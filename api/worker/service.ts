@@ -43,6 +43,7 @@ export const WORKER = declareService({
   async metrics(registry) {
     (await import('../../workers/egress-metrics.js')).egressMetrics(registry);
     (await import('../../workers/alarms.js')).alarmsTold({ warn: () => undefined }, registry);
+    (await import('../../workers/talk-metrics.js')).talkMetrics(registry);
   },
   async remote(): Promise<Remote<null>> {
     const { someWorkerPolls } = await import('../../workers/readiness.js');

@@ -57,7 +57,8 @@ export function judgedTalk(
     listener: {
       ...listener,
       told(method, params) {
-        if (passes(params)) listener.told(method, params);
+        // What is dropped need not be looked at: a flood costs no more than what is handed on of it.
+        if (!listener.drops?.(method, params) && passes(params)) listener.told(method, params);
       },
       async asked(method, params, timeoutMs, key, of) {
         // Its key reaches an agent as well.

@@ -35,6 +35,10 @@ export class Unaskable extends Error {}
 export interface Listener {
   /** The agent asked to be told of progress. */
   readonly progress: boolean;
+  /** False while what is told reaches nobody: where another process says it, it waits then. */
+  readonly hears?: boolean;
+  /** Whether this is dropped: it is then counted, need not be looked at, and is not told. */
+  drops?(method: string, params: string): boolean;
   told(method: string, params: string): void;
   /**
    * Rejects where the client is gone, does not answer in time, or need not any more. `key` is the upstream's own name for the question, where it has
@@ -59,11 +63,15 @@ export interface CallTalks {
   /** The newest listener of a call is told; what comes back ends that. */
   listen(correlationId: string, listener: Listener): () => void;
   /** `null` where nobody is to be asked or told anything. */
-  listenerOf(call: Pick<CallInput, 'correlation_id' | 'client_can'>): Listener | null;
-  /** The tool goes no further with this call: what it asked is withdrawn. */
-  over(correlationId: string): void;
+  listenerOf(call: Pick<CallInput, 'correlation_id' | 'client_can' | 'client_hears'>): Listener | null;
+  /** The tool goes no further with this call: what it asked is withdrawn, and what it said can be heard once this resolves. */
+  over(correlationId: string): void | Promise<void>;
   /** Questions of other processes; absent where there are none. */
   readonly kept?: KeptQuestions;
+  /** Resolves soon, once who listens to this call was told what its tool said before it was over; absent where that needs no look. */
+  caughtUp?(correlationId: string): Promise<void>;
+  /** How much of what tools said was dropped: too much, or more than could be kept. */
+  dropped?(): number;
 }
 
 export interface OpenedQuestion {
@@ -94,7 +102,19 @@ export function createCallTalks(): CallTalks {
         if (listeners.get(correlationId) === listener) listeners.delete(correlationId);
       };
     },
-    listenerOf: ({ correlation_id }) => listeners.get(correlation_id) ?? null,
+    listenerOf({ correlation_id: correlationId }) {
+      const first = listeners.get(correlationId);
+      if (!first) return null;
+      // A client that lost its connection may have come back since.
+      const newest = () => listeners.get(correlationId) ?? first;
+      return {
+        get progress() {
+          return newest().progress;
+        },
+        told: (...said) => newest().told(...said),
+        asked: (...question) => newest().asked(...question),
+      };
+    },
     // Whoever holds the request has its answer by then.
     over: () => undefined,
   };

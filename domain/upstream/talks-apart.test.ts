@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { keptNotesOver } from '../../adapters/mcp/kept-notes.js';
 import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
@@ -50,6 +51,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     for (const store of stores.splice(0)) await store.close();
     await place.remove();
   });
+  const notesOver = (store: Store<QuestionTables>) => keptNotesOver(store as never, { keys });
   /** A process of its own, with its own connection to the store. */
   async function process(more: Partial<TalksApartOptions> = {}) {
     const store = await openStore<QuestionTables>(place.target, mcpQuestionMigrations);
@@ -61,7 +63,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
       open: (calls) => stored.open(calls).finally(() => (looks += 1)),
       standing: (ids) => stored.standing(ids).finally(() => (looks += 1)),
     };
-    const talks = talksApart({ questions: counted, keys, pauseMs: 5, ...more });
+    const talks = talksApart({ questions: counted, notes: notesOver(store), keys, pauseMs: 5, ...more });
     opened.push(talks);
     return { talks, kept: talks.kept as NonNullable<typeof talks.kept>, store, looks: () => looks };
   }
@@ -319,7 +321,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
       looked.push(calls);
       return stored.open(calls);
     };
-    const talks = talksApart({ questions: { ...stored, open }, keys, pauseMs: 5 });
+    const talks = talksApart({ questions: { ...stored, open }, notes: notesOver(proxy.store), keys, pauseMs: 5 });
     opened.push(talks);
     asks(worker).catch(() => undefined);
     const { asked, listener } = client();
@@ -355,7 +357,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
       looks += 1;
       return all;
     };
-    const talks = talksApart({ questions: { ...stored, open }, keys, pauseMs: 5 });
+    const talks = talksApart({ questions: { ...stored, open }, notes: notesOver(proxy.store), keys, pauseMs: 5 });
     opened.push(talks);
     const answer = asks(worker);
     const [{ id }] = (await eventually('it is kept', async () => {
@@ -394,7 +396,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     let tries = 0;
     const remove = (ids: readonly string[]) =>
       (tries += 1) === 1 ? Promise.reject(new Error('away')) : stored.remove(ids);
-    const talks = talksApart({ questions: { ...stored, remove }, keys, pauseMs: 5 });
+    const talks = talksApart({ questions: { ...stored, remove }, notes: notesOver(store), keys, pauseMs: 5 });
     opened.push(talks);
     const answer = (talks.listenerOf(CALL) as Listener).asked('elicitation/create', '{}', 30_000);
     const left = async () => (await store.db.selectFrom('mcp_questions').select('id').execute()).length;
@@ -412,6 +414,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     let fails = true;
     const talks = talksApart({
       questions: { ...broken, open: (of) => (fails ? Promise.reject(new Error('away')) : broken.open(of)) },
+      notes: notesOver(proxy.store),
       keys,
       pauseMs: 5,
       onFault: (error) => faults.push(error instanceof Error ? error.message : error),

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { ClientCapability } from '../../contracts/call.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { errorText } from '../errors.js';
+import { within } from '../within.js';
 import {
   ASKED_OF_CLIENTS,
   type CallTalks,
@@ -13,6 +14,7 @@ import {
   Unaskable,
   untilGivenUp,
 } from './call-talks.js';
+import { heardNotes, type NoteStore, type Spoken, spokenNotes } from './notes-apart.js';
 
 /** What becomes of a question: the client's answer, or why no client of the call is asked it. */
 export type Said = ClientAnswer | readonly ['refused', string];
@@ -54,6 +56,7 @@ export interface QuestionStore {
 
 export interface TalksApartOptions {
   readonly questions: QuestionStore;
+  readonly notes: NoteStore;
   readonly keys: Pick<KeyRing, 'authenticate' | 'authentic'>;
   /** Called once where the store begins to fail, and with `null` once it answers again. */
   readonly onFault?: (error: unknown) => void;
@@ -67,6 +70,10 @@ export interface TalksApartOptions {
 }
 
 const PAUSE_MS = 100;
+/** So many pauses pass until what a tool said meanwhile is kept. */
+const PAUSES_OF_NOTES = 2;
+/** How long an answer waits for what its tool said before. */
+const CATCH_UP_MS = 1_000;
 const UNHELD_MS = 30_000;
 /** How often whoever holds the request of a client says so. */
 const HOLD_EVERY_MS = 5_000;
@@ -94,9 +101,9 @@ const patience = (leftMs: number, unheldMs: number): number =>
   Math.min(unheldMs, Math.max(leftMs / 2, Math.min(MAY_COME_BACK_MS, (leftMs * 3) / 4), LEAST_UNHELD_MS));
 
 /**
- * What tools ask of clients where the process that sends a call and the one that holds its client's request are apart. A question is a row of the store of
+ * What tools ask of clients, and say to them, where the process that sends a call and the one that holds its client's request are apart. A question is a row of the store of
  * both, which each looks at while it waits for something: so any replica puts it to the client that comes back, also after a restart, and any takes the
- * answer. The first answer counts. What ends the attempt withdraws its questions.
+ * answer. The first answer counts. What ends the attempt withdraws its questions. What a tool says goes by rows too (`notes-apart.ts`).
  */
 export function talksApart(options: TalksApartOptions): CallTalks & { close(): void } {
   const { questions, keys, now = Date.now, pauseMs = PAUSE_MS } = options;
@@ -130,7 +137,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     };
   };
 
-  const purge = () => void questions.purge().catch(fault);
+  const purge = () => void Promise.all([questions.purge(), options.notes.purge()]).catch(fault);
   const purging = setInterval(purge, purgeEveryMs).unref();
   purge();
 
@@ -149,7 +156,9 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     isOver: boolean;
     readonly ids: Set<string>;
     readonly keys: Set<string>;
+    readonly spoken: Spoken;
   }
+  const spoken = spokenNotes({ notes: options.notes, onFault: fault, now, pauseMs: PAUSES_OF_NOTES * pauseMs });
   const waiting = new Map<string, Waiting>();
   const talks = new Map<string, Talk>();
   const lookForAnswers = looking(
@@ -180,6 +189,8 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     let answered = false;
     talk.ids.add(id);
     try {
+      // What the tool said before it asked is heard before.
+      await talk.spoken.kept();
       await questions.ask(question).catch((error: unknown) => {
         fault(error);
         throw new Error('the question cannot be handed on to the client now');
@@ -229,6 +240,12 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   const listeners = new Map<string, Listener>();
   const put = new Map<string, Put>();
   let heldMs = 0;
+  const hears = (listener: Listener | undefined): boolean => listener !== undefined && listener.hears !== false;
+  const lookForNotes = heardNotes(
+    options.notes,
+    () => [...listeners].flatMap(([correlationId, listener]) => (hears(listener) ? [correlationId] : [])),
+    (correlationId, { method, params }) => listeners.get(correlationId)?.told(method, params),
+  );
 
   function putOf(id: string): Put {
     const known = put.get(id);
@@ -297,6 +314,8 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       const calls = new Set(listeners.keys());
       for (const { correlationId } of put.values()) if (correlationId !== null) calls.add(correlationId);
       const all = await questions.open([...calls]);
+      // What was said before one of them was asked is there by now.
+      await lookForNotes();
       const open = new Set(all.map(({ id }) => id));
       await endThose([...put.keys()].filter((id) => !open.has(id)));
       const fresh = all.filter(({ id, correlationId }) => {
@@ -352,13 +371,18 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
         if (listeners.get(correlationId) === listener) listeners.delete(correlationId);
       };
     },
-    listenerOf({ correlation_id: correlationId, client_can: can = [] }) {
-      if (can.length === 0 || closed) return null;
-      const talk: Talk = { isOver: false, ids: new Set(), keys: new Set() };
+    listenerOf({ correlation_id: correlationId, client_can: can = [], client_hears: heard = [] }) {
+      if ((can.length === 0 && heard.length === 0) || closed) return null;
+      const talk: Talk = { isOver: false, ids: new Set(), keys: new Set(), spoken: spoken.of(correlationId) };
       talks.set(correlationId, talk);
+      const isHeard = (method: string): boolean =>
+        !talk.isOver && heard.includes(method === 'notifications/progress' ? 'progress' : 'logs');
       return {
-        progress: false,
-        told: () => undefined,
+        progress: heard.includes('progress'),
+        drops: (method, params) => !isHeard(method) || talk.spoken.drops({ method, params }),
+        told(method, params) {
+          if (isHeard(method)) talk.spoken.told({ method, params });
+        },
         async asked(method, params, timeoutMs, wanted, { givenUp } = {}) {
           const why = refusal(talk, can, method, params);
           if (why !== null) throw new Error(why);
@@ -374,7 +398,14 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       talks.delete(correlationId);
       talk.isOver = true;
       for (const id of talk.ids) waiting.get(id)?.reject(new Error(WITHDRAWN));
+      return talk.spoken.over();
     },
+    async caughtUp(correlationId) {
+      if (!hears(listeners.get(correlationId))) return;
+      const late = () => new Error('what tools said could not be looked for in time');
+      await within(CATCH_UP_MS, lookForNotes(), late).catch(fault);
+    },
+    dropped: spoken.dropped,
     kept: {
       async openOf(correlationId) {
         const open = await questions.open([correlationId]);
@@ -388,11 +419,14 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
         const id = idIn(session, name);
         return id !== null && (await give(id, answer));
       },
-      withdraw: (correlationId) => questions.removeOf(correlationId),
+      async withdraw(correlationId) {
+        await Promise.all([questions.removeOf(correlationId), options.notes.removeOf(correlationId)]);
+      },
     },
     close() {
       closed = true;
       clearInterval(purging);
+      spoken.close();
     },
   };
 }

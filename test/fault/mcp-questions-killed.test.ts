@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import pg from 'pg';
 import type { JsonObject } from '../../contracts/json.js';
-import { ASKED, type AskingServer, startAskingServer, TOOL } from '../support/asking-server.js';
+import { ASKED, type AskingServer, startAskingServer, TELLING, type Telling, TOOL } from '../support/asking-server.js';
 import { type PlainAddress, plainAddress } from '../support/plain-address.js';
 import { type SeparateStack, startSeparateStack } from '../support/separate-stack.js';
 import { STACK_START_LIMIT_MS } from '../support/stack.js';
@@ -47,10 +47,11 @@ describe('what a tool asks its client, proxy and worker being processes of their
     stack = await startSeparateStack({ proxy: tools, worker: tools });
     const address = await addressOf('proxy:8443');
     await (await send(address, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).text();
-    await stack.operator('tools', 'set', TOOL, 'read', '--reason', 'a test');
+    for (const tool of [TOOL, TELLING]) await stack.operator('tools', 'set', tool, 'read', '--reason', 'a test');
   }, STACK_START_LIMIT_MS);
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
+    for (const tool of server.telling) tool.end();
     for (const address of addresses.splice(0)) address.close();
   });
   afterAll(async () => {
@@ -177,6 +178,110 @@ describe('what a tool asks its client, proxy and worker being processes of their
     await stack.killed('proxy');
     await stack.back('proxy');
   }, 180_000);
+
+  describe('what a tool says meanwhile', () => {
+    const WITH_PROGRESS = {
+      ...CALL,
+      params: { name: TELLING, arguments: {}, _meta: { progressToken: 'mine' } },
+    };
+    /** The run of the tool that begins now. */
+    const begins = async (before: number): Promise<Telling> =>
+      eventually('the tool runs', () => server.telling[before]);
+    const progressOf = async (stream: ReturnType<typeof messagesOf>) =>
+      (await stream.next('notifications/progress'))['params'];
+    const comesBack = async (address: PlainAddress, session: Record<string, string>, place: string) =>
+      messagesOf(
+        await fetch(`${address.url}/mcp`, {
+          headers: { accept: 'text/event-stream', ...session, 'last-event-id': place },
+        }),
+      );
+    async function opened(address: PlainAddress) {
+      const said = await send(address, {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bare', version: '1' } },
+      });
+      await said.text();
+      return { 'mcp-session-id': said.headers.get('mcp-session-id') as string };
+    }
+    const keptNotes = async (): Promise<readonly string[]> =>
+      (await rowsOf<{ text: string }>(`select encode(notes, 'escape') as text from gate_calls.mcp_notes`)).map(
+        ({ text }) => text,
+      );
+
+    it.each([
+      ['of a revision with sessions', undefined],
+      ['of the revision without', '2026-07-28'],
+    ])(
+      'reaches a client %s on its open response, in order, the last of it before the answer',
+      async (_, pin) => {
+        const [before, heard] = [server.telling.length, [] as unknown[]];
+        const { made } = await client(await addressOf('proxy:8443'), undefined, pin);
+        made.setNotificationHandler('notifications/message', ({ params }) => void heard.push(params.data));
+        const answer = made.callTool(
+          {
+            name: TELLING,
+            arguments: {},
+            ...(pin !== undefined && { _meta: { 'io.modelcontextprotocol/logLevel': 'info' } }),
+          },
+          { timeout: 120_000, onprogress: ({ progress }) => void heard.push(progress) },
+        );
+        const tool = await begins(before);
+        for (const at of [1, 2, 3]) {
+          await tool.progress(at);
+          await tool.log(`words ${at}`);
+        }
+        await eventually('it is heard while the tool runs', () => heard.length === 6);
+        await tool.progress(4);
+        await tool.log('the last words');
+        tool.end();
+        expect(JSON.stringify(await answer)).toContain('told');
+        expect(heard).toEqual([1, 'words 1', 2, 'words 2', 3, 'words 3', 4, 'the last words']);
+        expect(await keptNotes()).toEqual([]);
+      },
+      120_000,
+    );
+
+    it('is heard after kill -9 of the proxy by the client that comes back to its stream, what was said meanwhile first', async () => {
+      const before = server.telling.length;
+      const address = await addressOf('proxy:8443');
+      const session = await opened(address);
+      const stream = messagesOf(await send(address, { ...WITH_PROGRESS, id: 21 }, session));
+      const tool = await begins(before);
+      await tool.progress(1);
+      expect(await progressOf(stream)).toEqual({ progressToken: 'mine', progress: 1 });
+      await stack.killed('proxy');
+      await tool.progress(2);
+      await tool.log('aubergine');
+      await eventually('it is kept', async () => (await keptNotes()).length > 0);
+      expect((await keptNotes()).join()).not.toContain('aubergine');
+      await stack.back('proxy');
+      const again = await comesBack(address, session, stream.place());
+      expect(await progressOf(again)).toEqual({ progressToken: 'mine', progress: 2 });
+      expect((await again.next('notifications/message'))['params']).toMatchObject({ data: 'aubergine' });
+      await tool.progress(3);
+      expect(await progressOf(again)).toEqual({ progressToken: 'mine', progress: 3 });
+      tool.end();
+      expect(JSON.stringify(await again.answer())).toContain('told');
+      expect(server.telling).toHaveLength(before + 1);
+    }, 180_000);
+
+    it('ends with kill -9 of the worker: the call is uncertain, and nothing of what was said stays', async () => {
+      const before = server.telling.length;
+      const address = await addressOf('proxy:8443');
+      const stream = messagesOf(await send(address, { ...WITH_PROGRESS, id: 22 }, await opened(address)));
+      const tool = await begins(before);
+      await tool.progress(1);
+      expect(await progressOf(stream)).toEqual({ progressToken: 'mine', progress: 1 });
+      await stack.killed('worker');
+      await tool.progress(2).catch(() => undefined);
+      await stack.back('worker');
+      expect(JSON.stringify(await stream.answer())).toContain('server_execution_uncertain');
+      tool.end();
+      expect([await keptNotes(), server.telling.length]).toEqual([[], before + 1]);
+    }, 180_000);
+  });
 
   describe('with two proxies', () => {
     beforeAll(async () => {
@@ -327,13 +432,16 @@ describe('what a tool asks its client, proxy and worker being processes of their
 
   /** What is kept of questions now, as whoever reads the store sees it. */
   async function kept(): Promise<readonly { id: string; inClear: boolean; answered: boolean }[]> {
+    const rows = await rowsOf<{ id: string; text: string; answered: boolean }>(
+      `select correlation_id as id, encode(question, 'escape') as text, answer is not null as answered from gate_calls.mcp_questions`,
+    );
+    return rows.map(({ text, ...row }) => ({ ...row, inClear: text.includes('aubergine') }));
+  }
+  async function rowsOf<Row extends object>(query: string): Promise<readonly Row[]> {
     const database = new pg.Client({ connectionString: stack.postgres.url });
     await database.connect();
     try {
-      const { rows } = await database.query<{ id: string; text: string; answered: boolean }>(
-        `select correlation_id as id, encode(question, 'escape') as text, answer is not null as answered from gate_calls.mcp_questions`,
-      );
-      return rows.map(({ text, ...row }) => ({ ...row, inClear: text.includes('aubergine') }));
+      return (await database.query<Row>(query)).rows;
     } finally {
       await database.end();
     }
@@ -346,6 +454,8 @@ type Message = JsonObject & { readonly method?: string };
 function messagesOf(response: Response) {
   let last = '';
   const passed: Message[] = [];
+  /** What is no event: an answer that is no stream. */
+  let rest = '';
   const events = (async function* () {
     let text = '';
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -357,12 +467,13 @@ function messagesOf(response: Response) {
         const data = /^data: (.+)$/m.exec(event)?.[1];
         if (data !== undefined) yield JSON.parse(data) as Message;
       }
+      rest = text;
     }
   })();
   const first = async (what: string, is: (message: Message) => boolean): Promise<Message> => {
     for (;;) {
       const { value, done } = await events.next();
-      if (done) throw new Error(`the stream ended before ${what}`);
+      if (done) throw new Error(`the stream ended before ${what}: ${rest}`);
       if (is(value)) return value;
       passed.push(value);
     }

@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { keptNotesOver, type NoteTables } from '../../adapters/mcp/kept-notes.js';
+import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
+import { openStore, type Store } from '../../adapters/store/database.js';
+import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
+import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { eventually } from '../../test/support/waiting.js';
+import type { Listener } from './call-talks.js';
+import type { NoteStore } from './notes-apart.js';
+import { talksApart, type TalksApartOptions } from './talks-apart.js';
+
+const LOG = 'notifications/message';
+const PROGRESS = 'notifications/progress';
+const CALL = { correlation_id: 'a-call', client_can: ['elicitation'], client_hears: ['logs', 'progress'] } as const;
+/** Longer than any test: what is said is kept only where something else brings that about. */
+const NEVER_MS = 3_600_000;
+
+/** A client whose request a proxy holds: what it heard, in order. */
+function client() {
+  const heard: string[] = [];
+  const state = { hears: true };
+  const listener: Listener = {
+    progress: true,
+    get hears() {
+      return state.hears;
+    },
+    told: (_method, params) => void heard.push(params),
+    async asked(_method, params) {
+      heard.push(`asked ${params}`);
+      return ['result', '{"action":"decline"}'];
+    },
+  };
+  return { heard, listener, state };
+}
+
+describe.each(STORES)('what a tool says where proxy and worker are apart, over %s', (kind) => {
+  let place: TestLedgerPlace;
+  const keys = testKeys();
+  const stores: Store<QuestionTables & NoteTables>[] = [];
+  const opened: { close(): void }[] = [];
+  beforeEach(async () => {
+    place = await ledgerPlace(kind, { migrated: mcpQuestionMigrations });
+  });
+  afterEach(async () => {
+    for (const talks of opened.splice(0)) talks.close();
+    for (const store of stores.splice(0)) await store.close();
+    await place.remove();
+  });
+  /** A process of its own, with its own connection to the store. */
+  async function process({
+    notes: change = {},
+    ...more
+  }: { notes?: Partial<NoteStore> } & Omit<Partial<TalksApartOptions>, 'notes'> = {}) {
+    const store = await openStore<QuestionTables & NoteTables>(place.target, mcpQuestionMigrations);
+    stores.push(store);
+    const stored = keptNotesOver(store as never, { keys, ...(more.now && { now: more.now }) });
+    const talks = talksApart({
+      questions: keptQuestionsOver(store as never, { keys }),
+      notes: { ...stored, ...change },
+      keys,
+      pauseMs: 5,
+      ...more,
+    });
+    opened.push(talks);
+    return { talks, store, stored };
+  }
+  const toolOf = (
+    { talks }: Awaited<ReturnType<typeof process>>,
+    call: Parameters<typeof talks.listenerOf>[0] = CALL,
+  ) => talks.listenerOf(call) as Listener;
+  const rowsOf = async ({ store }: Awaited<ReturnType<typeof process>>) =>
+    (await store.db.selectFrom('mcp_notes').select('at_ms').execute()).length;
+
+  it('is heard by the client in order, as it was said', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const { heard, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const tool = toolOf(worker);
+    expect(tool.progress).toBe(true);
+    const said = Array.from({ length: 50 }, (_, at) => `{"n":${at}.10}`);
+    for (const [at, params] of said.entries()) {
+      tool.told(at % 2 ? LOG : PROGRESS, params);
+      if (at % 10 === 0) await eventually('it is heard', () => heard.length === at + 1);
+    }
+    await eventually('all is heard', () => heard.length === said.length);
+    expect(heard).toEqual(said);
+    expect([await rowsOf(proxy), worker.talks.dropped?.()]).toEqual([0, 0]);
+  });
+
+  it('is heard before the answer: what was said last is kept when the attempt ends, and looked for once more', async () => {
+    const [worker, proxy] = [await process({ pauseMs: NEVER_MS }), await process({ pauseMs: NEVER_MS })];
+    const { heard, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const tool = toolOf(worker);
+    tool.told(LOG, '{"data":"last"}');
+    expect(await rowsOf(worker)).toBe(0);
+    await worker.talks.over('a-call');
+    tool.told(LOG, '{"data":"after the end"}');
+    await Promise.all([proxy.talks.caughtUp?.('a-call'), proxy.talks.caughtUp?.('a-call')]);
+    expect(heard).toEqual(['{"data":"last"}']);
+    expect(worker.talks.dropped?.()).toBe(0);
+  });
+
+  it('is heard before what the tool asks then', async () => {
+    const [worker, proxy] = [await process(), await process()];
+    const { heard, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const tool = toolOf(worker);
+    for (const n of [1, 2, 3]) {
+      tool.told(LOG, `{"n":${n}}`);
+      await tool.asked('elicitation/create', `{"n":${n}}`, 30_000);
+    }
+    expect(heard).toEqual([1, 2, 3].flatMap((n) => [`{"n":${n}}`, `asked {"n":${n}}`]));
+  });
+
+  it('waits while nobody hears, and is heard by whoever comes back, at another replica too', async () => {
+    const [worker, proxy, other] = [await process(), await process(), await process()];
+    const [first, second] = [client(), client()];
+    const stop = proxy.talks.listen('a-call', first.listener);
+    const tool = toolOf(worker);
+    tool.told(PROGRESS, '{"n":1}');
+    await eventually('it is heard', () => first.heard.length === 1);
+    // The connection broke: what is told there reaches nobody.
+    first.state.hears = false;
+    tool.told(PROGRESS, '{"n":2}');
+    await eventually('it is kept', async () => (await rowsOf(worker)) === 1);
+    stop();
+    other.talks.listen('a-call', second.listener);
+    tool.told(PROGRESS, '{"n":3}');
+    await eventually('it is heard there', () => second.heard.length === 2);
+    expect([first.heard, second.heard]).toEqual([['{"n":1}'], ['{"n":2}', '{"n":3}']]);
+  });
+
+  it('is kept for nobody where its client hears nothing, or not that', async () => {
+    const worker = await process();
+    expect(worker.talks.listenerOf({ correlation_id: 'a-call' })).toBeNull();
+    const asked = toolOf(worker, { correlation_id: 'a-call', client_can: ['elicitation'] });
+    asked.told(LOG, '{}');
+    const logs = toolOf(worker, { correlation_id: 'b-call', client_hears: ['logs'] });
+    expect([asked.progress, logs.progress]).toEqual([false, false]);
+    logs.told(PROGRESS, '{}');
+    await expect(logs.asked('elicitation/create', '{}', 1_000)).rejects.toThrow('cannot be asked');
+    for (const id of ['a-call', 'b-call']) await worker.talks.over(id);
+    expect([await rowsOf(worker), worker.talks.dropped?.()]).toEqual([0, 0]);
+  });
+
+  it('keeps of a flood what fits, and counts the rest; the tool waits for nothing', async () => {
+    const worker = await process({ pauseMs: NEVER_MS });
+    const tool = toolOf(worker);
+    for (let at = 0; at < 5_000; at += 1) tool.told(LOG, `{"n":${at}}`);
+    expect(worker.talks.dropped?.()).toBe(4_900);
+    expect(tool.drops?.(LOG, '{}')).toBe(true);
+    expect(worker.talks.dropped?.()).toBe(4_901);
+    const long = JSON.stringify('x'.repeat(60_000));
+    const another = toolOf(worker, { ...CALL, correlation_id: 'b-call' });
+    for (let at = 0; at < 5; at += 1) another.told(LOG, long);
+    another.told(LOG, JSON.stringify('x'.repeat(65_536)));
+    expect(worker.talks.dropped?.()).toBe(4_905);
+    expect(another.drops?.(PROGRESS, '{}')).toBe(false);
+    for (const id of ['a-call', 'b-call']) await worker.talks.over(id);
+    const kept = await worker.stored.take(['a-call', 'b-call']);
+    expect(Object.fromEntries(kept.map((of) => [of.correlationId, of.notes.length]))).toEqual({
+      'a-call': 100,
+      'b-call': 2,
+    });
+  });
+
+  it('takes a hundred at once, and a hundred a second from then on', async () => {
+    let atMs = Date.now();
+    const worker = await process({ pauseMs: NEVER_MS, now: () => atMs });
+    const tool = toolOf(worker);
+    const say = async (count: number): Promise<number> => {
+      const before = worker.talks.dropped?.() ?? 0;
+      for (let at = 0; at < count; at += 1) tool.told(LOG, '{}');
+      // What it asks brings about that what it said is kept; nobody answers.
+      const asked = tool.asked('elicitation/create', '{}', 30_000);
+      await eventually('it is kept', async () => (await worker.talks.kept?.openOf('a-call'))?.length);
+      void asked.catch(() => undefined);
+      return count - ((worker.talks.dropped?.() ?? 0) - before);
+    };
+    expect(await say(150)).toBe(100);
+    expect(await say(10)).toBe(0);
+    atMs += 300;
+    expect(await say(50)).toBe(30);
+    atMs += 60_000;
+    expect(await say(150)).toBe(100);
+  });
+
+  it('keeps the newest of what nobody hears', async () => {
+    const [worker, proxy] = [await process({ pauseMs: 1 }), await process()];
+    const tool = toolOf(worker);
+    for (let at = 0; at < 20; at += 1) {
+      tool.told(PROGRESS, `{"n":${at}}`);
+      // What the tool asks brings about that what it said is kept.
+      await tool.asked('elicitation/create', '{}', 1).catch(() => undefined);
+    }
+    await eventually('four are dropped', () => worker.talks.dropped?.() === 4);
+    const { heard, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    await proxy.talks.caughtUp?.('a-call');
+    expect(heard.filter((one) => !one.startsWith('asked'))).toEqual(
+      Array.from({ length: 16 }, (_, at) => `{"n":${at + 4}}`),
+    );
+  });
+
+  it('ends no call and holds none up where it cannot be kept, or not in time', async () => {
+    const faults: unknown[] = [];
+    const onFault = (error: unknown) => void faults.push(error instanceof Error ? error.message : error);
+    const failing = await process({ notes: { keep: () => Promise.reject(new Error('away')) }, onFault });
+    toolOf(failing).told(LOG, '{}');
+    await failing.talks.over('a-call');
+    expect([failing.talks.dropped?.(), faults]).toEqual([1, ['away']]);
+    const hanging = await process({ notes: { keep: () => new Promise(() => undefined) }, onFault });
+    toolOf(hanging).told(LOG, '{}');
+    await hanging.talks.over('a-call');
+    expect(faults).toEqual(['away', 'the last notes were not kept in time']);
+    const slow = await process({ notes: { take: () => new Promise(() => undefined) }, onFault });
+    slow.talks.listen('a-call', client().listener);
+    await slow.talks.caughtUp?.('a-call');
+    expect(faults.at(-1)).toBe('what tools said could not be looked for in time');
+  });
+
+  it('of a worker that was killed goes when its call is closed, and in time where nobody closes it', async () => {
+    const killed = await process();
+    const tell = async (correlationId: string) => {
+      toolOf(killed, { ...CALL, correlation_id: correlationId }).told(LOG, '{}');
+      await eventually('it is kept', async () => (await rowsOf(killed)) === 1);
+    };
+    await tell('a-call');
+    const other = await process();
+    await other.talks.kept?.withdraw('a-call');
+    expect(await rowsOf(other)).toBe(0);
+    await tell('b-call');
+    killed.talks.close();
+    const past = 3 * 60_000;
+    const later = await process({ now: () => Date.now() + past });
+    await eventually('it is gone', async () => (await rowsOf(later)) === 0);
+  });
+});
