@@ -54,7 +54,7 @@ describe.each(STORES)('what tools ask, on %s', (kind) => {
   it('is answered once: the first answer counts, and is not open any more', async () => {
     const kept = questions();
     const id = await asked('a', QUESTION, T0 + 1_000);
-    expect((await kept.standing([id])).get(id)).toEqual({ said: null, heldMs: 0 });
+    expect((await kept.standing([id])).get(id)).toEqual({ correlationId: 'a', said: null, heldMs: 0 });
     const given = await Promise.all(
       ['{"n":1}', '{"n":2}', '{"n":3}'].map((text) => questions().say(id, ['result', text])),
     );

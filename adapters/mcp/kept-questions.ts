@@ -82,6 +82,7 @@ export const keptQuestionsOver = (
         rows.map(({ id, correlation_id, answer, held_ms }) => [
           id,
           {
+            correlationId: correlation_id,
             // What nobody of Gate said counts as no answer, and none that comes later takes its place.
             said: answer && opened<Said>(answer, context('answer', id, correlation_id)),
             heldMs: Number(held_ms),

@@ -172,10 +172,12 @@ export function createConversation({
       if (!say(message)) throw new Error(NOT_HANDED_ON);
       try {
         const said = await answer;
-        onAsked(method, said[0] === 'result');
+        // An answer to a question of another process counts where it was given: every replica that put it hears of it.
+        if (!kept) onAsked(method, said[0] === 'result');
         return said;
       } catch (error) {
-        onAsked(method, false);
+        // Where the client is gone, another process may put it to the one that comes back.
+        if (!kept || !signal.aborted) onAsked(method, false);
         // Whatever ended it: its client need not go on asking its user.
         say(cancelledText(id, errorText(error)));
         throw new Error(errorText(error), { cause: error });

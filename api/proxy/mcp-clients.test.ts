@@ -36,3 +36,44 @@ describe('a client that comes back to the stream of its call', () => {
     (await stream).end();
   });
 });
+
+describe('an answer of a client to a question of another process', () => {
+  it.each([
+    [
+      'counts once, where it was taken',
+      { correlationId: CALL, method: 'elicitation/create' },
+      ['elicitation/create true'],
+    ],
+    ['counts for nothing where it came too late, or to no question', null, []],
+  ])('%s', async (_, counts, noted) => {
+    const handedOn: string[] = [];
+    const given: unknown[] = [];
+    const clients = createMcpClients({
+      handler: {},
+      controls: {
+        admit: async () => undefined,
+        handedOn: (_caller: object, method: string, of: string, answered: boolean) =>
+          void handedOn.push(...(of === CALL ? [`${method} ${answered}`] : [])),
+      },
+      sessions: { find: async () => ({ id: 'a-session', can: ['elicitation'], protocolVersion: '2025-11-25' }) },
+      streams: createEventStreams(1),
+      callerOf: () => CALLER,
+      callDeadlineMs: 1_000,
+      talks: {
+        kept: {
+          giveIn: async (...all: unknown[]) => {
+            given.push(all);
+            return counts;
+          },
+        },
+      },
+    } as unknown as McpClientsOptions);
+    clients.close();
+    const body = Buffer.from('{"jsonrpc":"2.0","id":"gate-1","result":{"action":"accept"}}');
+    const headers = { 'mcp-session-id': 'sealed', 'content-type': 'application/json' };
+    expect(await clients.answer({ headers, body, correlationId: 'this-request' } as never)).toMatchObject({
+      status: 202,
+    });
+    expect([handedOn, given]).toEqual([noted, [['a-session', 'gate-1', ['result', '{"action":"accept"}']]]]);
+  });
+});

@@ -279,8 +279,9 @@ export function createMcpClients(options: McpClientsOptions) {
     if (said) {
       await controls.admit(caller, 'an answer of the client', correlationId);
       // Accepted also where it comes too late or nobody asked: some clients end with any other status.
-      if (!answers.give(session.id, said.id, said.answer))
-        await options.talks?.kept?.giveIn(session.id, said.id, said.answer);
+      if (answers.give(session.id, said.id, said.answer)) return ACCEPTED;
+      const counts = await options.talks?.kept?.giveIn(session.id, said.id, said.answer);
+      if (counts) controls.handedOn(caller, counts.method, counts.correlationId, said.answer[0] === 'result');
       return ACCEPTED;
     }
     request.rpc = { ...form, admitted: true };

@@ -82,13 +82,19 @@ export interface OpenedQuestion {
   readonly params: string;
 }
 
+/** A question whose answer counts. */
+export interface AnsweredQuestion {
+  readonly correlationId: string;
+  readonly method: string;
+}
+
 /** Answers to questions that another process asks: the first one counts, and `false` is what came too late or belongs to none. */
 export interface KeptQuestions {
   /** Those of a call that nobody answered yet. Whoever looks holds a request of its client. */
   openOf(correlationId: string): Promise<readonly OpenedQuestion[]>;
   give(id: string, answer: ClientAnswer): Promise<boolean>;
-  /** The same by the name that the question had in this session. */
-  giveIn(session: string, name: string, answer: ClientAnswer): Promise<boolean>;
+  /** The same by the name that the question had in this session: which one it was, or `null`. */
+  giveIn(session: string, name: string, answer: ClientAnswer): Promise<AnsweredQuestion | null>;
   /** Of a call whose attempt was lost: whoever asked waits for no answer any more. */
   withdraw(correlationId: string): Promise<void>;
 }

@@ -43,7 +43,9 @@ export interface QuestionStore {
   /** What was said to those that are still there, and when somebody last held the request of their client, by the clock of that process. */
   standing(
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, { readonly said: Said | null; readonly heldMs: number }>>;
+  ): Promise<
+    ReadonlyMap<string, { readonly correlationId: string; readonly said: Said | null; readonly heldMs: number }>
+  >;
   /** Somebody holds the request of their client. */
   hold(ids: readonly string[]): Promise<void>;
   /** The first one counts; `false` is what came later, or to what is there no more. */
@@ -417,7 +419,11 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       give,
       async giveIn(session, name, answer) {
         const id = idIn(session, name);
-        return id !== null && (await give(id, answer));
+        if (id === null || !(await give(id, answer))) return null;
+        // It stays for a while, so that whoever put it hears of the answer.
+        const of = (await questions.standing([id])).get(id);
+        const asked = of && (await questions.read({ id, correlationId: of.correlationId }));
+        return asked ? { correlationId: of.correlationId, method: asked.method } : null;
       },
       async withdraw(correlationId) {
         await Promise.all([questions.removeOf(correlationId), options.notes.removeOf(correlationId)]);
