@@ -167,7 +167,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     onSwept: tell,
   });
   service.app.addHook('onReady', async () => sweep.begin());
-  service.app.addHook('onClose', () => sweep.close());
+  service.app.addHook('onClose', () => sweep.stop());
   const takingBack = createTakingBack({
     store,
     clock,
@@ -184,10 +184,10 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     onTaken: tell,
   });
   service.app.addHook('onReady', async () => takingBack.begin());
-  service.app.addHook('onClose', () => takingBack.close());
+  service.app.addHook('onClose', () => takingBack.stop());
   const onStopped = (): void => {
     tell();
-    void takingBack.now();
+    void takingBack.once();
   };
   stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
   budgetRoutes(service.app, { store, people, clock, onChanged: tell });

@@ -21,12 +21,12 @@ export function knownStanding({
     mirror,
     ask: async (after) => verified(await (await (client ??= over().then(createIdentityClient))).revocations(after)),
     onFault: (reason) =>
-      logger.error(
-        { event: 'revocations_unknown', reason },
-        'what identity took back, and whom it stopped, cannot be asked',
-      ),
-    onBack: () =>
-      logger.info({ event: 'revocations_known' }, 'what identity took back, and whom it stopped, is known again'),
+      reason === null
+        ? logger.info({ event: 'revocations_known' }, 'what identity took back, and whom it stopped, is known again')
+        : logger.error(
+            { event: 'revocations_unknown', reason },
+            'what identity took back, and whom it stopped, cannot be asked',
+          ),
     onOtherHistory: () =>
       logger.error(
         { event: 'revocations_other_history' },

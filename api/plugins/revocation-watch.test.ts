@@ -34,8 +34,7 @@ describe('the watch over revocations', () => {
         return Promise.resolve(after === 0 ? listAfter(0, 2, 5) : listAfter(after, Math.max(after, 5)));
       },
       everyMs: 1,
-      onFault: (reason) => said.push(reason),
-      onBack: () => said.push('back'),
+      onFault: (reason) => said.push(reason ?? 'back'),
       onOtherHistory: () => said.push('other'),
     });
     await watch.start();
@@ -59,8 +58,7 @@ describe('the watch over revocations', () => {
     const watch = watchRevocations({
       mirror,
       ask: () => Promise.reject(new Error('nobody answers')),
-      onFault: (reason) => said.push(reason),
-      onBack: () => undefined,
+      onFault: (reason) => said.push(reason ?? 'back'),
       onOtherHistory: () => undefined,
     });
     await watch.start();
@@ -86,8 +84,7 @@ describe('the watch over revocations', () => {
         return Promise.resolve(store(after));
       },
       everyMs: 1,
-      onFault: (reason) => said.push(reason),
-      onBack: () => said.push('back'),
+      onFault: (reason) => said.push(reason ?? 'back'),
       onOtherHistory: () => said.push('other'),
       steadyMs: () => steady,
     });

@@ -1,6 +1,6 @@
 import type { RevocationContent } from '../../contracts/identity.js';
-import { errorText } from '../../domain/errors.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
+import { createRepeated } from '../../domain/repeated.js';
 
 export interface RevocationWatch {
   /** Asks the first time; resolves whatever came of it, and goes on asking. */
@@ -14,15 +14,13 @@ const EVERY_MS = 500;
 const OTHER_HISTORY_EVERY_MS = 60_000;
 
 /**
- * Keeps a mirror of what identity took back: asks again and again, and says once when that begins to fail, when it works again, and when all had to
- * be asked for anew.
+ * Keeps a mirror of what identity took back: asks again and again, as often where that fails, and says when all had to be asked for anew.
  */
 export function watchRevocations({
   mirror,
   ask,
   everyMs = EVERY_MS,
   onFault,
-  onBack,
   onOtherHistory,
   steadyMs = () => performance.now(),
 }: {
@@ -30,22 +28,16 @@ export function watchRevocations({
   /** What was taken back after a number, verified. */
   readonly ask: (after: number) => Promise<RevocationContent>;
   readonly everyMs?: number;
-  readonly onFault: (reason: string) => void;
-  readonly onBack: () => void;
+  readonly onFault: (reason: string | null) => void;
   /** The store of identity is not the one that was known, or an earlier state of it. */
   readonly onOtherHistory: () => void;
   readonly steadyMs?: () => number;
 }): RevocationWatch {
-  let stopped = false;
-  let failing = false;
-  let timer: NodeJS.Timeout | undefined;
-  let turn: Promise<void> = Promise.resolve();
-
   let saidAtMs = Number.NEGATIVE_INFINITY;
 
-  async function askAll(): Promise<void> {
+  async function askAll(isStopped: () => boolean): Promise<void> {
     let isAnew = false;
-    while (!stopped) {
+    while (!isStopped()) {
       const came = mirror.take(await ask(mirror.position()));
       if (came === 'whole') return;
       if (came === 'more') continue;
@@ -57,33 +49,12 @@ export function watchRevocations({
     }
   }
 
-  async function once(): Promise<void> {
-    try {
-      await askAll();
-      if (failing) onBack();
-      failing = false;
-    } catch (error) {
-      if (stopped) return;
-      if (!failing) onFault(errorText(error));
-      failing = true;
-    }
-  }
-  const next = (): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      turn = once().finally(next);
-    }, everyMs).unref();
-  };
-
+  const { begin, once, stop } = createRepeated({ work: askAll, everyMs, onFault });
   return {
-    start() {
-      turn = once().finally(next);
-      return turn;
+    async start() {
+      await once();
+      begin();
     },
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await turn;
-    },
+    stop,
   };
 }

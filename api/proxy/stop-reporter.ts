@@ -7,7 +7,7 @@ import {
 } from '../../contracts/identity.js';
 import { stopCallOf } from '../../domain/call-record/at-stop.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
-import { errorText } from '../../domain/errors.js';
+import { createRepeated } from '../../domain/repeated.js';
 
 export interface StopReporter {
   begin(): void;
@@ -23,6 +23,7 @@ interface Told {
 }
 
 const EVERY_MS = 2_000;
+const LONGEST_PAUSE_MS = 30_000;
 /** Under what identity takes, however long the names of tools are. */
 const MOST_BYTES = 6_000_000;
 
@@ -49,21 +50,15 @@ export function createStopReporter({
 }: {
   readonly identity: () => Promise<Told>;
   readonly calls: Pick<CallStore, 'openSince'>;
-  /** Told once per fault, and null when it is over. */
   readonly onFault: (reason: string | null) => void;
   readonly everyMs?: number;
   readonly now?: () => number;
 }): StopReporter {
-  let stopped = false;
-  let failing = false;
-  let timer: NodeJS.Timeout | undefined;
-  let turn: Promise<void> = Promise.resolve();
-
-  async function once(): Promise<void> {
+  async function once(isStopped = () => false): Promise<void> {
     const client = await identity();
     const faults: unknown[] = [];
     for (const one of await client.stopReportsDue()) {
-      if (stopped) return;
+      if (isStopped()) return;
       // One that fails keeps none of the others waiting.
       await tell(client, one).catch((error: unknown) => faults.push(error));
     }
@@ -82,30 +77,6 @@ export function createStopReporter({
       left_out: leftOut + met.length - told.length,
     });
   }
-  async function look(): Promise<void> {
-    try {
-      await once();
-      if (failing) onFault(null);
-      failing = false;
-    } catch (error) {
-      if (!stopped && !failing) onFault(errorText(error));
-      failing = true;
-    }
-  }
-  const begin = (): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      turn = look().finally(begin);
-    }, everyMs).unref();
-  };
-
-  return {
-    begin,
-    once,
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await turn;
-    },
-  };
+  const { begin, stop } = createRepeated({ work: once, everyMs, longestPauseMs: LONGEST_PAUSE_MS, onFault });
+  return { begin, once, stop };
 }
