@@ -36,6 +36,7 @@ describe('ARCHITECTURE.md', () => {
       .slice(0, rows.indexOf('\n## '))
       .split('\n')
       .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)\/`/g)].map(([, folder]) => folder));
+    expect(said.filter((folder, at) => said.indexOf(folder) !== at)).toEqual([]);
     // `<domain>` stands for any one folder.
     const rowsOf = said.map((folder = '') => new RegExp(`^${folder.replaceAll(/<[^>]+>/g, '[^/]+')}$`));
     expect(large.filter((folder) => !rowsOf.some((row) => row.test(folder)))).toEqual([]);
