@@ -17,7 +17,7 @@ import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
 import type { CallStore, FollowUp } from '../domain/call-record/ports.js';
 import { type Clock, machineClock } from './clock.js';
-import type { CallRunner } from '../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../domain/pipeline/call-runner.js';
 
 /** The pipeline in one process. The record is its journal: after a restart, a call continues from the state that its record has. */
 export interface InProcessRunner extends CallRunner, DecisionSender {
@@ -373,9 +373,7 @@ export function createInProcessRunner({
   function runOf(call: CallInput): Run | undefined {
     const run = runs.get(call.correlation_id);
     if (!run || run.digest === call.digest) return run;
-    throw new GateError(
-      call.contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
-    );
+    throw new GateError(conflictCode(call.contract));
   }
 
   /** Whether the call waits and no decision is being applied to it; a decision wakes it itself. */

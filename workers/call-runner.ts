@@ -28,7 +28,7 @@ import type { REVIEW } from '../workflows/review/messages.js';
 import { SETTLE_ROW } from '../workflows/settle-row/messages.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL, type ToolCall } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
-import type { CallRunner } from '../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../domain/pipeline/call-runner.js';
 
 /** Where a parked call waits: in a run of its own on the parked queue, or in the run that judged it. */
 export type ParkMode = 'continue' | 'stay';
@@ -151,9 +151,7 @@ function toGateError(error: unknown, call: CallInput): GateError | null {
   if (!(error instanceof WorkflowUpdateFailedError)) return null;
   const cause = error.cause;
   if (failureType(error) === FAILURES.conflict) {
-    return new GateError(
-      call.contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
-    );
+    return new GateError(conflictCode(call.contract));
   }
   const layer =
     cause instanceof ApplicationFailure && typeof cause.details?.[0] === 'string' ? cause.details[0] : 'proxy';

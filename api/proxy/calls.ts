@@ -32,7 +32,7 @@ import { isGrantRefusal } from '../../domain/identity/grant-terms.js';
 import { notGranted } from '../../domain/identity/scopes.js';
 import { isStopped } from '../../domain/identity/standing.js';
 import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
-import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../../domain/pipeline/call-runner.js';
 import { type AskedSpend, type OverBudget, secondsToNextMonth } from '../../domain/spend/spend.js';
 import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
@@ -266,13 +266,7 @@ export function createCallHandler(options: CallHandlerOptions) {
   async function answered(request: ToolCallRequest, correlationId: string, digest: string): Promise<Answer> {
     const { caller, mcp, contract } = request;
     const conflict = () =>
-      new GateError(
-        contract === 'gate.decision/v1' ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict',
-        undefined,
-        {
-          fields: { contract, executable: false },
-        },
-      );
+      new GateError(conflictCode(contract), undefined, { fields: { contract, executable: false } });
 
     const known = await calls.find(correlationId);
     const again = { caller, correlationId, name: mcp.tool };

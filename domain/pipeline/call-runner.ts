@@ -1,4 +1,9 @@
-import type { CallInput, CallSummary } from '../../contracts/call.js';
+import { type CallContract, type CallInput, type CallSummary, DECISION_CONTRACT } from '../../contracts/call.js';
+import type { ErrorCodeName } from '../../contracts/error-codes.js';
+
+/** Of a request under the id of another one. */
+export const conflictCode = (contract: CallContract): ErrorCodeName =>
+  contract === DECISION_CONTRACT ? 'decision_idempotency_conflict' : 'server_execution_idempotency_conflict';
 
 /** Runs calls: the workflow engine in the full stack, this process in lite. */
 export interface CallRunner {
