@@ -41,7 +41,7 @@ export interface CallEventsOptions {
 
 /** Of the log message that a call waits. */
 const WAITS_LEVEL = 'warning';
-const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
+export const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 const HEARD = Symbol('heard');
 
 /**

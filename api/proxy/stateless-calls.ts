@@ -11,6 +11,7 @@ import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import { isOver } from '../../domain/probes/due.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { type Answer, answerOf } from './answers.js';
+import { NEVER_BEGAN } from './call-events.js';
 import type { ClientCall } from './call-streams.js';
 import type { CallHandler, ToolCallRequest } from './calls.js';
 import type { Controls } from './controls.js';
@@ -58,7 +59,6 @@ const TOGETHER_MS = 50;
 /** The key of Gate's own question: where is decided about the call. */
 const PAGE_KEY = 'gate.decision_page';
 const NONE: ReadonlyMap<string, string> = new Map();
-const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 
 /**
  * Calls of MCP 2026-07-28 (docs/architecture/mcp-sessions.md#a-call-in-several-rounds). Where one waits for a person, or its upstream asks the client
