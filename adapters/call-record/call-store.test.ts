@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
@@ -888,7 +887,7 @@ describe.each([
       let turns = 0;
       let walking = true;
       const turning = (async () => {
-        for (; walking; turns += 1) await turn();
+        for (; walking; turns += 1) await new Promise((resolve) => setImmediate(resolve));
       })();
       expect(await store.openCalls(clock + 10, 40)).toHaveLength(40);
       walking = false;
