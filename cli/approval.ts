@@ -4,11 +4,12 @@ import type { PendingRequest } from '../contracts/review.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { type ApprovalFinding, approvalFindings } from '../domain/review/approval-evidence.js';
+import { hasUuidForm } from '../domain/uuid.js';
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
 import { gateCommand, print } from './output.js';
 import { rowOfCall, type StackTarget } from './stack-target.js';
-import { type FileTarget, UUID } from './target.js';
+import type { FileTarget } from './target.js';
 
 /** `gate verify --approval`: what the approvers of a call signed, checked with the rows and the public keys alone. */
 export async function verifyApproval(
@@ -39,7 +40,7 @@ const WANTED = `--approval wants the whole correlation id of a call that a perso
 /** What was given, as a whole id. Others can make an id that begins alike, and a proof of another call proves nothing. */
 function wholeIn(given: string): string {
   const id = given.toLowerCase();
-  if (UUID.test(id)) return id;
+  if (hasUuidForm(id)) return id;
   throw new CliError(
     `${given} is no whole id, which has 36 characters; ${WANTED}. Of the beginning of an id, \`${gateCommand()} pending <beginning>\` shows the call`,
     2,

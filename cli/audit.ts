@@ -4,9 +4,10 @@ import type { PendingRequest } from '../contracts/review.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
 import { table } from './table.js';
-import { type ConsoleFlags, consoleAt, ledgerFile, UUID } from './target.js';
+import { type ConsoleFlags, consoleAt, ledgerFile } from './target.js';
 import { changesIn } from '../domain/evidence/reports/summaries.js';
 import type { LedgerReader } from '../domain/ledger/ports.js';
+import { hasUuidForm } from '../domain/uuid.js';
 import type { PersonTarget } from './person-target.js';
 import { type StackTarget } from './stack-target.js';
 
@@ -44,7 +45,7 @@ export function registerAudit(program: Command): void {
               : await rowsOfStack(target, id, limit);
         if (asJson) return print(rows);
         if (rows.length === 0) throw nothingOf(id);
-        const ofCall = id !== undefined && UUID.test(id);
+        const ofCall = id !== undefined && hasUuidForm(id);
         const shown = table(
           [
             { head: 'seq' },
@@ -70,7 +71,7 @@ export function registerAudit(program: Command): void {
 
 const nothingOf = (id: string | undefined): CliError => {
   const hint =
-    id !== undefined && UUID.test(id)
+    id !== undefined && hasUuidForm(id)
       ? `: it wants the correlation id of a call, and \`${gateCommand()} pending ${id}\` says it where this is the id of a row`
       : '';
   return new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}${hint}`, 4);
@@ -96,7 +97,7 @@ const rowsPath = (agent: string, limit: number): string =>
 /** The same of the running stack. */
 async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   const ask = <Answer>(path: string) => stack.ask<Answer>('ledger', 'GET', path);
-  if (id !== undefined && UUID.test(id)) return rowsOfCall(stack, id);
+  if (id !== undefined && hasUuidForm(id)) return rowsOfCall(stack, id);
   const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
   const rows: LedgerEntry[] = [];
   for (const agent of agents) rows.push(...(await ask<LedgerEntry[]>(rowsPath(agent, limit))));
@@ -105,7 +106,7 @@ async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: nu
 
 /** The same of a console, which knows the person's tenant and lists no agents of others. */
 async function rowsOfPerson(person: PersonTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
-  if (id !== undefined && UUID.test(id)) return rowsOfCall(person, id);
+  if (id !== undefined && hasUuidForm(id)) return rowsOfCall(person, id);
   const rows = await person.ask<LedgerEntry[]>('ledger', 'GET', rowsPath(id ?? '*', limit));
   return rows.toReversed();
 }
@@ -113,7 +114,7 @@ async function rowsOfPerson(person: PersonTarget, id: string | undefined, limit:
 /** In chain order: one call's rows, an agent's newest, or the newest of all. */
 async function rowsOfFile(ledger: LedgerReader, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   if (id === undefined) return (await ledger.newest(limit)).toReversed();
-  return UUID.test(id) ? ledger.byCorrelation(id) : (await ledger.byAgent(id, { limit })).toReversed();
+  return hasUuidForm(id) ? ledger.byCorrelation(id) : (await ledger.byAgent(id, { limit })).toReversed();
 }
 
 /** What a row says, in one line. */

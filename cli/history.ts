@@ -6,12 +6,13 @@ import { ENGINE_SETTINGS } from '../config/shared.js';
 import { type KeyRing, parseKeyRing } from '../domain/crypto/key-ring.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
+import { hasUuidForm } from '../domain/uuid.js';
 import { PRIVATE_FILE, readIfPresent } from '../adapters/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { table } from './table.js';
-import { UUID, ledgerPath } from './target.js';
+import { ledgerPath } from './target.js';
 import { why } from './answers.js';
 import { developmentFile } from './stack-target.js';
 
@@ -33,7 +34,7 @@ as (sealed). No request and no result of a tool is in a history. How to read one
     .action(async (id: string | undefined, { json: asJson, link }: { json?: boolean; link?: boolean }) => {
       if (id === undefined && !link)
         throw new CliError('which call? Give its correlation id, or --link for the pages', 2);
-      if (id !== undefined && !UUID.test(id))
+      if (id !== undefined && !hasUuidForm(id))
         throw new CliError(`${id} is not a correlation id; \`gate pending\` and \`gate audit\` show them`, 2);
       if (id === undefined || link) return printLink(id);
       const runs = await runsOf(id);

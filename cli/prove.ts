@@ -3,7 +3,8 @@ import { CliError } from './errors.js';
 import type { FileLogOptions } from './evidence.js';
 import { logKey, logOrigin, logTarget } from './log-file.js';
 import { writeOut } from './output.js';
-import { ledgerFile, UUID } from './target.js';
+import { hasUuidForm } from '../domain/uuid.js';
+import { ledgerFile } from './target.js';
 
 interface ProveOptions extends FileLogOptions {
   readonly out: string;
@@ -25,7 +26,7 @@ export function registerProve(program: Command): void {
     .action(async (row: string, { out, since, ledger: given, ...by }: ProveOptions) => {
       const { proveEntry, proverOver, readEvidence, withLogOfFile } = await import('./evidence.js');
       const seq = /^[1-9][0-9]{0,15}$/.test(row) ? Number(row) : null;
-      if (seq === null && !UUID.test(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
+      if (seq === null && !hasUuidForm(row)) throw new CliError(`${row} is neither a seq nor the id of an entry`, 2);
       const entry = seq === null ? { id: row } : { seq };
       const kept = since === undefined ? undefined : readEvidence(since).toString('utf8');
       const target = logTarget(given, by);

@@ -1,11 +1,11 @@
 import type { RecordedPolicyInput } from '../contracts/ledger-reports.js';
+import { hasUuidForm } from '../domain/uuid.js';
 import { CliError } from './errors.js';
 import type { StackTarget } from './stack-target.js';
-import { UUID } from './target.js';
 
 /** What the running stack recorded of a call's judgement, as the policy engine takes it. */
 export async function recordedOfStack(stack: Pick<StackTarget, 'ask'>, id: string) {
-  if (!UUID.test(id)) throw new CliError(`${id} is not a correlation id; \`gate audit\` shows them`, 2);
+  if (!hasUuidForm(id)) throw new CliError(`${id} is not a correlation id; \`gate audit\` shows them`, 2);
   const path = `/audit/correlation/${id}/policy-input`;
   const { seq, input, decision, ...rest } = await stack.ask<RecordedPolicyInput>('ledger', 'GET', path);
   if (seq === null || decision === null) throw new CliError(`policy judged no call ${id}`, 4);

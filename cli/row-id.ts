@@ -2,12 +2,12 @@ import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { linear } from '../domain/expressions/linear.js';
 import { oneLine } from '../domain/printable.js';
+import { hasUuidForm } from '../domain/uuid.js';
 import { CliError, NO_SUCH_THING } from './errors.js';
 import { rowOfLite } from './lite-target.js';
 import { gateCommand } from './output.js';
 import type { ReviewTarget } from './review-target.js';
 import { rowOfCall, rowOfStack } from './stack-target.js';
-import { UUID } from './target.js';
 
 /** As much of an id as pages show, or more. */
 const BEGINNING = linear('^[0-9a-f]{8}[0-9a-f-]{0,27}$');
@@ -35,7 +35,7 @@ export async function allRows(target: ReviewTarget, list: string, limit = Infini
  */
 export async function wholeId(target: ReviewTarget, given: string): Promise<string> {
   const asked = given.toLowerCase();
-  if (UUID.test(asked)) return asked;
+  if (hasUuidForm(asked)) return asked;
   if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`${gateCommand()} pending\` lists them`, 2);
   const waiting = await allRows(target, '/pending?status=pending&sort=oldest');
   const rows = waiting.some((row) => beginsSo(row, asked))
@@ -81,7 +81,7 @@ export const rowMeant = async (target: ReviewTarget, given: string): Promise<Pen
  */
 export async function rowToDecide(target: ReviewTarget, given: string): Promise<PendingRequest> {
   const asked = given.toLowerCase();
-  if (!UUID.test(asked)) {
+  if (!hasUuidForm(asked)) {
     if (!BEGINNING.test(asked)) throw new CliError(`${given} is not an id; \`${gateCommand()} pending\` lists them`, 2);
     const why = 'a decision is by the whole id, because others can make one that begins alike';
     throw new CliError(

@@ -5,7 +5,6 @@ import { CliError } from './errors.js';
 import { DEFAULT_LEDGER, DEFAULT_LITE, type LiteFlags, liteHere, type LiteTarget, liteTarget } from './lite-target.js';
 import { stackIsKnown, type StackTarget, stackTarget } from './stack-target.js';
 
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const endpoint = () =>
   new Option(
     '--endpoint <url>',

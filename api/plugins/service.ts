@@ -16,6 +16,7 @@ import {
 import type { CertificateStanding, RevokedNow } from '../../domain/identity/revocation-mirror.js';
 import { parseServiceJson } from '../../domain/mcp/strict-json.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
+import { hasUuidForm } from '../../domain/uuid.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
@@ -107,8 +108,6 @@ const HEADERS_LIMIT_MS = 10_000;
 const MOST_CONNECTIONS = 12_000;
 /** How often it is logged that there are as many as may be. */
 const FULL_LOG_MS = 10_000;
-
-const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** A Gate service without its routes: TLS, caller, correlation id, route authority, errors, health. Every service starts from this. */
 export function createService(options: ServiceOptions): Service {
@@ -216,7 +215,7 @@ export function createService(options: ServiceOptions): Service {
     noteCaller(request);
     // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
-    request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
+    request.correlationId = typeof offered === 'string' && hasUuidForm(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
     const unreadable = unreadableHead(request);
     if (unreadable || !live || !hasEnded(live)) return done(unreadable);

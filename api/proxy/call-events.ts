@@ -1,6 +1,7 @@
 import type { Json } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import { isHeard, type LeastLevel } from '../../domain/mcp/log-levels.js';
+import { hasUuidForm } from '../../domain/uuid.js';
 import type { Caller } from '../plugins/app.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { CallHandler, SettledOptions } from './calls.js';
@@ -150,8 +151,6 @@ export function placeOf(correlationId: string, id: Json, progressToken?: string 
   return Buffer.from(JSON.stringify([correlationId, id, ...(isKept ? [progressToken] : [])])).toString('base64url');
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** What a client names as the last event it has seen; `null` when that is no place of a call. */
 export function placeIn(lastEventId: string): {
   readonly correlationId: string;
@@ -160,7 +159,7 @@ export function placeIn(lastEventId: string): {
 } | null {
   try {
     const [correlationId, id, token] = JSON.parse(Buffer.from(lastEventId, 'base64url').toString('utf8')) as unknown[];
-    if (typeof correlationId !== 'string' || !UUID.test(correlationId) || !isName(id)) return null;
+    if (typeof correlationId !== 'string' || !hasUuidForm(correlationId) || !isName(id)) return null;
     return { correlationId, id, ...(isName(token) && { progressToken: token }) };
   } catch {
     return null;

@@ -1,6 +1,7 @@
 import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT, type CallContract } from '../../contracts/call.js';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../errors.js';
+import { hasUuidForm } from '../uuid.js';
 
 /** Header values as received; `undefined` when absent. Repeated headers are a separate error. */
 export interface SelectorHeaders {
@@ -14,8 +15,6 @@ export interface SelectedContract {
   readonly contract: CallContract;
   readonly idempotencyId: string;
 }
-
-const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * The contract that the headers select (docs/architecture/requests-and-answers.md#contract-selection); `null` for none. Checked before
@@ -56,7 +55,7 @@ export function selectContract(headers: SelectorHeaders): SelectedContract | nul
     );
   }
   const contract = decision === undefined ? SERVER_EXECUTION_CONTRACT : DECISION_CONTRACT;
-  if (idempotencyId === undefined || !CANONICAL_UUID.test(idempotencyId)) {
+  if (idempotencyId === undefined || !hasUuidForm(idempotencyId)) {
     const code = decision === undefined ? 'server_execution_selector_invalid' : 'decision_selector_invalid';
     throw refusal(code, contract, 'X-Gate-Idempotency-Id must be a UUID in lower-case hyphenated text');
   }

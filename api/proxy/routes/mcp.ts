@@ -7,6 +7,7 @@ import { GateError } from '../../../domain/errors.js';
 import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
 import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';
+import { hasUuidForm } from '../../../domain/uuid.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { whenLeft } from '../../plugins/when-left.js';
 import type { Answer } from '../answers.js';
@@ -179,11 +180,9 @@ function sessionHeader(request: FastifyRequest, reply: FastifyReply): string {
   throw new GateError('method_not_allowed');
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** A path segment as a call's id. Throws `not_found` for anything but a UUID. */
 export function idOf(path: string, whatIsMissing: string): string {
-  if (!UUID.test(path)) throw new GateError('not_found', whatIsMissing);
+  if (!hasUuidForm(path)) throw new GateError('not_found', whatIsMissing);
   return path;
 }
 

@@ -1,6 +1,7 @@
 import type { Json } from '../../../contracts/json.js';
 import type { ArgumentBound } from '../../../contracts/policy-mining.js';
 import { canonicalJson } from '../../crypto/digest.js';
+import { hasUuidForm } from '../../uuid.js';
 
 type Is = ArgumentBound['is'];
 
@@ -23,7 +24,6 @@ const WHOLE = /^(?:0|[1-9][0-9]{0,14})$/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,11})\.([0-9]{1,4})$/;
 /** An identifier: letters, digits, and what joins them. No address, path, sentence or amount looks so. */
 const IDENTIFIER = /^[A-Za-z0-9_-]{2,64}$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const LIKE_UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 /** `isFixed`: it says who is paid, where something goes or which one is meant, and is never anything but itself. */
@@ -34,7 +34,7 @@ export function kindOf(value: Json, isFixed: boolean): Kind {
   if (WHOLE.test(value)) return { of: 'number', number: Number(value), text: true, decimals: 0, value };
   const decimals = DECIMAL.exec(value)?.[1]?.length;
   if (decimals !== undefined) return { of: 'number', number: Number(value), text: true, decimals, value };
-  if (UUID.test(value)) return { of: 'like', like: LIKE_UUID, value };
+  if (hasUuidForm(value)) return { of: 'like', like: LIKE_UUID, value };
   if (IDENTIFIER.test(value) && /[A-Za-z]/.test(value) && /[0-9]/.test(value))
     return { of: 'like', like: value.replaceAll(/[0-9]+/g, (digits) => `[0-9]{${digits.length}}`), value };
   return { of: 'value', value };
