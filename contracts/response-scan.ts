@@ -35,6 +35,8 @@ export const scanRequest = z.object({
   method: z.string().min(1).max(256),
   tool: z.string().max(256).optional(),
   response_body: z.string().max(MAX_RESPONSE_CHARACTERS),
+  /** `true`: a JSON-RPC reply to which Gate put the id of its caller: its `id` is not looked at. In any other text it is. */
+  is_reply: z.boolean().optional(),
   lanes: z.array(responseLane).min(1).default(['injection', 'data']),
   span_unit: spanUnit.default('utf8_bytes'),
   /** `false`: rules alone read it, also where a model reads answers. */
@@ -77,7 +79,7 @@ export type ScanResult = z.infer<typeof scanResult>;
 
 /** The body of `POST /scan-request`: the arguments of a call, as JSON or any other text. */
 export const argumentScanRequest = scanRequest
-  .omit({ response_body: true, lanes: true, ask_models: true })
+  .omit({ response_body: true, is_reply: true, lanes: true, ask_models: true })
   .extend({ request_body: z.string().max(MAX_RESPONSE_CHARACTERS) });
 export type ArgumentScanRequest = z.infer<typeof argumentScanRequest>;
 

@@ -73,6 +73,7 @@ export function readByModel(
         request.correlation_id,
         request.method,
         request.tool ?? null,
+        request.is_reply ?? false,
         sha256Hex(request.response_body),
       ]),
     );
@@ -85,7 +86,8 @@ export function readByModel(
       const byRules = await scanner.scanResponse(request);
       const isSure = byRules.detected_entities.includes('PROMPT_INJECTION');
       if (!request.lanes.includes('injection') || request.ask_models === false || isSure) return byRules;
-      const strings = speakingStrings(request.response_body, stringsOf(request.response_body));
+      const { response_body: text, is_reply: isReply } = request;
+      const strings = speakingStrings(text, stringsOf(text, { isReply }));
       if (strings.length === 0) return byRules;
       const windows = windowsOf(strings);
       return together(request, byRules, windows, await once(request, windows.windows));

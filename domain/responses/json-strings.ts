@@ -13,14 +13,16 @@ export interface JsonString {
 /** What a model reads one after the other: the parts of an answer, without what stands between them. */
 export const isPart = ({ role, key }: JsonString): boolean => role === 'value' && key === 'text';
 
-/** Members of a JSON-RPC message that Gate or the caller wrote. */
-const OF_THE_ENVELOPE: ReadonlySet<string> = new Set(['id', 'jsonrpc']);
+export interface ReadAs {
+  /** The text is a JSON-RPC reply to which Gate put the id of its caller. In any other text whoever wrote it wrote its `id` too. */
+  readonly isReply?: boolean | undefined;
+}
 
 /**
  * Every string of an answer, keys included and twice in one object too, with its place. A text that is no JSON is one string. Linear; not
- * recursive, so that a deep answer cannot overflow the stack. The request's own id is left out.
+ * recursive, so that a deep answer cannot overflow the stack. The id of Gate's own reply is left out.
  */
-export function stringsOf(text: string): readonly JsonString[] {
+export function stringsOf(text: string, { isReply = false }: ReadAs = {}): readonly JsonString[] {
   if (!isJson(text)) return [{ start: 0, end: text.length, value: text, role: 'value', key: '' }];
   const found: JsonString[] = [];
   /** The key in force, for each container that is open. */
@@ -36,8 +38,8 @@ export function stringsOf(text: string): readonly JsonString[] {
     const role = text[afterSpace(text, end)] === ':' ? 'key' : 'value';
     const key = keys.at(-1) ?? '';
     if (role === 'key') keys[keys.length - 1] = value;
-    if (raw !== '' && !(role === 'value' && keys.length === 1 && OF_THE_ENVELOPE.has(key)))
-      found.push({ start: at + 1, end: end - 1, value, role, key });
+    const isCallers = isReply && role === 'value' && keys.length === 1 && key === 'id';
+    if (raw !== '' && !isCallers) found.push({ start: at + 1, end: end - 1, value, role, key });
     at = end - 1;
   }
   return found;
@@ -52,8 +54,12 @@ export interface JsonNumber {
 const NUMBER_BEGINS = /[-0-9]/;
 const OF_NUMBER = /[-+.0-9eE]/;
 
-/** Every number of a text that is JSON and was read into these strings, but not the request's own id. Linear. */
-export function numbersOf(text: string, strings: readonly JsonString[]): readonly JsonNumber[] {
+/** Every number of a text that is JSON and was read into these strings, but not the id of Gate's own reply. Linear. */
+export function numbersOf(
+  text: string,
+  strings: readonly JsonString[],
+  { isReply = false }: ReadAs = {},
+): readonly JsonNumber[] {
   const [first] = strings;
   if (first && first.start === 0) return [];
   const found: JsonNumber[] = [];
@@ -70,7 +76,7 @@ export function numbersOf(text: string, strings: readonly JsonString[]): readonl
     } else if (NUMBER_BEGINS.test(character)) {
       let end = at;
       while (end < text.length && OF_NUMBER.test(text[end] as string)) end += 1;
-      if (!(depth === 1 && OF_THE_ENVELOPE.has(key))) found.push({ start: at, end, value: text.slice(at, end) });
+      if (!(isReply && depth === 1 && key === 'id')) found.push({ start: at, end, value: text.slice(at, end) });
       at = end - 1;
     }
   }

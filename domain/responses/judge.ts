@@ -99,6 +99,7 @@ export function createResponseJudge({
       method: call.method,
       tool: call.tool,
       response_body: text,
+      is_reply: true,
       lanes,
       span_unit: 'utf16_units',
       ask_models: askModels,

@@ -7,6 +7,13 @@ const scan = (answer: unknown, lanes: ResponseLane[] = ['injection', 'data']): S
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
   return { ...scanResponse({ response_body: text, lanes, span_unit: 'utf16_units' }), text };
 };
+const scanReply = (answer: unknown) =>
+  scanResponse({
+    response_body: typeof answer === 'string' ? answer : JSON.stringify(answer),
+    is_reply: true,
+    lanes: ['injection', 'data'],
+    span_unit: 'utf16_units',
+  });
 const result = (...texts: string[]) => ({
   jsonrpc: '2.0',
   id: 7,
@@ -119,8 +126,17 @@ describe('what an answer holds: instructions to a model', () => {
     expect(scan(result(text)).detected_entities).toEqual([]);
   });
 
-  it("are not looked for in the request's own id", () => {
-    expect(scan({ jsonrpc: '2.0', id: ORDER, result: {} }).detected_entities).toEqual([]);
+  it("are not looked for in the id of Gate's own reply, and are in every other one", () => {
+    const reply = { jsonrpc: '2.0', id: ORDER, result: {} };
+    expect(scanReply(reply).detected_entities).toEqual([]);
+    for (const answer of [reply, { id: ORDER }, { jsonrpc: ORDER }, { id: [ORDER] }])
+      expect(scan(answer).detected_entities).toEqual(['PROMPT_INJECTION']);
+    for (const answer of [
+      { jsonrpc: ORDER, id: 1, result: {} },
+      { result: { id: ORDER } },
+      { id: 1, result: { id: ORDER, jsonrpc: ORDER } },
+    ])
+      expect(scanReply(answer).detected_entities).toEqual(['PROMPT_INJECTION']);
   });
 });
 
@@ -185,11 +201,13 @@ describe('what an answer holds: secrets and personal data', () => {
     expect(scan(result(text)).detected_entities).toEqual([]);
   });
 
-  it('a card number is one as a number of JSON, and in the digits of any script; the id of the request is none', () => {
+  it('a card number is one as a number of JSON, and in the digits of any script; the id of a reply of Gate is none', () => {
     const text =
       '{"jsonrpc":"2.0","id":4111111111111111,"result":{"id":4111111111111111,"n":[-1.5e3,1764322800000],"t":"no ４１１１-١١١١–1111\\u20111111."}}';
-    const found = scanResponse({ response_body: text, lanes: ['data'], span_unit: 'utf16_units' });
+    const found = scanReply(text);
     expect(found.detected_entities).toEqual(['CREDIT_CARD']);
+    expect(scan(text).spans).toHaveLength(3);
+    expect(scan('{"id":4111111111111111}').detected_entities).toEqual(['CREDIT_CARD']);
     expect(found.spans.map(({ start, end }) => text.slice(start, end))).toEqual([
       '4111111111111111',
       '４１１１-١١١١–1111\\u20111111',

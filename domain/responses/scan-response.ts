@@ -14,7 +14,7 @@ import { sensitiveDataIn } from '../masking/sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
 /** In every result. Any change to what is found needs a new one. */
-export const SCANNER_VERSION = 'gate-responses/6';
+export const SCANNER_VERSION = 'gate-responses/7';
 
 /** What may be a card as a number of JSON; a fraction is none. */
 const MAY_BE_CARD = /^-?\d{13,19}(?:\.0{1,19})?$/;
@@ -42,10 +42,15 @@ const RISKS = ['clean', 'suspicious', 'high', 'critical'] as const;
  * as their span, because half of one still instructs.
  */
 export function scanResponse(
-  { response_body: text, lanes, span_unit }: Pick<ScanRequest, 'response_body' | 'lanes' | 'span_unit'>,
+  {
+    response_body: text,
+    is_reply: isReply,
+    lanes,
+    span_unit,
+  }: Pick<ScanRequest, 'response_body' | 'is_reply' | 'lanes' | 'span_unit'>,
   level: HeuristicLevel = 'standard',
 ): ScanResult {
-  const strings = stringsOf(text);
+  const strings = stringsOf(text, { isReply });
   const spans: EntitySpan[] = [];
   const unlocated = new Set<ResponseEntity>();
   let found: readonly string[] = [];
@@ -59,7 +64,7 @@ export function scanResponse(
   }
   if (lanes.includes('data')) {
     // Of a number nothing is left but the whole.
-    for (const { start, end, value } of numbersOf(text, strings))
+    for (const { start, end, value } of numbersOf(text, strings, { isReply }))
       if (MAY_BE_CARD.test(value))
         for (const { type } of sensitiveDataIn(value)) spans.push({ entity_type: type, start, end });
     for (const [string, occurrences] of secretsByString(strings)) {

@@ -106,12 +106,10 @@ const PROSE: ReadonlySet<string> = new Set(['description', 'title', 'instruction
  * even then has no place that could be taken out. Reads the entry four times, whatever it holds.
  */
 function placesIn(entry: string, nameIdentifies: boolean, level: HeuristicLevel): EntryScan | null {
-  // In brackets the members of the entry are not those of a JSON-RPC message.
-  const text = `[${entry}]`;
-  if (entityIn(entryIn(text), level) === null) return null;
-  const strings = stringsOf(text);
+  if (entityIn(entryIn(entry), level) === null) return null;
+  const strings = stringsOf(entry);
   const keys = strings.filter(({ role }) => role === 'key').map(({ value }) => value);
-  const names = new Set([...keys, nameIn(entryIn(text))]);
+  const names = new Set([...keys, nameIn(entryIn(entry))]);
   const mayGo = ({ role, key }: JsonString): boolean =>
     role === 'value' && !IDENTIFIES.has(key) && !(key === 'name' && nameIdentifies);
   const spanOf = ({ start, end }: JsonString, entity_type: ResponseEntity): EntitySpan => ({ entity_type, start, end });
@@ -120,19 +118,19 @@ function placesIn(entry: string, nameIdentifies: boolean, level: HeuristicLevel)
     const found = entityIn({ texts: [string.value] }, level, names);
     return found === null ? [] : spanOf(string, found);
   });
-  let left = entityIn(entryIn(without(text, spans)), level);
+  let left = entityIn(entryIn(without(entry, spans)), level);
   if (left !== null) {
     const alone = new Set(spans.map(({ start }) => start));
     for (const string of strings)
       if (mayGo(string) && PROSE.has(string.key) && !alone.has(string.start)) spans.push(spanOf(string, left));
-    left = entityIn(entryIn(without(text, spans)), level);
+    left = entityIn(entryIn(without(entry, spans)), level);
   }
   spans.sort((one, other) => one.start - other.start);
   const unlocated = left === null ? [] : [left];
   const found = new Set([...spans.map(({ entity_type }) => entity_type), ...unlocated]);
   return {
     detected_entities: [...found],
-    spans: spans.map(({ entity_type, start, end }) => ({ entity_type, start: start - 1, end: end - 1 })),
+    spans,
     unlocated,
   };
 }
@@ -169,8 +167,5 @@ const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 const nameIn = ({ name }: JsonObject): string => (typeof name === 'string' ? name : '');
 const toldIn = (value: Json): JsonObject => (isObject(value) ? value : { texts: [value] });
-/** The entry in its brackets. One that is no object is a text like any other. */
-function entryIn(text: string): JsonObject {
-  const value = valueIn(text);
-  return toldIn(Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value);
-}
+/** An entry that is no object is a text like any other. */
+const entryIn = (text: string): JsonObject => toldIn(valueIn(text));
