@@ -6,7 +6,7 @@ import type { Answer } from './answers.js';
 import { callEvents } from './call-events.js';
 import type { CallHandler, ToolCallRequest } from './calls.js';
 import type { Controls } from './controls.js';
-import { type Conversation, type createClientAnswers, createConversation } from './conversation.js';
+import { type AskedSession, type Conversation, type createClientAnswers, createConversation } from './conversation.js';
 import type { DecisionPage } from './decision-page.js';
 import { eventText, type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
 import { type AgentCaller, takesStream } from './mcp-requests.js';
@@ -32,8 +32,8 @@ export interface ClientCall {
   readonly form: RpcForm;
   /** Names the place in a stream, for clients that come back to one. */
   readonly place?: string;
-  /** Under which its client answers what it is asked; absent where it can be asked nothing. */
-  readonly session?: string;
+  /** In which its client answers what it is asked; absent where it can be asked nothing. */
+  readonly session?: AskedSession;
   /** From which level on its client hears log messages. */
   readonly leastLevel: () => Promise<LeastLevel>;
   /** Under which its client wants to hear of its progress. */
@@ -67,7 +67,7 @@ export function createCallStreams(options: CallStreamsOptions) {
   }: {
     readonly caller: AgentCaller;
     readonly correlationId: string;
-    readonly session: string | null;
+    readonly session: AskedSession | null;
     readonly progressToken: string | number | undefined;
     readonly leastLevel: () => Promise<LeastLevel>;
     readonly signal: AbortSignal;

@@ -1,10 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ClientAnswer, Unaskable } from '../../domain/upstream/call-talks.js';
 import type { LeastLevel } from '../../domain/mcp/log-levels.js';
-import { type Conversation, clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
+import {
+  type AskedSession,
+  type Conversation,
+  clientAnswerIn,
+  createClientAnswers,
+  createConversation,
+} from './conversation.js';
+
+const SESSION: AskedSession = { id: 's', can: ['elicitation', 'sampling'], opensUrls: false };
 
 function conversation(
-  session: string | null = 's',
+  session: AskedSession | null = SESSION,
   leastLevel: () => Promise<LeastLevel> = async () => null,
   progressToken = 'token',
 ) {
@@ -37,7 +45,7 @@ describe('what an upstream says while a call is under way', () => {
 
   it('says no progress to a client that came back without its token', async () => {
     const talk = createConversation({
-      session: 's',
+      session: SESSION,
       progressToken: undefined,
       answers: createClientAnswers(),
       onAsked: () => undefined,
@@ -65,6 +73,29 @@ describe('what an upstream says while a call is under way', () => {
     expect(await answer).toEqual(['result', '{"action":"accept"}']);
     expect(answers.give('s', id, ['result', '{}'])).toBe(false);
     expect(asked).toEqual([['elicitation/create', true]]);
+  });
+
+  it('is asked for what its client declared alone, in its session too', async () => {
+    const form = '{"message":"m"}';
+    const url = '{"message":"m","mode":"\\u0075rl","url":"https://elsewhere.example/"}';
+    for (const [session, method, params] of [
+      [{ id: 's', can: ['elicitation'], opensUrls: false }, 'elicitation/create', url],
+      [{ id: 's', can: [], opensUrls: true }, 'elicitation/create', form],
+      [{ id: 's', can: ['elicitation'], opensUrls: true }, 'sampling/createMessage', '{"messages":[]}'],
+    ] as const) {
+      const { talk, asked } = conversation(session);
+      await expect(talk.asked(method, params, 1_000)).rejects.toThrow(Unaskable);
+      expect([await talk.waiting(), asked]).toEqual([false, []]);
+    }
+    const { talk } = conversation({ id: 's', can: [], opensUrls: true });
+    talk.asked('elicitation/create', url, 1_000).catch(() => undefined);
+    expect(JSON.parse((await talk.take())[0] as string)).toMatchObject({
+      params: {
+        mode: 'url',
+        url: 'https://elsewhere.example/',
+        message: expect.stringMatching(/^The server of a tool, and not Gate,/),
+      },
+    });
   });
 
   it('is asked under the name that a kept question has in this session, and is over once that is, whoever was given the answer', async () => {
@@ -155,7 +186,7 @@ describe('what an upstream says while a call is under way', () => {
   });
 
   it('has those log messages alone that its client hears, and everything in its order', async () => {
-    const { talk } = conversation('s', async () => 'warning');
+    const { talk } = conversation(SESSION, async () => 'warning');
     talk.told('notifications/progress', '{}');
     for (const level of ['info', 'error', 'no level', 'debug']) talk.told(...log(level));
     talk.told('notifications/progress', '{}');
@@ -164,7 +195,7 @@ describe('what an upstream says while a call is under way', () => {
   });
 
   it('wakes nobody for a log message that its client does not hear', async () => {
-    const { talk } = conversation('s', async () => 'error');
+    const { talk } = conversation(SESSION, async () => 'error');
     let woken = false;
     void talk.heard().then(() => (woken = true));
     talk.told(...log('warning'));
@@ -174,7 +205,7 @@ describe('what an upstream says while a call is under way', () => {
   });
 
   it('keeps the gravest of a flood of log messages, and what is no log message, while it is not known what its client hears', async () => {
-    const { talk, gone } = conversation('s', async () => 'error');
+    const { talk, gone } = conversation(SESSION, async () => 'error');
     for (let count = 0; count < 1_100; count += 1) talk.told(...log('debug'));
     for (const level of ['info', 'error', 'emergency']) talk.told(...log(level));
     for (let count = 0; count < 900; count += 1) talk.told('notifications/progress', '{}');
@@ -187,14 +218,14 @@ describe('what an upstream says while a call is under way', () => {
   });
 
   it('waits no longer than a second for what its client hears', async () => {
-    const { talk } = conversation('s', () => new Promise(() => undefined));
+    const { talk } = conversation(SESSION, () => new Promise(() => undefined));
     for (const level of ['debug', 'error']) talk.told(...log(level));
     expect(await said(talk)).toEqual(['error']);
   });
 
   it('heeds the level that its client sets meanwhile, and tells from info on where nobody knows it', async () => {
     let least: LeastLevel | Error = 'error';
-    const { talk } = conversation('s', async () => {
+    const { talk } = conversation(SESSION, async () => {
       if (least instanceof Error) throw least;
       return least;
     });

@@ -6,6 +6,7 @@ import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../domain/mcp/strict-json.js';
 import { type ClientAnswer, type Listener, Unaskable, untilGivenUp } from '../../domain/upstream/call-talks.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
+import { type Askable, askedAs } from './askable.js';
 import { within } from './event-streams.js';
 
 /** More is not handed on while its client reads slowly: a flood would fill memory. */
@@ -66,6 +67,9 @@ export function clientAnswerIn(text: string): { readonly id: string; readonly an
   }
 }
 
+/** A client's session as far as questions go. */
+export type AskedSession = Askable & { readonly id: string };
+
 export interface Conversation extends Listener {
   /** The upstream tells its progress by itself. */
   progressed(): boolean;
@@ -86,8 +90,8 @@ export function createConversation({
   leastLevel,
   signal,
 }: {
-  /** Under which the client answers; `null` where it can be asked nothing. */
-  readonly session: string | null;
+  /** Under whose id the client answers, and what it can be asked; `null` where it can be asked nothing. */
+  readonly session: AskedSession | null;
   readonly progressToken: Json | undefined;
   readonly answers: ClientAnswers;
   readonly onAsked: (method: string, answered: boolean) => void;
@@ -163,10 +167,10 @@ export function createConversation({
     },
     async asked(method, params, timeoutMs, _key, { kept, givenUp } = {}) {
       if (session === null) throw new Unaskable('the client cannot be asked in its revision of MCP');
-      const id = kept?.nameIn(session) ?? `gate-${randomUUID()}`;
-      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${params}}`;
+      const id = kept?.nameIn(session.id) ?? `gate-${randomUUID()}`;
+      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${askedAs(session, method, params)}}`;
       if (message.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
-      const given = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session, id, timeoutMs, signal);
+      const given = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session.id, id, timeoutMs, signal);
       const answer = untilGivenUp(given, givenUp);
       answer.catch(() => undefined);
       if (!say(message)) throw new Error(NOT_HANDED_ON);

@@ -186,7 +186,7 @@ export function createMcpClients(options: McpClientsOptions) {
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({
-          session: session.id,
+          session,
           progressToken: undefined,
           answers,
           onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
@@ -219,7 +219,7 @@ export function createMcpClients(options: McpClientsOptions) {
         talkOf({
           caller: asking(caller, session.can),
           correlationId,
-          session: session.id,
+          session,
           progressToken,
           leastLevel: () => sessions.logLevel(session),
           signal: held.signal,
@@ -321,7 +321,7 @@ export function createMcpClients(options: McpClientsOptions) {
     return answered(request, {
       call,
       form: keyed ? { ...admitted, finish: underId(form.id) } : admitted,
-      session: session.id,
+      session,
       progressToken: progressTokenOf(known.body),
       ...(resumable && { place: placeOf(request.correlationId, form.id, progressTokenOf(known.body)) }),
       leastLevel: () => sessions.logLevel(session),

@@ -3,7 +3,8 @@ import { errorText } from '../../domain/errors.js';
 import { type ClientAnswer, createCallTalks, type Listener } from '../../domain/upstream/call-talks.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
-import { type Askable, createRounds } from './rounds.js';
+import type { Askable } from './askable.js';
+import { createRounds } from './rounds.js';
 
 const CALLER = { tenant: 'acme', agent: 'one' } as AgentCaller;
 const ALL: Askable = { can: ['elicitation', 'sampling', 'roots'], opensUrls: true };

@@ -1,32 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientCapability } from '../../contracts/call.js';
 import { membersOf } from '../../domain/mcp/reply.js';
-import {
-  ASKED_OF_CLIENTS,
-  type CallTalks,
-  type ClientAnswer,
-  keyFor,
-  type Listener,
-  Unaskable,
-} from '../../domain/upstream/call-talks.js';
-import { withoutClaim } from '../../domain/review/told-change.js';
+import { type CallTalks, type ClientAnswer, keyFor, type Listener } from '../../domain/upstream/call-talks.js';
+import { type Askable, askedAs } from './askable.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
-
-/** What a client said in a request that it can be asked. */
-export interface Askable {
-  readonly can: readonly ClientCapability[];
-  /** Whether it opens an address for its user. */
-  readonly opensUrls: boolean;
-}
 
 /** What an upstream asks of the client while its call is under way. */
 export interface Question {
   readonly id: string;
   readonly key: string;
   readonly method: string;
-  /** In the upstream's own text. */
+  /** As its client is asked it. */
   readonly params: string;
 }
 
@@ -41,8 +26,8 @@ export interface Round {
   bring(answers: ReadonlyMap<string, string>): void;
   /** Whoever listens is told what the upstream says; what comes back ends that. */
   tell(conversation: Conversation): () => void;
-  /** Whether its client can be asked that. */
-  may(method: string, params: string): boolean;
+  /** What its client said last that it can be asked. */
+  askable(): Askable;
   /** The call is this request's: what its upstream says is heard from here on. */
   admit(): void;
   /** Resolves once it is. */
@@ -56,8 +41,6 @@ const MAX_ROUNDS = 10_000;
 const CLOSED = 'Gate closes, and nobody can answer';
 const GIVEN_UP =
   'too many calls of this agent wait for answers, and this one was given up for the call of another agent';
-/** A longer question is not handed on. */
-const MAX_TEXT = 65_536;
 /** So many calls are looked at in one sweep. */
 const SWEPT_AT_ONCE = 1_000;
 
@@ -95,8 +78,7 @@ export function createRounds(
       },
       told: (method, params) => listening?.told(method, params),
       async asked(method, params, timeoutMs, wanted, { kept, givenUp } = {}) {
-        const fault = unaskable(held.askable, method, params);
-        if (fault !== null) throw new Unaskable(fault);
+        const told = askedAs(held.askable, method, params);
         if (closed) throw new Error(CLOSED);
         const given = wanted === undefined ? undefined : brought.get(wanted);
         if (given !== undefined && isAnswer(method, given)) {
@@ -109,7 +91,7 @@ export function createRounds(
           id,
           key: (kept && wanted) ?? keyFor(keys, id, wanted),
           method,
-          params: withoutClaim(params),
+          params: told,
         };
         let timer: NodeJS.Timeout | undefined;
         const answer = new Promise<ClientAnswer | null>((give) => {
@@ -162,7 +144,7 @@ export function createRounds(
           if (listening === conversation) listening = null;
         };
       },
-      may: (method, params) => unaskable(held.askable, method, params) === null,
+      askable: () => held.askable,
       admit() {
         // Where there is no room it is asked nothing.
         if (rounds.keep(held, true)) stop ??= talks?.listen(correlationId, listener);
@@ -323,15 +305,6 @@ function heldRounds(most: number) {
       for (const held of byCall.values()) end(held);
     },
   };
-}
-
-/** Why its client cannot be asked this; `null` where it can. */
-export function unaskable({ can, opensUrls }: Askable, method: string, params: string): string | null {
-  const capability = ASKED_OF_CLIENTS.get(method);
-  if (params.length > MAX_TEXT) return 'the request cannot be handed on to the client';
-  const opens = method === 'elicitation/create' && membersOf(params)?.get('mode') === '"url"';
-  const may = opens ? opensUrls : capability !== undefined && can.includes(capability);
-  return may ? null : 'the client cannot be asked that';
 }
 
 /** Whether this is an answer to such a question. */

@@ -7,9 +7,8 @@ import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import { objectText } from '../../domain/mcp/reply.js';
 import type { RequestState, RequestStates } from '../../domain/mcp/request-state.js';
 import { askedBy, type BroughtBack } from '../../domain/mcp/rounds.js';
-import type { CallTalks } from '../../domain/upstream/call-talks.js';
+import { type CallTalks, Unaskable } from '../../domain/upstream/call-talks.js';
 import { isOver } from '../../domain/probes/due.js';
-import { withoutClaim } from '../../domain/review/told-change.js';
 import { type Answer, answerOf } from './answers.js';
 import { NEVER_BEGAN } from './call-events.js';
 import type { ClientCall } from './call-streams.js';
@@ -19,7 +18,8 @@ import { decisionPage, openRequest } from './decision-page.js';
 import { within } from './event-streams.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { type RpcForm, type Streamed, VERDICT_META } from './rpc-answers.js';
-import { type Askable, createRounds, isAnswer, type Question, type Round, unaskable } from './rounds.js';
+import { type Askable, askedAs } from './askable.js';
+import { createRounds, isAnswer, type Question, type Round } from './rounds.js';
 
 export interface StatelessCallsOptions {
   readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'assertInUse'>;
@@ -180,11 +180,15 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     if (!talks?.kept) return round?.questions() ?? [];
     const open = await talks.kept.openOf(correlationId);
     // Whoever asks has compared it with what the call's client declared, all but whether that opens an address.
-    const can = { can: CLIENT_CAPABILITIES, opensUrls };
-    const may = round?.may ?? ((method: string, params: string) => unaskable(can, method, params) === null);
-    return open
-      .filter(({ method, params }) => may(method, params))
-      .map((one) => ({ ...one, params: withoutClaim(one.params) }));
+    const askable = round?.askable() ?? { can: CLIENT_CAPABILITIES, opensUrls };
+    return open.flatMap((one) => {
+      try {
+        return [{ ...one, params: askedAs(askable, one.method, one.params) }];
+      } catch (error) {
+        if (error instanceof Unaskable) return [];
+        throw error;
+      }
+    });
   }
 
   /** Gives answers by key to those of these questions that nobody answered yet: none to a call of what was stopped since. */

@@ -40,7 +40,7 @@ export interface TaskRequestsOptions {
   readonly talkOf: (
     of: Pick<TaskRequest, 'caller'> & {
       readonly correlationId: string;
-      readonly session: string;
+      readonly session: McpSession;
       readonly progressToken: string | number | undefined;
       readonly leastLevel: () => Promise<LeastLevel>;
       readonly signal: AbortSignal;
@@ -90,7 +90,7 @@ export function createTaskRequests({ tasks, handler, controls, streams, ...optio
     const heard = options.talkOf({
       caller,
       correlationId: taskId,
-      session: session.id,
+      session,
       progressToken,
       leastLevel: () => options.logLevel(session),
       signal: held.signal,
