@@ -70,6 +70,21 @@ describe('control calls that reached an upstream', () => {
     expect(rows).toHaveLength(4);
   });
 
+  it('name the digests of what an agent said in them, up to fifty different ones, and what was found there', async () => {
+    const log = createControlLog({ ledger, now: Date.now });
+    for (const sent of ['sha256:a', 'sha256:b', 'sha256:a']) log.note(call('completion/complete', { sent, found: [] }));
+    for (let at = 0; at < 50; at += 1) log.note(call('completion/complete', { sent: `${at}`, found: ['API_TOKEN'] }));
+    await log.close();
+    expect(rows.map(({ policy_decision }) => policy_decision)).toEqual([
+      expect.objectContaining({
+        calls: 53,
+        sent: ['sha256:a', 'sha256:b', ...Array.from({ length: 48 }, (_, at) => `${at}`)],
+        sent_more: 2,
+        found: ['API_TOKEN'],
+      }),
+    ]);
+  });
+
   it('are kept while the ledger is away, and written at the end', async () => {
     const log = createControlLog({ ledger, now: Date.now });
     away = true;

@@ -14,6 +14,10 @@ export interface ControlCall {
   readonly correlationId: string;
   /** Whether the upstream answered without an error. */
   readonly answered: boolean;
+  /** Digest of the parameters that were sent, where an agent's own words were among them. */
+  readonly sent?: string;
+  /** What was found in them, and sent all the same in observe mode. */
+  readonly found?: readonly string[];
 }
 
 interface Counted {
@@ -22,9 +26,15 @@ interface Counted {
   lastMs: number;
   calls: number;
   failed: number;
+  readonly sent: Set<string>;
+  /** How many calls with other words there were beyond those. */
+  sentMore: number;
+  readonly found: Set<string>;
 }
 
 const WINDOW_MS = 60_000;
+/** So many digests stand in one row. */
+const MAX_DIGESTS = 50;
 /** Above this number all counters are written at once, so that memory stays bounded. */
 const MAX_COUNTED = 200;
 
@@ -60,10 +70,24 @@ export function createControlLog({ ledger, now }: { readonly ledger: Ledger; rea
     note(call: ControlCall): void {
       const key = `${call.caller.tenant}/${call.caller.agent} ${call.method}`;
       const atMs = now();
-      const known = counted.get(key) ?? { first: call, firstMs: atMs, lastMs: atMs, calls: 0, failed: 0 };
+      const known = counted.get(key) ?? {
+        first: call,
+        firstMs: atMs,
+        lastMs: atMs,
+        calls: 0,
+        failed: 0,
+        sent: new Set<string>(),
+        sentMore: 0,
+        found: new Set<string>(),
+      };
       known.calls += 1;
       known.failed += call.answered ? 0 : 1;
       known.lastMs = atMs;
+      if (call.sent !== undefined && !known.sent.has(call.sent)) {
+        if (known.sent.size < MAX_DIGESTS) known.sent.add(call.sent);
+        else known.sentMore += 1;
+      }
+      for (const one of call.found ?? []) known.found.add(one);
       counted.set(key, known);
       if (counted.size >= MAX_COUNTED) void write();
       else writeLater();
@@ -77,7 +101,7 @@ export function createControlLog({ ledger, now }: { readonly ledger: Ledger; rea
 }
 export type ControlLog = ReturnType<typeof createControlLog>;
 
-function rowOf({ first, firstMs, lastMs, calls, failed }: Counted): NewLedgerRow {
+function rowOf({ first, firstMs, lastMs, calls, failed, sent, sentMore, found }: Counted): NewLedgerRow {
   const { caller, method, correlationId } = first;
   const said: JsonObject = {
     rpc_method: method,
@@ -85,6 +109,9 @@ function rowOf({ first, firstMs, lastMs, calls, failed }: Counted): NewLedgerRow
     failed,
     first_at: new Date(firstMs).toISOString(),
     last_at: new Date(lastMs).toISOString(),
+    ...(sent.size > 0 && { sent: [...sent] }),
+    ...(sentMore > 0 && { sent_more: sentMore }),
+    ...(found.size > 0 && { found: [...found].toSorted() }),
   };
   return {
     id: uuidFromDigest('gate.control-calls', correlationId, caller.tenant, caller.agent, method, String(firstMs)),

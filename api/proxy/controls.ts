@@ -1,14 +1,18 @@
 import { setTimeout as after } from 'node:timers/promises';
+import type { Mode } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
+import { sentBy } from '../../domain/mcp/control-methods.js';
+import { foundInControl } from '../../domain/inspection/control-texts.js';
 import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
 import { SUBSCRIBE, UNSUBSCRIBE } from '../../domain/mcp/subscriptions.js';
 import type { Listener } from '../../domain/upstream/call-talks.js';
 import type { Upstream } from '../../domain/upstream/upstream.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from './agent-limits.js';
-import type { ControlLog } from './control-log.js';
+import type { ControlCall, ControlLog } from './control-log.js';
 import { type ControlReply, emptyReply } from './control-replies.js';
 import { type HeldSubscriptions, heldSubscriptions, type Holder } from './held-subscriptions.js';
 import type { AgentCaller } from './mcp-requests.js';
@@ -21,6 +25,7 @@ export interface ControlOptions {
   readonly controlLog: ControlLog;
   readonly upstream: Upstream;
   readonly upstreamTimeoutMs: number;
+  readonly mode: Mode;
   /** Who of an agent's clients is subscribed to what. */
   readonly subscriptions: SubscriptionStore;
   /** Called before a control method is forwarded. Throws to refuse it. */
@@ -39,7 +44,13 @@ interface Asked {
   readonly body: JsonObject;
 }
 
-/** Methods without a verdict: counted, limited, forwarded. */
+/** What an agent says in a control call beyond where in a list it is; `null` where that is nothing. */
+function wordsOf(method: string, { params }: JsonObject): JsonObject | null {
+  const { cursor: _place, ...words } = sentBy(method, params);
+  return Object.keys(words).length === 0 ? null : words;
+}
+
+/** Methods without a verdict: what they say is bounded and read by rules; counted, limited, forwarded. */
 export function createControls(options: ControlOptions) {
   const held = heldSubscriptions({
     store: options.subscriptions,
@@ -56,8 +67,20 @@ export function createControls(options: ControlOptions) {
       await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   });
+  /** What an agent says in it, for the record. Throws `policy_denied` where rules find something there, unless Gate observes. */
+  function judged({ method, body }: Asked): Pick<ControlCall, 'sent' | 'found'> {
+    const words = wordsOf(method, body);
+    if (words === null) return {};
+    const found = foundInControl(words);
+    if (found.length > 0 && options.mode === 'enforce')
+      throw new GateError('policy_denied', `\`${method}\` was not sent: its parameters hold ${found.join(', ')}`, {
+        fields: { layer: 'proxy', reasons: [...found] },
+      });
+    return { sent: canonicalDigest(words), found };
+  }
   async function sent(caller: AgentCaller, { method, body }: Asked, correlationId: string): Promise<ControlReply> {
-    const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
+    const said = judged({ method, body });
+    const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered, ...said });
     const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
     const reply = await asking.catch((error: unknown) => {
       note(false);
@@ -85,11 +108,11 @@ export function createControls(options: ControlOptions) {
 
     /** `resources/subscribe` and `resources/unsubscribe` of a session or stream. */
     async watch(caller: AgentCaller, holder: Holder, asked: Asked, correlationId: string): Promise<ControlReply> {
+      // Before it is kept: what is kept is sent again in each new session with the upstream.
+      judged(asked);
       const id = asked.body['id'] ?? null;
       const send = () => sent(caller, asked, correlationId);
-      const { uri } = (asked.body['params'] ?? {}) as JsonObject;
-      // What names no resource is for the upstream to refuse.
-      if (typeof uri !== 'string') return send();
+      const { uri } = asked.body['params'] as { readonly uri: string };
       return asked.method === SUBSCRIBE
         ? held.subscribe(caller, holder, { uri, id }, send)
         : held.unsubscribe(caller, holder.id, { uri, id }, send);

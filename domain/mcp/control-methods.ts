@@ -1,5 +1,7 @@
-import type { JsonObject } from '../../contracts/json.js';
-import { READ_METHODS } from './read-methods.js';
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { foreignText } from '../text.js';
+import { MAX_NAME, MAX_URI, READ_METHODS } from './read-methods.js';
 
 export interface ControlMethod {
   /** Members that `params` may have. */
@@ -31,6 +33,72 @@ const METHODS = {
   'logging/setLevel': method(false, [], ['level']),
 };
 export type ControlMethodName = keyof typeof METHODS;
+
+/** Opaque, and given out by the upstream: no server needs a longer one. */
+const MAX_CURSOR = 8_192;
+/** What somebody types, and what he chose before. */
+const MAX_VALUE = 4_096;
+const MAX_CHOSEN = 64;
+/** All of it together is read before it is sent, in the process that serves. */
+const MAX_CHOSEN_CHARACTERS = 16_384;
+
+const name = z.string().min(1).max(MAX_NAME);
+const uri = z.string().min(1).max(MAX_URI);
+const value = z.string().max(MAX_VALUE);
+const listed = z.strictObject({ cursor: z.string().max(MAX_CURSOR).optional() });
+const ofResource = z.strictObject({ uri });
+/** What of each may be sent, as the schema of MCP has it and no larger. */
+const SENT: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ['tools/list', listed],
+  ['resources/list', listed],
+  ['resources/templates/list', listed],
+  ['prompts/list', listed],
+  ['resources/subscribe', ofResource],
+  ['resources/unsubscribe', ofResource],
+  [
+    'completion/complete',
+    z.strictObject({
+      ref: z.discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('ref/prompt'), name, title: z.string().max(MAX_NAME).optional() }),
+        z.strictObject({ type: z.literal('ref/resource'), uri }),
+      ]),
+      argument: z.strictObject({ name, value }),
+      context: z
+        .strictObject({
+          arguments: z
+            .record(name, value)
+            .refine((chosen) => Object.keys(chosen).length <= MAX_CHOSEN, `more than ${MAX_CHOSEN} members`)
+            .refine(
+              (chosen) => Object.entries(chosen).flat().join('').length <= MAX_CHOSEN_CHARACTERS,
+              `more than ${MAX_CHOSEN_CHARACTERS} characters`,
+            )
+            .optional(),
+        })
+        .optional(),
+    }),
+  ],
+]);
+
+/** What is wrong with what a control method would send, and in which member; `null` when nothing is. */
+export function controlFault(
+  method: string,
+  params: Json | undefined,
+): { readonly detail: string; readonly field: string } | null {
+  const sent = SENT.get(method)?.safeParse(sentBy(method, params));
+  const issue = sent?.error?.issues[0];
+  if (!issue) return null;
+  const field = ['params', ...issue.path].join('.');
+  return { detail: `\`${foreignText(field, 64)}\`: ${foreignText(issue.message, 200)}`, field: foreignText(field, 64) };
+}
+
+/** The members of `params` that are forwarded. */
+export function sentBy(method: string, params: Json | undefined): JsonObject {
+  const given = params !== null && typeof params === 'object' && !Array.isArray(params) ? (params as JsonObject) : {};
+  const members = CONTROL_METHODS.get(method)?.sent ?? [];
+  return Object.fromEntries(
+    members.flatMap((member) => (given[member] === undefined ? [] : [[member, given[member] as Json]])),
+  );
+}
 
 /** The control methods that Gate supports. Notifications are not among them, because they end at Gate. */
 export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map(Object.entries(METHODS));

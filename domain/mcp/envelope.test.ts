@@ -148,10 +148,62 @@ describe('the JSON-RPC envelope', () => {
     'resources/list',
     'resources/templates/list',
     'prompts/list',
-    'completion/complete',
     'logging/setLevel',
   ])('reads %s as a control method', (method) => {
     expect(parseMcpRequest(text({ method }))).toMatchObject({ kind: 'control', method, notification: false });
+  });
+
+  describe('what a control method sends', () => {
+    const ref = { type: 'ref/prompt', name: 'greet' };
+    const argument = { name: 'who', value: 'Al' };
+
+    it.each([
+      ['completion/complete', { ref, argument }],
+      ['completion/complete', { ref: { ...ref, title: 'Greet' }, argument: { ...argument, value: '' } }],
+      ['completion/complete', { ref: { type: 'ref/resource', uri: 'file:///{p}' }, argument, context: {} }],
+      ['completion/complete', { ref, argument, context: { arguments: { city: 'Bern' } } }],
+      ['resources/subscribe', { uri: 'file:///a' }],
+      ['tools/list', { cursor: 'x'.repeat(8_192) }],
+      ['prompts/list', {}],
+    ])('is taken: %s %j', (method, params) => {
+      expect(parseMcpRequest(text({ method, params }))).toMatchObject({ kind: 'control', body: { params } });
+    });
+
+    it.each<[string, object, string]>([
+      ['completion/complete', {}, 'params.ref'],
+      ['completion/complete', { ref, argument: { ...argument, more: 1 } }, 'params.argument'],
+      ['completion/complete', { ref, argument: { ...argument, value: { deep: 1 } } }, 'params.argument.value'],
+      ['completion/complete', { ref, argument: { ...argument, value: 'x'.repeat(4_097) } }, 'params.argument.value'],
+      ['completion/complete', { ref: { ...ref, note: 'x' }, argument }, 'params.ref'],
+      ['completion/complete', { ref: { type: 'ref/tool', name: 'x' }, argument }, 'params.ref.type'],
+      ['completion/complete', { ref, argument, context: { more: {} } }, 'params.context'],
+      ['completion/complete', { ref, argument, context: { arguments: { a: ['b'] } } }, 'params.context.arguments.a'],
+      [
+        'completion/complete',
+        {
+          ref,
+          argument,
+          context: { arguments: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`a${at}`, 'b'])) },
+        },
+        'params.context.arguments',
+      ],
+      [
+        'completion/complete',
+        {
+          ref,
+          argument,
+          context: { arguments: Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((at) => [at, 'x'.repeat(4_000)])) },
+        },
+        'params.context.arguments',
+      ],
+      ['resources/subscribe', {}, 'params.uri'],
+      ['resources/subscribe', { uri: 'x'.repeat(8_193) }, 'params.uri'],
+      ['resources/unsubscribe', { uri: { a: 1 } }, 'params.uri'],
+      ['tools/list', { cursor: 'x'.repeat(8_193) }, 'params.cursor'],
+      ['resources/list', { cursor: { a: 1 } }, 'params.cursor'],
+    ])('is refused beyond the schema of MCP: %s', (method, params, field) => {
+      expect(refused(text({ method, params }))).toMatchObject({ code: 'invalid_mcp', fields: { field } });
+    });
   });
 
   it.each([

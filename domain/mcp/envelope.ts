@@ -5,7 +5,7 @@ import { GateError } from '../errors.js';
 import { plainName } from '../own-names.js';
 import { foreignText } from '../text.js';
 import { BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
-import { CONTROL_METHODS } from './control-methods.js';
+import { CONTROL_METHODS, controlFault } from './control-methods.js';
 import { idempotencyKeyFault } from './idempotency-key.js';
 import { logLevelFault } from './log-levels.js';
 import { unjudgedField, withoutForeignMeta } from './outgoing.js';
@@ -110,6 +110,8 @@ export function parseMcpRequest(
     return { kind: 'tool', method, tool: method, body };
   }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
+  const outside = controlFault(method, body.params);
+  if (outside) throw invalid(outside.detail, outside.field);
   if (notification || CONTROL_METHODS.has(method) || (ofClient && TASK_METHODS.has(method)))
     return { kind: 'control', method, body: { ...body, method }, notification };
   throw unsupported(method);

@@ -1,6 +1,6 @@
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { CONTROL_METHODS } from './control-methods.js';
+import { CONTROL_METHODS, sentBy } from './control-methods.js';
 import { skeletonWords } from '../skeleton.js';
 import { plainName } from '../own-names.js';
 import { IDEMPOTENCY_KEY } from './idempotency-key.js';
@@ -97,14 +97,7 @@ export function outgoingCall({ method, params }: JsonObject): OutgoingCall {
 }
 
 export function outgoingControl({ method, params }: JsonObject): OutgoingControl {
-  const sent = CONTROL_METHODS.get(method as string)?.sent ?? [];
-  const given = isObject(params) ? params : {};
-  return {
-    method: method as string,
-    params: Object.fromEntries(
-      sent.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name] as Json]])),
-    ),
-  };
+  return { method: method as string, params: sentBy(method as string, params) };
 }
 
 /** The bytes of a call, derived only from Gate's own id and what was judged. The token of its progress is Gate's id too. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
-import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
+import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
 import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
@@ -26,7 +26,6 @@ export interface McpRouteOptions
     Omit<McpClientsOptions, 'handler' | 'controls' | 'callerOf' | 'callbackOf'> {
   readonly handler: CallHandler;
   readonly authorizer: Authorizer;
-  readonly mode: Mode;
   /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
   /** Returns the address in the form in which it will be used. Throws `callback_not_allowed` naming the rule. */
