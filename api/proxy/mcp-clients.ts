@@ -12,7 +12,7 @@ import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
-import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
+import { keyedRequest, sentAgain } from '../../domain/mcp/idempotency-key.js';
 import type { LogLevel } from '../../domain/mcp/log-levels.js';
 import type { RequestStates } from '../../domain/mcp/request-state.js';
 import { broughtBack } from '../../domain/mcp/rounds.js';
@@ -296,15 +296,21 @@ export function createMcpClients(options: McpClientsOptions) {
     if (!('call' in called)) return called;
     const { mcp: known, form: admitted } = called.call;
     const keyed = keyedRequest(known.body);
+    const body = keyed?.body ?? sentAgain(known.body);
     const idempotencyId = keyed
       ? uuidFromDigest('gate.mcp-key', keyed.key)
-      : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(known.body));
-    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, {
-      idempotencyId,
-      offered,
-      // What its level is may change while the tool runs.
-      hears: heardBy(request, known.body, true),
-    });
+      : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(body));
+    const call = callOf(
+      request,
+      agent,
+      { ...known, body },
+      {
+        idempotencyId,
+        offered,
+        // What its level is may change while the tool runs.
+        hears: heardBy(request, known.body, true),
+      },
+    );
     // A task is cancelled by its own method.
     if (!asksForTask(known.body)) cancellations.asked(session.id, form.id, request.correlationId);
     if (asksForTask(known.body)) {

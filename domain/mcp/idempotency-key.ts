@@ -23,6 +23,17 @@ export function idempotencyKeyFault(params: unknown): string | null {
 }
 
 /**
+ * The request as a client that sends it again sends it: what `_meta` says of this one sending (a token of progress, a trace) is never sent on, and
+ * clients renew it.
+ */
+export function sentAgain(body: JsonObject): JsonObject {
+  const { params } = body;
+  if (params === null || typeof params !== 'object' || Array.isArray(params)) return body;
+  const { _meta: _sending, ...asked } = params;
+  return { ...body, params: asked };
+}
+
+/**
  * The key, and the request as everybody who sends it again under the key sends it, for a task or for its answer; `null` where the client gave
  * none.
  */

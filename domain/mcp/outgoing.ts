@@ -26,8 +26,8 @@ const CLIENTS_CALL: ReadonlySet<string> = new Set([...CALL, 'task']);
 const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
  * `_meta` is addressed to the receiver of the request, and that is Gate. What Gate knows of it is covered by the digest and stored with the
- * request of a call that waits (`request_payload`). None of it is forwarded; what is shown to the operator are the tool and its arguments, which
- * are all that runs.
+ * request of a call that waits (`request_payload`), unless the request is one of a session or has a key: those may be sent again with another.
+ * None of it is forwarded; what is shown to the operator are the tool and its arguments, which are all that runs.
  */
 const META: ReadonlySet<string> = new Set([
   'progressToken',

@@ -320,6 +320,31 @@ describe('a client that asks again because no answer came', () => {
     expect(tools.state().counts['list_files']).toBe(before + 6);
   });
 
+  it('gets it also where what it says of this one sending is another: a renewed trace, a token of progress', async () => {
+    const session = await openSession();
+    const before = tools.state().counts['list_files'] ?? 0;
+    const traced = (meta?: object) => ({
+      ...listFiles('traced'),
+      params: { name: 'list_files', arguments: {}, ...(meta && { _meta: meta }) },
+    });
+    const answers: Awaited<ReturnType<typeof inSession>>[] = [];
+    for (const meta of [
+      { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', progressToken: 1 },
+      {
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        progressToken: 'two',
+        tracestate: 'a=b',
+      },
+      undefined,
+    ])
+      answers.push(await inSession(session, traced(meta)));
+    expect(answers.map(({ body }) => body)).toEqual(
+      answers.map(() => expect.objectContaining({ id: 'traced', result: answers[0]?.body['result'] })),
+    );
+    expect(new Set(answers.map(({ headers }) => headers.get('x-gate-correlation-id'))).size).toBe(1);
+    expect(tools.state().counts['list_files']).toBe(before + 1);
+  });
+
   it('gets it in another session too, under a key of its own', async () => {
     const before = tools.state().counts['list_files'] ?? 0;
     const keyed = (id: number) => ({
