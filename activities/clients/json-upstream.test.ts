@@ -46,6 +46,16 @@ describe('raw JSON tools: an answer', () => {
     expect(JSON.parse((outcome as { text: string }).text)).toMatchObject({ result: { ok: 1 } });
   });
 
+  it.each(['{"content":[],"x":1,"x":2,"isError":true}', '{"isError":true,"isError":false}'])(
+    'with a member twice in its result is none that can be read: %s',
+    async (result) => {
+      expect(await call((id) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`)).toMatchObject({
+        kind: 'unknown',
+        reason: 'the upstream answered with a result that cannot be read',
+      });
+    },
+  );
+
   it.each<[string, (id: string) => string]>([
     ['another text', () => '{"jsonrpc":"2.0","id":"of-another","result":{"ok":1}}'],
     ['the caller’s own, which the tools never saw', () => '{"jsonrpc":"2.0","id":7,"result":{"ok":1}}'],

@@ -103,10 +103,13 @@ function replyOf(message: Members, statusCode: number, callersId: Json | undefin
   const nothing = message.has('error') && error === undefined;
   if (nothing && !message.has('result'))
     return unknownOutcome('the upstream answered with neither a result nor an error');
+  const result = message.get('result');
+  const said = result?.startsWith('{') ? membersOf(result) : new Map<string, string>();
+  if (!said) return unknownOutcome('the upstream answered with a result that cannot be read');
   const members = [...message]
     .filter(([name]) => !(name === 'error' && nothing))
     .map(([name, value]) => [name, name === 'id' ? JSON.stringify(callersId ?? null) : value] as const);
-  const failed = statusCode >= 300 || error !== undefined || saysItFailed(message.get('result') ?? '');
+  const failed = statusCode >= 300 || error !== undefined || saysItFailed(said);
   return { kind: 'reply', statusCode, text: objectText(members), failed };
 }
 

@@ -85,5 +85,9 @@ describe('an answer to a request', () => {
     '{"jsonrpc":"2.0","id":"own","method":"ping","result":{}}',
     '{"jsonrpc":"1.0","id":"own","result":{}}',
     '{"id":"own","result":{}}',
+    '{"jsonrpc":"2.0","id":"own","result":[]}',
+    '{"jsonrpc":"2.0","id":"own","result":{"content":[],"x":1,"x":2,"isError":true}}',
+    '{"jsonrpc":"2.0","id":"own","result":{"isError":true,"is\\u0045rror":false}}',
+    `{"jsonrpc":"2.0","id":"own","result":{"isError":true,"a":${'['.repeat(600)}${']'.repeat(600)}}}`,
   ])('%s is none', (text) => expect(read(text)).toBeNull());
 });

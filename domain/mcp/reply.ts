@@ -94,7 +94,7 @@ export const objectText = (members: Iterable<readonly [string, string]>): string
 
 /**
  * Reads a message as the answer to request `id`: JSON-RPC 2.0, with a result or an error. A `null` beside the other one, as JSON-RPC 1.0
- * writes it, is ignored. `null` for anything else.
+ * writes it, is ignored. `null` for anything else, and for a result with a member that stands twice: its reader could take another one for what it says.
  */
 export function replyIn(message: ReadonlyMap<string, string>, id: string, callersId: Json | undefined): Reply | null {
   if (message.has('method') || !isText(message.get('jsonrpc'), '2.0') || !isText(message.get('id'), id)) return null;
@@ -104,15 +104,17 @@ export function replyIn(message: ReadonlyMap<string, string>, id: string, caller
     ['jsonrpc', '"2.0"'],
     ['id', JSON.stringify(callersId ?? null)],
   ];
-  if (result?.startsWith('{') && error === undefined)
-    return { text: objectText([...head, ['result', result]]), failed: saysItFailed(result) };
+  if (result !== undefined && error === undefined) {
+    const members = membersOf(result);
+    return members && { text: objectText([...head, ['result', result]]), failed: saysItFailed(members) };
+  }
   if (error !== undefined && result === undefined && isError(error))
     return { text: objectText([...head, ['error', error]]), failed: true };
   return null;
 }
 
 /** Whether a tool's result reports a failure itself. */
-export const saysItFailed = (result: string): boolean => membersOf(result)?.get('isError') === 'true';
+export const saysItFailed = (result: ReadonlyMap<string, string>): boolean => result.get('isError') === 'true';
 
 /** The text of a member that exists and is not `null`. */
 export const present = (text: string | undefined): string | undefined => (text === 'null' ? undefined : text);
