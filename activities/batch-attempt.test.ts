@@ -8,6 +8,9 @@ import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/decision/modification.js';
 import { batchRequest } from '../test/support/batch-request.js';
+import type { RespondedCall, ResponseJudge } from '../domain/responses/judge.js';
+import type { Listener } from '../domain/upstream/call-talks.js';
+import { attemptBatch } from './batch-attempt.js';
 import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 
@@ -228,5 +231,50 @@ describe('a batch that Gate executes', () => {
     expect(await gate.activities.callUpstream(call, call.not_after_ms)).toMatchObject({ state: 'completed' });
     expect(await answers(call)).toMatchObject([{ outcome: 'completed' }, { id: 'c1', outcome: 'not_run' }]);
     expect(sent()).toEqual(['slow']);
+  });
+
+  it('has what a tool says meanwhile looked at as that of the tool, and not of the batch', async () => {
+    const told: string[] = [];
+    const listener: Listener = {
+      progress: false,
+      told: (_method, params) => void told.push(params),
+      asked: async () => ['result', '{}'],
+    };
+    const asked: RespondedCall[] = [];
+    const responses: ResponseJudge = {
+      listening(call, heard) {
+        asked.push(call);
+        return { listener: heard, heard: () => null };
+      },
+      judge: async (call, text) => {
+        asked.push(call);
+        return { text };
+      },
+    };
+    const call = await staged('first', 'second');
+    const outcome = await attemptBatch(
+      {
+        calls: { move: async () => ({ applied: true }) } as never,
+        upstream: {
+          callTool: async (_caller: object, request: JsonObject, limits: { listener?: Listener | null }) => {
+            limits.listener?.told('notifications/message', '{"data":"half done"}');
+            return replyOk(request);
+          },
+        } as never,
+        responses,
+        now: Date.now,
+        untilMs: Date.now() + 10_000,
+        heard: listener,
+        fault: () => null,
+      },
+      call,
+      ['first', 'second'].map((name) => ({ id: name, name, arguments: {} })),
+      1,
+    );
+    expect(outcome).toMatchObject({ kind: 'reply', failed: false });
+    expect(told).toHaveLength(2);
+    expect(asked.map(({ tool, method }) => [tool, method])).toEqual(
+      ['first', 'first', 'second', 'second'].map((name) => [name, 'tools/call']),
+    );
   });
 });

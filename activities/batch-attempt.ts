@@ -53,7 +53,8 @@ export async function attemptBatch(
     }
     const params = { name, arguments: given };
     const body = { jsonrpc: '2.0', id: requestId ?? null, method: 'tools/call', params };
-    const talk = heard && responses ? responses.listening(call, heard) : null;
+    const one = { ...call, tool: name, method: 'tools/call' };
+    const talk = heard && responses ? responses.listening(one, heard) : null;
     const beganMs = now();
     const reply = await upstream.callTool(call, body, {
       timeoutMs: Math.max(1, untilMs - beganMs),
@@ -80,7 +81,6 @@ export async function attemptBatch(
       ended = { ...step, stage: 'not_run', status_code: null, result_sha256: null, error };
       members.push(['outcome', '"not_run"'], ['reason', JSON.stringify(error)]);
     } else {
-      const one = { ...call, tool: name, method: 'tools/call' };
       const judged = (await responses?.judge(one, reply.text, talk?.heard())) ?? { text: reply.text };
       const released = judged.text ?? withheldText(requestId, call.correlation_id);
       const stage = reply.failed ? 'failed' : 'completed';
