@@ -31,6 +31,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
   const readsRecords = toolWords.some((word) => RECORDS.has(word));
   const readsTexts = toolWords.some((word) => TEXTS.has(word));
   const looksThrough = toolWords.some((word) => SEARCHES.has(word));
+  const readsFiles = toolWords.some((word) => FILES.has(word));
   eachText(argumentsOfCall, {
     text(text, path, isName) {
       const low = lowered(path);
@@ -43,7 +44,11 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
         return;
       }
       if (!isFilter && (saysMethod(text, called) || (!SPEECH.has(last) && asksByLine(text)))) acts.add('request');
-      if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('action');
+      const isDeedOf = ACTIONS.has(called) || (KINDS.has(called) && ACTION_LISTS.has(plain(path.at(-2) ?? '')));
+      if (isDeedOf && !isFilter && acting(text)) acts.add('action');
+      if (called === 'mode' && !isFilter && isRemoval(text)) acts.add('action');
+      if (text.includes('-') && !isFilter && !low.some((name) => PROJECTIONS.has(name)))
+        for (const act of findActs(text, SPEECH.has(last) || PATTERNS.has(last), readsFiles)) acts.add(act);
       if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('action');
       if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/))) acts.add('file');
       if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text)) acts.add('request');
@@ -65,7 +70,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
         const verb = wordsOf(name).find((word) => !URGES.has(word)) ?? '';
         // A number is mostly a place or an amount: {"start": 1}.
         const isOn = value === true || value === 'true' || (value === 1 && REMOVALS.has(verb));
-        if (isOn && isDeed(verb)) acts.add('action');
+        if ((isOn && isDeed(verb)) || (isStructure(value) && isRemoval(name))) acts.add('action');
         if (typeof value === 'boolean' && saysState(plain(name), String(value), looksThrough)) acts.add('state');
         if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('action');
       }
@@ -106,6 +111,20 @@ const DEEDS = names(
   deprovision annotate expose edit invoke submit rm`,
 );
 const REMOVALS = names('delete remove drop purge destroy truncate wipe');
+/** Lists of what is to be done, and what an item of one calls it: `{"actions": [{"type": "delete"}]}`. */
+const ACTION_LISTS = names('actions operations ops commands mutations changes steps');
+const KINDS = names('type kind name');
+/** Arguments that say what is looked for, in a language of their own. */
+const PATTERNS = names('pattern patterns regex regexp glob globs');
+/** What tools look through that may be the program `find`. */
+const FILES = names('file files folder folders directory directories path paths fs');
+/** Expressions of `find` that do something with what is found, and those that say what is looked for (POSIX.1-2024, and those of GNU). */
+const FIND_WRITES = names('-fprint -fprint0 -fprintf -fls');
+const FIND_RUNS = names('-exec -execdir -ok -okdir');
+const FIND_TESTS = names(
+  `-name -iname -path -ipath -regex -iregex -type -size -empty -mtime -mmin -atime -ctime -newer -user -group -perm -maxdepth -mindepth -depth
+  -print -print0`,
+);
 /** What stands before a deed: `force_restart`, `do_delete`. */
 const URGES = names(
   'force forced do please must should hard soft now immediately really confirm confirmed auto also then and',
@@ -132,6 +151,28 @@ const saysState = (name: string, value: string, looksThrough: boolean): boolean 
       : POWERS.has(name) && !looksThrough)) &&
   value !== '' &&
   !NO_STATE.has(value);
+/** `delete`, `force_purge`, and no name of a thing: `delete_marker`. */
+function isRemoval(text: string): boolean {
+  if (text.length > HEAD) return false;
+  const words = wordsOf(text.trim()).filter((word) => !URGES.has(word));
+  return words.length > 0 && words.every((word) => REMOVALS.has(word));
+}
+const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What words of `find` do beyond finding. In a text for readers they count where the tool looks through files and they stand as `find` has them. */
+function findActs(text: string, isWords: boolean, readsFiles: boolean): readonly ReadAct[] {
+  if (!/-(?:delete|exec|ok|fprint|fls)/.test(text) || (isWords && !readsFiles)) return [];
+  const words = text.trim().split(/\s+/);
+  const isOfFind = !isWords || words.some((word) => FIND_TESTS.has(word));
+  const runs = words.some(
+    (word, at) => (word === '-delete' && isOfFind) || (FIND_RUNS.has(word) && (!isWords || at + 1 < words.length)),
+  );
+  return [
+    ...(runs ? (['action'] as const) : []),
+    ...(isOfFind && words.some((word) => FIND_WRITES.has(word)) ? (['file'] as const) : []),
+  ];
+}
+
 const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
 
 const wordsOf = (name: string): readonly string[] =>
