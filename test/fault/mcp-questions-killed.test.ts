@@ -281,6 +281,39 @@ describe('what a tool asks its client, proxy and worker being processes of their
       tool.end();
       expect([await keptNotes(), server.telling.length]).toEqual([[], before + 1]);
     }, 180_000);
+
+    it('is cut short where it is too much for a client that reads nothing: its answer and other calls come all the same', async () => {
+      const before = server.telling.length;
+      const address = await addressOf('proxy:8443');
+      const session = await opened(address);
+      const slow = await send(address, { ...WITH_PROGRESS, id: 23 }, session);
+      const tool = await begins(before);
+      const words = 'x'.repeat(2_000);
+      for (let at = 0; at < 8_000; at += 1) await tool.log(`${at} ${words}`);
+      const other = await begins(await anotherRuns(await addressOf('proxy:8443')));
+      other.end();
+      tool.end();
+      const stream = messagesOf(slow);
+      expect(JSON.stringify(await stream.answer())).toContain('told');
+      const heard = stream
+        .passed()
+        .filter(({ method }) => method === 'notifications/message')
+        .map((said) => Number.parseInt((said['params'] as { data: string }).data, 10));
+      expect(heard).toEqual(heard.toSorted((one, next) => one - next));
+      expect(new Set(heard).size).toBe(heard.length);
+      const metrics = await (await fetch(`http://localhost:${stack.healthPort('worker')}/metrics`)).text();
+      const dropped = Number(/^gate_worker_tool_messages_dropped_total (\d+)$/m.exec(metrics)?.[1]);
+      expect(dropped).toBeGreaterThan(0);
+      expect(heard.length + dropped).toBeLessThanOrEqual(8_000);
+    }, 180_000);
+
+    /** A call of another client, beside; gives how many runs there were before it. */
+    async function anotherRuns(address: PlainAddress): Promise<number> {
+      const before = server.telling.length;
+      const { made } = await client(address);
+      void made.callTool({ name: TELLING, arguments: {} }, { timeout: 120_000 }).catch(() => undefined);
+      return before;
+    }
   });
 
   describe('with two proxies', () => {
