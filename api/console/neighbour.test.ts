@@ -83,7 +83,7 @@ const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/agents/:agent/force-hil': { for: '2h' },
   '/stops/tool': { tool: 'pay', unlisted: 'yes' },
   '/stops/tenant': { tenant_name: 'acme' },
-  '/tenants/budget': { agent_name: '', sum: '12.50' },
+  '/tenants/budget': { whose: 'tenant', agent_name: '', sum: '12.50' },
   '/command-line/hil/decide/:id': { action_digest: 'a'.repeat(64), decision: 'approve' },
 };
 const DECISION = { digest: 'a'.repeat(64), request: ID, reason: 'because', note: 'what came', name: 'a', body: 'x' };

@@ -23,6 +23,7 @@ import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { policyEngine, type TestPolicyEngine } from '../../test/support/policy-engine.js';
 import { type IdentityBehind, identityBehind } from '../../test/support/identity-behind.js';
 import { fieldsOfForms } from '../../test/support/form-fields.js';
+import { fieldsIn, formIn } from '../../test/support/html.js';
 
 /**
  * Every form of the console, sent by an administrator of one tenant about what another one has, over the real services. The forms are those of
@@ -186,6 +187,10 @@ async function heldByAcme(path: string) {
     '2026-11-02T10:00:00.000Z',
   );
   await store.keepSuggestions('acme', [suggested], []);
+  const seenBudget = async (browser: TestBrowser) =>
+    fieldsIn(formIn((await browser.get('/tenants')).text, '/tenants/budget'))['seen'];
+  const ofBudgets =
+    path === '/tenants/budget' ? { acme: await seenBudget(insider), globex: await seenBudget(stranger) } : null;
   const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
   const search = `${SECRET}-${n}`;
   if (ofSearches(path)) await insider.post('/audit/searches', { name: search, query: 'agent=a' });
@@ -220,7 +225,7 @@ async function heldByAcme(path: string) {
       policy_name: `of_${as}_${n}.rego`,
       body: ruleOf(n, 'typed'),
       name: ofSearches(path) ? search : ME,
-      seen,
+      seen: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? seen,
       grant,
       tenant_name: as,
     }),

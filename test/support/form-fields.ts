@@ -45,6 +45,7 @@ export const fieldsOfForms = ({
   unlisted: 'yes',
   tenant_name: 'acme',
   grant: GRANT_ID,
+  whose: 'agent',
   agent_name: 'a-bot',
   sum: '12.50',
   session,

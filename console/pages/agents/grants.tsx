@@ -1,5 +1,6 @@
 import { GRANTS_LISTED, type GrantRecord, type ListedGrant } from '../../../contracts/grants.js';
 import { GateError } from '../../../domain/errors.js';
+import { oneLine } from '../../../domain/printable.js';
 import { Csrf, Foreign, Id, Table, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { ofIdentity, type OfIdentity, OrUnknown } from '../stops/known.js';
@@ -38,7 +39,7 @@ export const GrantsOf = ({
               {found.slice(0, SHOWN).map((grant) => (
                 <tr key={grant.jti}>
                   <th scope="row" class="lead">
-                    <Id id={grant.jti} short />
+                    <Id id={grant.jti} />
                   </th>
                   {'tampered' in grant ? (
                     <td colSpan={4} class="lead">
@@ -103,6 +104,14 @@ export async function takenBack(visit: Visit, agent: string, jti: string, reason
   await visit.services.identity.revokeGrant(jti, reason);
 }
 
+/** Grants of one minute have the same beginning: whose it is says which is meant. */
+const told = (grant: ListedGrant): string =>
+  oneLine(
+    'tampered' in grant
+      ? `edited: ${grant.jti}`
+      : `${grant.human_sub} (${grant.idp}), ${[...grant.scope, ...grant.yellow_scope].join(' ')}: ${grant.jti}`,
+  );
+
 const TakeBack = ({
   grants,
   agent,
@@ -126,7 +135,7 @@ const TakeBack = ({
           <select name="grant">
             {grants.slice(0, SHOWN).map((grant) => (
               <option key={grant.jti} value={grant.jti} selected={typed?.get('grant') === grant.jti}>
-                {grant.jti}
+                {told(grant)}
               </option>
             ))}
           </select>

@@ -185,7 +185,7 @@ describe('who is known to identity', () => {
       expect([path, status, wordsIn(text)]).toEqual([
         path,
         200,
-        expect.stringContaining('does not say here what is stopped'),
+        expect.stringContaining('The identity service does not say this here'),
       ]);
       expect(partsIn(text, 'form', { action: /agents|stops/ })).toEqual([]);
     }

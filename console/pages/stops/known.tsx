@@ -26,8 +26,8 @@ export const OrUnknown = <Value,>({
 }) =>
   of === 'nobody' ? (
     <p class="dim">
-      The identity service does not say here what is stopped: it knows operators by token, and people for whom the
-      console vouches (<code>GATE_HIL_DECIDE_TOKEN</code>, the same at both), not those who sign in by a passkey.
+      The identity service does not say this here: it knows operators by token, and people for whom the console vouches
+      (<code>GATE_HIL_DECIDE_TOKEN</code>, the same at both), not those who sign in by a passkey.
     </p>
   ) : (
     <OrAway of={of}>{children}</OrAway>

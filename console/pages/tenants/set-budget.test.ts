@@ -4,7 +4,8 @@ import { fieldsIn, formIn, partsIn, rowsOf, wordsIn } from '../../../test/suppor
 
 const FORM = '/tenants/budget';
 const here = identityHere();
-const set = (typed: Readonly<Record<string, string>>) => sendForm(here.first, '/tenants', FORM, typed);
+const set = (typed: Readonly<Record<string, string>>) =>
+  sendForm(here.first, '/tenants', FORM, { whose: 'agent_name' in typed ? 'agent' : 'tenant', ...typed });
 const budgets = async () => rowsOf(await pageOf(here.first, '/tenants'), 'Budgets').map(wordsIn);
 /** As identity has them. */
 const stored = async () =>
@@ -61,9 +62,43 @@ describe('the budget of a tenant', () => {
     },
   );
 
+  it.each([
+    [{ whose: 'agent' }],
+    [{ whose: 'agent', agent_name: '' }],
+    [{ whose: 'tenant', agent_name: 'a-bot' }],
+    [{ whose: '' }],
+    [{ whose: '', agent_name: 'a-bot' }],
+  ])('is that of the tenant only where somebody says so: %j does nothing', async (typed) => {
+    const refused = await set({ sum: '0', ...typed });
+    expect([refused.status, wordsIn(refused.text)]).toEqual([400, expect.stringContaining('say whose budget it is')]);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('is not set by a page that was shown before somebody else set one', async () => {
+    await set({ sum: '1', agent_name: 'a-bot' });
+    const before = fieldsIn(formIn(await pageOf(here.first, '/tenants'), FORM));
+    const stale = () => here.first.post(FORM, { ...before, whose: 'tenant', sum: '250' });
+    for (const later of [{ sum: '5' }, { sum: '7', agent_name: 'a-bot' }, { sum: 'none', agent_name: 'a-bot' }]) {
+      here.console.hil.now += 1_000;
+      await set(later);
+      const refused = await stale();
+      expect([refused.status, wordsIn(refused.text)]).toEqual([
+        400,
+        expect.stringContaining('Somebody changed a budget since you looked'),
+      ]);
+    }
+    expect((await stored()).map(([, micros]) => micros)).not.toContain(250_000_000);
+  });
+
   it('is changed by no one else', async () => {
     const sent = async (browser: Awaited<ReturnType<typeof here.console.browser>>) =>
-      (await browser.post(FORM, { ...fieldsIn(formIn(await pageOf(browser, '/me'), '/logout')), sum: '250' })).status;
+      (
+        await browser.post(FORM, {
+          ...fieldsIn(formIn(await pageOf(browser, '/me'), '/logout')),
+          whose: 'tenant',
+          sum: '250',
+        })
+      ).status;
     for (const role of ['viewer', 'approver'] as const) {
       const browser = await here.console.browser({ role });
       expect(partsIn(await pageOf(browser, '/tenants'), 'form', { action: FORM })).toEqual([]);

@@ -1,4 +1,5 @@
 import type { TenantBudget } from '../../../contracts/identity.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { microsOf } from '../../../domain/spend/amounts.js';
@@ -21,7 +22,12 @@ export const budgetForm = (refused: Action['refused']): Action => ({
     const sum = form.get('sum').trim();
     const micros = sum === NO_LIMIT ? null : microsOf(sum);
     if (micros === undefined) throw new GateError('budget_invalid', SUMS);
-    const agent = form.get('agent_name') || null;
+    const agent = whoseIn(form);
+    if (form.get('seen') !== seenOf(await visit.services.identity.budget()))
+      throw new GateError(
+        'invalid_request',
+        'Somebody changed a budget since you looked at them: nothing was done. What stands now is here; send it again if you still mean it.',
+      );
     // So that a slip never looks like a limit.
     if (agent !== null && form.get('unlisted') !== 'yes' && !(await isKnown(visit, agent)))
       throw new GateError(
@@ -32,6 +38,21 @@ export const budgetForm = (refused: Action['refused']): Action => ({
     return '/tenants';
   },
 });
+
+/** The agent that is meant, `null`: the tenant whole. Throws where the form says both, or neither. */
+function whoseIn(form: Form): string | null {
+  const agent = form.get('agent_name');
+  if (form.get('whose') === 'tenant' && agent === '') return null;
+  if (form.get('whose') === 'agent' && agent !== '') return agent;
+  throw new GateError(
+    'invalid_request',
+    'say whose budget it is: that of the tenant whole, without the name of an agent, or that of an agent, with it. Nothing was done.',
+  );
+}
+
+/** Names what somebody looked at: every budget, and when it was set. */
+const seenOf = ({ updated_at, agents }: TenantBudget): string =>
+  sha256Hex(JSON.stringify([updated_at ?? null, ...agents.map((one) => [one.agent_name, one.updated_at])]));
 
 async function isKnown({ services: { identity, ledger } }: Visit, agent: string): Promise<boolean> {
   if ((await ledger.rows({ agent, limit: 1 })).length > 0) return true;
@@ -58,8 +79,20 @@ export const SetBudget = ({
         It counts at every proxy within two seconds. A call that does not fit is refused; one that waits for a person
         does not run once approved where the budget was lowered below what is spent and reserved.
       </p>
+      <input type="hidden" name="seen" value={seenOf(of)} />
+      <fieldset>
+        <legend>Whose budget</legend>
+        <label>
+          <input type="radio" name="whose" value="tenant" required checked={typed?.get('whose') === 'tenant'} /> of{' '}
+          {person.tenant} whole: of all its agents together
+        </label>
+        <label>
+          <input type="radio" name="whose" value="agent" required checked={typed?.get('whose') === 'agent'} /> of one
+          agent
+        </label>
+      </fieldset>
       <label>
-        Agent; left empty, {person.tenant} whole
+        Agent, where it is of one
         <input name="agent_name" list="spenders" autocomplete="off" value={typed?.get('agent_name') ?? ''} />
       </label>
       <datalist id="spenders">

@@ -84,7 +84,7 @@ describe('the tenant', () => {
   it('says that identity does not know who asks, and shows the rest', async () => {
     fixture.standings = () => ({ status: 401, body: { error: 'unauthenticated', reason: 'who?' } });
     const words = await told();
-    expect(words).toContain('What was begun The identity service does not say here');
+    expect(words).toContain('What was begun The identity service does not say this here');
     expect(words).toContain('Its rows in the ledger Nothing was done');
   });
 
