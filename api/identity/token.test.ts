@@ -172,7 +172,7 @@ describe.each(STORES)('a grant by token exchange, on %s', (kind) => {
       ['signed with the public key as a secret', confused],
       ['that is an access token', () => idToken({}, { typ: 'at+jwt' })],
       ['of an agent', () => idToken({ scope: 'gate.agent' })],
-      ['that is none', () => 'x.y.z'],
+      ['that is no token', () => 'x.y.z'],
     ])('by an ID token %s', async (_what, make) => {
       const reply = await exchange({ subject_token: await make() });
       expect(refusal(reply)).toEqual([400, 'invalid_request', 'invalid_token']);
@@ -216,7 +216,7 @@ describe.each(STORES)('a grant by token exchange, on %s', (kind) => {
       ['a scope that is not written as one', { scope: 'tool:a  tool:b' }, 'invalid_scope'],
       ['another client', { client_id: SPIFFE.replace('bot', 'other') }, 'invalid_client'],
       ['a secret beside the certificate', { client_secret: 'x' }, 'invalid_request'],
-      ['a number that is none', { max_uses: '1e1' }, 'invalid_request'],
+      ['what is no number', { max_uses: '1e1' }, 'invalid_request'],
       ['no use', { max_uses: '0' }, 'invalid_request'],
       ['a schedule, which is not for here', { recurrence: '{}' }, 'invalid_request'],
       ['a beginning after the end of the certificate', { not_before: '9999999999' }, 'invalid_request'],
