@@ -21,7 +21,7 @@ const HEAD = ['grant', 'agent', 'on behalf of', 'for', 'uses', 'until'].map((nam
 /** `gate grants`: what people delegated to agents, and the end of it. */
 export function registerGrants(program: Command): void {
   const grants = withPerson(program.command('grants'))
-    .description('what people delegated to agents: the grants that count')
+    .description('what people delegated to agents: the grants that are neither over nor taken back')
     .option('--agent <name>', 'only those of this agent')
     .option('--all', 'also those that are over or were taken back')
     .action(async ({ agent, all, json: asJson, ...given }: GrantsFlags) => {
@@ -30,7 +30,7 @@ export function registerGrants(program: Command): void {
       if (asJson) return print(found);
       if (found.length === 0)
         return void process.stdout.write(
-          `(nobody of ${oneLine(registry.tenant)} has ${all ? 'a grant' : 'a grant that counts'})\n`,
+          `(nobody of ${oneLine(registry.tenant)} has ${all ? 'a grant' : 'a grant that is neither over nor taken back'})\n`,
         );
       process.stdout.write(`${table(HEAD, found.map(rowOf))}\n`);
       if (found.some((one) => 'tampered' in one))

@@ -120,7 +120,7 @@ export const grantList = z.strictObject({ grants: z.array(z.union([grantRecord, 
 export const grantsQuery = z.strictObject({
   tenant: label,
   agent_name: label.optional(),
-  /** Only those that count: neither revoked nor over. */
+  /** Only those that are neither revoked nor over: one whose uses are used up is among them, because what it let in goes on. */
   active: z.enum(['true', 'false']).optional(),
   /** The id behind which the answer begins: it has 1,000 at most, by their ids, which sort by time. */
   after: z.string().min(1).max(128).optional(),

@@ -393,7 +393,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
           .where('tenant', '=', tenant)
           .where('id', '>', after ?? '')
           .$if(active, (query) => query.where('id', '>=', firstUuidV7(nowMs - COUNTS_MS)))
-          .where('state', 'in', active ? ['issued'] : [...COUNTING, 'revoked'])
+          .where('state', 'in', active ? COUNTING : [...COUNTING, 'revoked'])
           .$if(agent !== undefined, (query) => query.where('agent_name', '=', agent ?? ''))
           .$if(active, (query) => query.where('expires_ms', '>', nowMs))
           .orderBy('id')

@@ -636,7 +636,8 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       asConsole();
       isRefused(await ask('POST', '/grants/uses', { body: { uses: [] } }), 403, 'capability_denied');
       expect(await listed()).toMatchObject([{ uses: 3, revoked_at: null, revoked_by: null }]);
-      expect(await listed('&active=true')).toEqual([]);
+      // What it let in goes on: it is there to be taken back until its end.
+      expect(await listed('&active=true')).toMatchObject([{ jti, uses: 3, max_uses: 3 }]);
       await kinds();
       expect(told().at(-1)).toMatchObject({
         event_kind: 'grant.auto_revoked',
@@ -652,7 +653,8 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
         const { jti } = await granted({ max_uses: 1 });
         await uses(jti, 1);
         expect(await identity.store().sweepGrants(at.now)).toBe(1);
-        if (who === 'an operator') expect((await revoke(jti)).statusCode).toBe(200);
+        if (who === 'an operator')
+          for (const one of await listed('&active=true')) expect((await revoke(one.jti)).statusCode).toBe(200);
         if (who === 'a narrowing') await changed(id, 'narrow', { scope_envelope: [], yellow_envelope: [] });
         asConsole();
         if (who === 'a stop of its agent')
@@ -662,8 +664,20 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
         expect(await identity.store().sweepGrants(at.now)).toBe(0);
         asConsole();
         expect(await listed()).toMatchObject([{ revoked_by: expect.stringMatching(/^operator:/) }]);
+        expect(await listed('&active=true')).toEqual([]);
       },
     );
+
+    it('once there are none left, keep it on the list of active ones until its end alone', async () => {
+      await registered();
+      const { jti } = await granted({ max_uses: 1, not_after: Math.floor(at.now / 1_000) + 60 });
+      await uses(jti, 1);
+      await identity.store().sweepGrants(at.now);
+      at.now += 59_000;
+      expect(await listed('&active=true')).toMatchObject([{ jti }]);
+      at.now += 1_000;
+      expect(await listed('&active=true')).toEqual([]);
+    });
 
     it('end it where its deadline passed without one', async () => {
       await registered();

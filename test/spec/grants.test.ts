@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { issuedGrant, type GrantRecord, type IssuedGrant } from '../../contracts/grants.js';
 import { issuedSvid } from '../../contracts/identity.js';
 import { exchangedToken } from '../../contracts/token-exchange.js';
+import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type AgentClient, createHttp, type Http } from '../support/agent.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { type CommandLine, commandLine } from '../support/command.js';
@@ -227,9 +228,16 @@ describe('an agent that asks on behalf of a person, in the full edition', () => 
     const grant = await granted({ yellow_scope: ['yellow:get_balance'], max_uses: 1 });
     const parked = await bot.call('get_balance', { account: 'operating' }, withGrant(grant));
     expect(parked.status).toBe(202);
-    const counts = async () =>
-      (JSON.parse(await cli('grants', '--agent', NAME, '--json')) as GrantRecord[]).map((one) => one.jti);
-    await eventually('identity ended it', async () => !(await counts()).includes(grant.jti));
+    const agents = JSON.parse(await cli('agents', '--json')) as { id: string; agent_name: string }[];
+    const id = agents.find(({ agent_name: name }) => name === NAME)?.id ?? '';
+    const ends = async () =>
+      (await gate.rows(uuidFromDigest('gate.identity-agent', id))).filter(
+        ({ event_kind: event, policy_decision: what }) => event === 'grant.auto_revoked' && what?.['jti'] === grant.jti,
+      );
+    await eventually('identity ended it', async () => (await ends()).length === 1);
+    // What it let in can still be ended by it.
+    const active = JSON.parse(await cli('grants', '--agent', NAME, '--json')) as GrantRecord[];
+    expect(active).toContainEqual(expect.objectContaining({ jti: grant.jti, uses: 1, max_uses: 1 }));
     // Proxies hear in order: who knows of this one would know of the other.
     const marker = await granted({ scope: ['tool:list_files'] });
     await cli('grants', 'revoke', marker.jti);
