@@ -493,6 +493,20 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       at.now += 86_400_000;
       await granted();
     });
+
+    it('counts for nothing a day after it was made, whatever somebody made of the end of its row', async () => {
+      await registered();
+      for (let count = 0; count < MOST_GRANTS_AT_ONCE; count += 1) await granted();
+      const edit = 'update identity_grants set expires_ms = ?, issued_ms = ?';
+      await sql(edit, [at.now + 10 * 86_400_000, at.now + 86_400_000]);
+      at.now += 86_399_000;
+      isRefused(await asked(), 429, 'rate_limited');
+      expect(await listed('&active=true')).toHaveLength(MOST_GRANTS_AT_ONCE);
+      at.now += 2_000;
+      expect(await listed('&active=true')).toEqual([]);
+      const { jti } = await granted();
+      expect(await listed('&active=true')).toMatchObject([{ jti }]);
+    });
   });
 
   describe('a grant that is taken back', () => {
