@@ -469,6 +469,21 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       expect(await listed(`&after=${edited}`)).toEqual([others[1]]);
     });
 
+    it.each(["state = 'failed'", "agent_name = 'other'", 'expires_ms = 1'])(
+      'is found by its row of the ledger alone where somebody edited it out of what is asked: %s',
+      async (edit) => {
+        await registered();
+        await granted();
+        await sql(`update identity_grants set ${edit}`);
+        expect(await listed('&active=true&agent_name=bot')).toEqual([]);
+        await kinds();
+        const row = told().find(({ event_kind: event }) => event === 'identity.grant_issued');
+        const jti = row?.policy_decision?.['jti'] as string;
+        expect((await revoke(jti)).statusCode).toBe(200);
+        expect((await mirror()).grantFault(jti)?.code).toBe('grant_revoked');
+      },
+    );
+
     it('that never left leaves its token good for another try', async () => {
       await registered();
       const id_token = await idToken();
