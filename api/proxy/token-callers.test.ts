@@ -1,9 +1,13 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { AccessTokens } from '../../adapters/identity/access-tokens.js';
+import type { GrantTokens } from '../../adapters/identity/grant-tokens.js';
+import { GRANT_ISSUER, type GrantClaims } from '../../contracts/grants.js';
 import { GateError } from '../../domain/errors.js';
+import { thumbprintOf } from '../../domain/identity/grants.js';
 import { bareService } from '../../test/support/bare-service.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
+import { GRANT_HEADER, judgeGrants } from './grants.js';
 import { agentOf } from './mcp-requests.js';
 import { identifyByToken } from './token-callers.js';
 
@@ -18,6 +22,17 @@ const bot: Caller = {
   tenant: 'acme',
   agent: 'bot',
 };
+
+const tokens = {
+  verify: () =>
+    Promise.resolve({
+      tenant: 'acme',
+      agent: 'bot',
+      fingerprint: 'cd'.repeat(32),
+      validToMs: 2 ** 42,
+      certificate: null,
+    }),
+} as unknown as AccessTokens;
 
 /** A proxy without an issuer, whose agents show a certificate. */
 async function asked(authorization: string | undefined, readElsewhere?: string) {
@@ -47,14 +62,6 @@ it.each(['certificate_revoked', 'control_state_unavailable'] as const)(
       resolveCaller: () => bot,
       standing: { faultOf: () => new GateError(code), onRevoked: () => undefined },
     });
-    const holder = {
-      tenant: 'acme',
-      agent: 'bot',
-      fingerprint: 'cd'.repeat(32),
-      validToMs: 2 ** 42,
-      certificate: null,
-    };
-    const tokens = { verify: () => Promise.resolve(holder) } as unknown as AccessTokens;
     identifyByToken(service.app, { tokens, trustDomain: 'gate.local' });
     service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
     const reply = await service.app.inject({ method: 'GET', url: '/asked', headers: { authorization: 'Bearer good' } });
@@ -66,4 +73,37 @@ it('takes a request without one, and one whose token is read elsewhere', async (
   expect(await asked(undefined)).toEqual([200, { agent: 'bot' }]);
   await service.close();
   expect(await asked('Bearer operators-own', 'Bearer operators-own')).toEqual([200, { agent: 'bot' }]);
+});
+
+it.each<[string, Caller | null, number]>([
+  ['is taken beside an access token on a connection with that certificate', bot, 200],
+  ['is refused beside an access token alone', null, 403],
+  ['is refused beside an access token and another certificate', { ...bot, fingerprint: 'ef'.repeat(32) }, 403],
+])('a grant that is bound to a certificate %s', async (_what, shown, status) => {
+  service = bareService({ name: 'proxy', resolveCaller: () => shown });
+  identifyByToken(service.app, { tokens, trustDomain: 'gate.local' });
+  const claims: GrantClaims = {
+    iss: GRANT_ISSUER,
+    sub: 'spiffe://gate.local/tenant/acme/agent/bot',
+    act: { sub: 'user:ada', idp: 'corp', amr: [] },
+    scope: ['tool:a'],
+    yellow_scope: [],
+    iat: 1,
+    exp: 3,
+    jti: '0190b8d0-0000-7000-8000-000000000001',
+    cnf: { 'x5t#S256': thumbprintOf(bot.fingerprint) },
+  };
+  judgeGrants(service.app, {
+    tokens: { verify: () => Promise.resolve(claims) } as unknown as GrantTokens,
+    standing: { grantFault: () => null },
+    trustDomain: 'gate.local',
+    now: () => 2_000,
+  });
+  service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
+  const headers = { authorization: 'Bearer good', [GRANT_HEADER]: 'shown' };
+  const reply = await service.app.inject({ method: 'GET', url: '/asked', headers });
+  expect([reply.statusCode, reply.json()]).toEqual([
+    status,
+    status === 200 ? { agent: 'bot' } : expect.objectContaining({ error: 'grant_invalid' }),
+  ]);
 });
