@@ -721,7 +721,7 @@ export const ERROR_CODES = {
   unsupported_media_type: {
     status: 400,
     retry: 'no',
-    meaning: 'The body of this route is text (text/*) or nothing; that of `POST /token` is a form.',
+    meaning: 'The body of this route is text (text/*) or nothing.',
   },
   final_export_required: {
     status: 409,

@@ -4,7 +4,7 @@ import { createHmac, randomUUID, X509Certificate } from 'node:crypto';
 import { exportSPKI, importJWK } from 'jose';
 import { createGrantTokens } from '../../adapters/identity/grant-tokens.js';
 import { type IdTokens, openIdTokens } from '../../adapters/identity/id-tokens.js';
-import { exchangedToken } from '../../contracts/token-exchange.js';
+import { exchangedToken, MOST_EXCHANGES_A_MINUTE } from '../../contracts/token-exchange.js';
 import { GateError } from '../../domain/errors.js';
 import { isOfIdentity } from '../../domain/identity/identity-rows.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
@@ -219,6 +219,7 @@ describe.each(STORES)('a grant by token exchange, on %s', (kind) => {
       ['what is no number', { max_uses: '1e1' }, 'invalid_request'],
       ['no use', { max_uses: '0' }, 'invalid_request'],
       ['a schedule, which is not for here', { recurrence: '{}' }, 'invalid_request'],
+      ['a scope under its name at POST /grant', { yellow_scope: 'yellow:c' }, 'invalid_request'],
       ['a beginning after the end of the certificate', { not_before: '9999999999' }, 'invalid_request'],
     ])('with %s', async (_what, over, code) => {
       const reply = await exchange(over);
@@ -234,10 +235,9 @@ describe.each(STORES)('a grant by token exchange, on %s', (kind) => {
 
     it('as anything but a form, and with an authorization beside the certificate', async () => {
       const body = await form();
-      expect(refusal(await posted(JSON.stringify({}), { 'content-type': 'application/json' }))).toEqual([
-        400,
-        'unsupported_media_type',
-      ]);
+      const json = await posted(JSON.stringify({}), { 'content-type': 'application/json' });
+      expect(refusal(json)).toEqual([400, 'invalid_request']);
+      expect(json.json<{ error_description: string }>().error_description).toContain('is a form');
       expect(refusal(await ask('POST', '/token', { as: null }))).toEqual([400, 'invalid_request']);
       expect(refusal(await posted(body, { authorization: 'Basic eDp5' }))).toEqual([400, 'invalid_request']);
       const broken = await posted(Buffer.from([...Buffer.from(`${body}&x=`), 0xff]));
@@ -267,6 +267,35 @@ describe.each(STORES)('a grant by token exchange, on %s', (kind) => {
       await ask('POST', '/revoke', { body: { kind: 'agent', agent_id: id } });
       at.caller = agent();
       expect(refusal(await exchange())).toEqual([401, 'invalid_client', 'invalid_token']);
+      expect(await states()).toEqual([]);
+    });
+
+    it('more than so often in a minute, for each agent by itself and before anything is looked up', async () => {
+      let looked = 0;
+      at.verifyDelegator = async () => {
+        looked += 1;
+        throw new GateError('invalid_token');
+      };
+      for (let count = 0; count < MOST_EXCHANGES_A_MINUTE; count += 1)
+        expect(refusal(await exchange({ subject_token: 'x.y.z' }))).toEqual([400, 'invalid_request', 'invalid_token']);
+      const limited = await exchange({ subject_token: 'x.y.z' });
+      expect(refusal(limited)).toEqual([429, 'rate_limited']);
+      expect(limited.headers).toMatchObject({ 'retry-after': '60', 'cache-control': 'no-store' });
+      expect(limited.json()).toMatchObject({ retry_after_secs: 60, error_description: expect.any(String) });
+      expect(looked).toBe(MOST_EXCHANGES_A_MINUTE);
+      at.caller = agent({ agent: 'other', spiffe: SPIFFE.replace('bot', 'other') });
+      expect(refusal(await exchange({ subject_token: 'x.y.z' }))).toEqual([400, 'invalid_request', 'invalid_token']);
+      at.caller = agent();
+      at.now += 60_000;
+      at.verifyDelegator = idTokens.verify;
+      await given();
+    });
+
+    it('under its own code where the store, and not the request, is at fault, and where the body is too long', async () => {
+      const long = await posted(`${await form()}&x=${'x'.repeat(262_144)}`);
+      expect(refusal(long)).toEqual([413, 'payload_too_large']);
+      await sql("update identity_agents set created_by_sub = 'x'");
+      expect(refusal(await exchange())).toEqual([409, 'identity_tampered']);
       expect(await states()).toEqual([]);
     });
 

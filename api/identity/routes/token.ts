@@ -6,12 +6,14 @@ import {
   exchangedToken,
   ID_TOKEN_TYPE,
   JWT_TYPE,
+  MOST_EXCHANGES_A_MINUTE,
   TOKEN_EXCHANGE,
 } from '../../../contracts/token-exchange.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import type { Granting } from '../../../domain/identity/granting.js';
 import { CertificateNotCurrent } from '../../../domain/identity/grants.js';
 import { agentName } from '../../../domain/identity/spiffe.js';
+import { slidingBudget } from '../../../domain/limits/sliding-budget.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
 import { type ErrorBody, errorHandler, plainErrorBody } from '../../plugins/errors.js';
 import { takesForm } from '../../plugins/openapi.js';
@@ -26,6 +28,9 @@ export interface TokenParts {
 }
 
 const FORM = 'application/x-www-form-urlencoded';
+
+/** Requests of one agent, refused ones included: a refused one uses up no token, and is an agent locked in the store. */
+const ASKED = { count: MOST_EXCHANGES_A_MINUTE, windowMs: 60_000 };
 
 /**
  * A grant by OAuth 2.0 Token Exchange (RFC 8693): the subject is a person, by an ID token; the actor is the agent whose certificate this connection
@@ -43,9 +48,10 @@ export function tokenRoutes(app: ServiceApp, parts: TokenParts): void {
   });
   app.addContentTypeParser('*', (_request, payload, parsed) => {
     payload.resume();
-    parsed(new GateError('unsupported_media_type', `the body is a form (${FORM})`));
+    parsed(noForm());
   });
   app.setErrorHandler(errorHandler(oauthErrorBody));
+  const requests = slidingBudget(ASKED.count, ASKED.windowMs);
 
   app.post(
     '/token',
@@ -64,8 +70,14 @@ export function tokenRoutes(app: ServiceApp, parts: TokenParts): void {
     },
     async (request, reply) => {
       const caller = agentOf(request.caller);
+      const own = agentName(trustDomain, caller.tenant, caller.agent);
+      const waitSecs = requests.take(own, 1, clock());
+      if (waitSecs > 0)
+        throw new GateError('rate_limited', `more than ${ASKED.count} requests for a grant in a minute`, {
+          fields: { retry_after_secs: waitSecs },
+        });
       const field = formOf(request);
-      assertClient(request, field, agentName(trustDomain, caller.tenant, caller.agent));
+      assertClient(request, field, own);
       if (field('grant_type') !== TOKEN_EXCHANGE)
         throw new GateError('unsupported_grant_type', `grant_type: is ${TOKEN_EXCHANGE}`);
       const asked = askedOf(field, caller);
@@ -86,6 +98,8 @@ export function tokenRoutes(app: ServiceApp, parts: TokenParts): void {
   );
 }
 
+const noForm = () => new GateError('invalid_request', `the body is a form (${FORM})`);
+
 type Field = (name: string) => string | undefined;
 type Agent = Caller & Required<Pick<Caller, 'tenant' | 'agent' | 'validToMs'>>;
 
@@ -98,7 +112,7 @@ function agentOf(caller: Caller | null): Agent {
 
 /** The parameters of a request, each once (RFC 6749 3.2); one without a value is left out, and one that nobody knows is passed over. */
 function formOf({ body }: FastifyRequest): Field {
-  if (typeof body !== 'string') throw new GateError('invalid_request', `the body is a form (${FORM})`);
+  if (typeof body !== 'string') throw noForm();
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (fields.has(name)) throw new GateError('invalid_request', `${name}: stands there twice`);
@@ -148,6 +162,8 @@ function askedOf(field: Field, { tenant, spiffe, fingerprint }: Agent): GrantReq
     );
   if (field('recurrence') !== undefined)
     throw new GateError('invalid_request', 'recurrence: is asked for by POST /grant at a proxy');
+  if (field('yellow_scope') !== undefined)
+    throw new GateError('invalid_request', 'yellow_scope: stands in scope, each with `yellow:` before its name');
   const scopes = field('scope')?.split(' ');
   if (!scopes) throw new GateError('invalid_scope', 'scope: is missing, and there is none by default');
   const isYellow = (scope: string): boolean => scope.startsWith('yellow:');
@@ -168,7 +184,7 @@ function askedOf(field: Field, { tenant, spiffe, fingerprint }: Agent): GrantReq
   throw new GateError('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`);
 }
 
-/** RFC 6749 5.2 and RFC 8693 2.2.2, by which a token that is refused is `invalid_request`. What is not here, as 429 and 503, keeps its code. */
+/** RFC 6749 5.2 and RFC 8693 2.2.2, by which a token that is refused is `invalid_request`. What is no fault of the request keeps its code: 409, 413, 429 and 503. */
 const OAUTH_CODES: { readonly [Code in ErrorCodeName]?: ErrorCodeName } = {
   invalid_token: 'invalid_request',
   tenant_mismatch: 'invalid_request',
