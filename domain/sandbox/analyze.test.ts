@@ -168,7 +168,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/19',
+      analyzer_version: 'gate-sandbox/20',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -209,6 +209,7 @@ describe('sandbox: a report says', () => {
     ['scale_deployment', { name: 'web', replicas: 0 }, 'scale to nothing: `web`'],
     ['query', { sql: 'select drop_chunks(1)' }, 'SQL the function `drop_chunks`'],
     ['query', { sql: 'insert into t select purge_old(1)' }, 'SQL the function `purge_old` on `t`'],
+    ['query', { sql: 'explain analyze select drop_chunks(1)' }, 'SQL the function `drop_chunks`'],
     ['query', { sql: 'call purge_old(1)' }, 'SQL the function `purge_old`'],
     ['mysql_query', { sql: 'select `a` from `t`' }, 'SQL SELECT on `t`'],
     ['mysql_query', { sql: 'update `t` set `a` = 1 where `id` = 2' }, 'SQL UPDATE on `t`'],
@@ -505,9 +506,34 @@ describe('sandbox: a report says', () => {
     ['beside a quote that another database reads another way', 'select `a`, "b` from `t"'],
     ['beside a comment that MySQL runs', 'select `a` from `t` /*! into outfile 1 */'],
     ['beside a backslash', "select `a` from `t` where b = '\\' or c = ';drop table t'"],
+    ['beside brackets that are quotes to another', "select `a`, b['] from t; attach ''/x'' as y; select [z'] from `t`"],
+    [
+      'beside quotes of BigQuery',
+      "select `a` from `t` where x = ''' A ' || ''' ; execute immediate x; select ''' || ' x '''",
+    ],
+    ['beside letters whose plain form is a quote', "select `a` from `t` where b = '＇ ; drop table u ; ＇'"],
     ['in what only MySQL has', "select `a` into outfile '/x' from `t`"],
   ])('of names between backticks %s that it is destructive', (_what, sql) => {
     expect(of('mysql_query', { sql }).severity).toBe('destructive');
+  });
+
+  it('of a clean text with names between backticks that it hides no other, in either order', () => {
+    const [clean, hidden] = ['select `a` from `t`', "select `a` from `t` /*! into outfile '/x' */"];
+    for (const args of [
+      { sql: hidden, opts: { sql: clean } },
+      { opts: { sql: clean }, sql: hidden },
+      { sql: [clean, hidden] },
+    ])
+      expect(of('mysql_query', args).severity).toBe('destructive');
+    const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) as unknown;
+    for (const args of [{ sql: clean, opts: { sql: clean } }, { sql: [clean, clean] }, { sql: clean, deep }])
+      expect(of('mysql_query', args).severity).toBe('safe');
+  });
+
+  it('of more texts with names between backticks than are read that it is destructive', () => {
+    const texts = Array.from({ length: 17 }, (_, at) => `select \`a${at}\` from \`t\``);
+    expect(of('mysql_query', { sql: texts.slice(1) }).severity).toBe('safe');
+    expect(of('mysql_query', { sql: texts }).severity).toBe('destructive');
   });
 
   it('how far it reaches', () => {

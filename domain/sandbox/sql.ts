@@ -25,7 +25,8 @@ const PARSED_TEXTS = 16;
 const STATEMENTS = 32;
 
 /** The SQL in the arguments, each statement by Postgres' parser, and where that refuses a text by what the policies see in it. */
-export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkpoint): readonly Finding[] {
+export function readSqlActs(given: ReadCall, readers: Readers, checkpoint: Checkpoint): readonly Finding[] {
+  const call = withNames(given, readers, checkpoint);
   const { found, more } = readers.readSql(call.arguments, call.share, checkpoint);
   const told = found.filter((one) => isStatement(call, one, readers));
   const findings: Finding[] = [];
@@ -55,12 +56,6 @@ export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkp
         findings.push(finding);
       }
       if (statements.length > STATEMENTS) findings.push(otherwise({ ...one, effect: 'unreadable' }));
-    }
-    const mayBeNames = one.effect === 'unreadable' && parsed.length <= PARSED_TEXTS;
-    const renamed = mayBeNames ? parsed.map((text) => withNames(text, readers)) : [];
-    if (renamed.length > 0 && renamed.every((statements) => statements !== null)) {
-      findings.push(...renamed.flat().map(findingOf));
-      continue;
     }
     // What the parser takes for a read, another database may not; and a block holds more than its statement says.
     const whole = otherwise(one);
@@ -141,15 +136,43 @@ const isSamePath = (leaf: readonly string[], path: readonly string[]): boolean =
   leaf.length === path.length && leaf.every((name, at) => name === path[at]?.toLowerCase());
 
 /**
- * What the parser refuses only because names stand between backticks, as MySQL, SQLite and BigQuery have them. Nothing in it is read another way by
- * another database: no other quotes for names, no comment, no backslash. Null for any other text.
+ * The call with names between double quotes in each text that the parser refuses only because they stand between backticks, as MySQL, SQLite and
+ * BigQuery have them. All other texts stay as they are, so no text is read instead of another.
  */
-function withNames(text: string, readers: Readers): readonly SqlNode[] | null {
-  if (!text.includes('`') || /["\\#$]|--|\/\*/.test(text)) return null;
-  const named = text.replaceAll(/`([\w.-]{1,128})`/g, '"$1"');
-  const statements = named.includes('`') ? null : parse(named, readers);
-  return statements !== null && statements.length <= STATEMENTS ? statements : null;
+function withNames(call: ReadCall, readers: Readers, checkpoint: Checkpoint): ReadCall {
+  if (!call.leaves.some(({ value }) => typeof value === 'string' && mayBeNames(value))) return call;
+  const read = new Map<string, string>();
+  const named = (value: unknown): unknown => {
+    if (typeof value !== 'string' || !mayBeNames(value)) return value;
+    const known = read.get(value);
+    if (known !== undefined || read.size >= PARSED_TEXTS) return known ?? value;
+    checkpoint();
+    const text = value.replaceAll(/`([\w.-]{1,128})`/g, '"$1"');
+    const isRead = !text.includes('`') && parse(text, readers) !== null;
+    read.set(value, isRead ? text : value);
+    return isRead ? text : value;
+  };
+  const root: Record<string, unknown> = { arguments: call.arguments };
+  const open: Record<string, unknown>[] = [root];
+  for (const holder of open)
+    for (const [key, value] of Object.entries(holder)) {
+      if (typeof value !== 'object' || value === null) {
+        holder[key] = named(value);
+        continue;
+      }
+      const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
+      holder[key] = copy;
+      open.push(copy);
+    }
+  const leaves = call.leaves.map((leaf) => ({ ...leaf, value: named(leaf.value) as typeof leaf.value }));
+  return { ...call, leaves, arguments: root['arguments'] };
 }
+
+/**
+ * Whether names stand between backticks, and nothing in the text ends elsewhere for another database: no other quotes for names or texts, no comment,
+ * no backslash, and no letter that is a quote or a comment in its plain form.
+ */
+const mayBeNames = (text: string): boolean => text.includes('`') && !/["\\#$[\x80-\uffff]|--|\/\*|'''/.test(text);
 
 function parse(text: string, { parseSql }: Readers): readonly SqlNode[] | null {
   const { depth } = lex(text, POSTGRES);
@@ -209,7 +232,9 @@ function findingOf(statement: SqlNode): Finding {
       reversible: 'yes',
       reasons: [`SQL ${kind} only looks`],
     };
-  const remover = reading.effect === 'destructive' || statement['ExplainStmt'] ? undefined : removerIn(statement);
+  // EXPLAIN runs nothing, and EXPLAIN ANALYZE what it explains.
+  const runs = !statement['ExplainStmt'] || kind.startsWith('EXPLAIN ANALYZE');
+  const remover = reading.effect !== 'destructive' && runs ? removerIn(statement) : undefined;
   if (remover !== undefined)
     return {
       ...common,
