@@ -93,7 +93,7 @@ function analyzeOne(
 ): { readonly findings: readonly Finding[]; readonly payment: Payment | null } {
   const named = toolTokens(tool);
   const read = readArguments(given, checkpoint);
-  const { lines, verbs } = commandsIn({ tool, groups: read.groups }, named);
+  const { lines, verbs } = commandsIn({ tool, groups: read.groups }, named, readers.data);
   const call: ReadCall = {
     ...read,
     tool,

@@ -1,4 +1,4 @@
-import { plain } from '../argument-names.js';
+import { NAMES_ARGUMENTS, plain } from '../argument-names.js';
 import { holdsMutation } from '../policy/graphql.js';
 import { quoted } from '../printable.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
@@ -7,7 +7,7 @@ import { clipped, words } from '../text.js';
 import { isPartOfAddress } from './addresses.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 import { removingField } from './mutations.js';
-import { isOn, namedTargets, type Verb, verbOf } from './verbs.js';
+import { connects, isOn, namedTargets, READS, type Verb, verbOf } from './verbs.js';
 
 /** Removals that are told in the language of a store, an interface or a program, whatever the name of the tool says. */
 export function readRemovals(call: ReadCall, verb: Verb, readers: Readers): readonly Finding[] {
@@ -93,9 +93,21 @@ const NO_ENGLISH =
 
 const STORE_REMOVAL = (call: ReadCall): Finding =>
   removal(call, 'remove data of a store', 'a command of a store removes what it names');
-/** Tools that are named for one command: `xdel`, `redis_lpop`. What other tools have too (`unlink_issue`) is read as a verb. */
-const isOwnCommand = ({ tool }: ReadCall): boolean =>
-  toolTokens(tool).some((word) => STORE_WORDS.has(word) && !ALSO_ENGLISH.has(word) && !REMOVES_IN_NAME.has(word));
+/**
+ * Tools that are named for one command: `xdel`, `redis_lpop`. What other tools have too (`unlink_issue`) is read as a verb, and what tells of commands
+ * runs none (`list_lpop`, `xdel_stats`).
+ */
+const isOwnCommand = ({ tool }: ReadCall): boolean => {
+  const tokens = toolTokens(tool);
+  return (
+    !looksFirst(tokens) &&
+    !TELLS.has(tokens.at(-1) ?? '') &&
+    tokens.some((word) => STORE_WORDS.has(word) && !ALSO_ENGLISH.has(word) && !REMOVES_IN_NAME.has(word))
+  );
+};
+const TELLS = words('stat stats statistics info metric metrics doc docs help history');
+/** `get_scale_info`, and not `get_and_scale`. */
+const looksFirst = (tokens: readonly string[]): boolean => READS.has(tokens[0] ?? '') && !connects(tokens);
 
 function storeRemoval(call: ReadCall, verb: Verb): Finding | null {
   if (isOwnCommand(call)) return STORE_REMOVAL(call);
@@ -198,24 +210,32 @@ const SPEAKS = words('graphql gql graph mutation mutate query request http api')
 /** Tools that call what they are told, and the arguments that name it: `slack_api {method: "files.delete"}`. */
 const DISPATCHES = words('api rpc jsonrpc call invoke execute exec run dispatch trigger');
 const NAMES_CALLED = words('method methodname apimethod rpcmethod tool toolname function functionname procedure');
+/** Of these tools, what holds the name where the arguments stand beside it: `call_tool {name: "delete_repo", arguments: {}}`. */
+const HANDS_ON = words('call invoke dispatch rpc jsonrpc tool function');
 /** Tools that press what they are told by the words on it: `browser_click {element: "Delete account button"}`. */
 const PRESSES = words('click dblclick tap');
 const NAMES_PRESSED = words('element elementdescription text label button linktext name accessiblename');
 const LONGEST_PRESSED = 64;
-/** The words on a button begin with what it does; further on it is what they are about: "Link to the article on how to delete a file". */
-const DEED = 4;
+/** The words on a link begin with what it leads to; further on it is what that is about: "Link to the article on how to delete a file". */
+const LEADS_TO = 4;
 /** What the arguments name to be called or pressed, where that name says that it destroys. */
 function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
   const tool = toolTokens(call.tool);
   const calls = tool.some((word) => DISPATCHES.has(word));
   const presses = tool.some((word) => PRESSES.has(word));
   if (!calls && !presses) return null;
-  for (const { name, value } of call.leaves) {
+  const handsOn = tool.some((word) => HANDS_ON.has(word));
+  for (const { name, value, group } of call.leaves) {
     if (typeof value !== 'string' || value.length > LONGEST_PRESSED) continue;
+    const namesCalled =
+      NAMES_CALLED.has(name) ||
+      (handsOn && name === 'name' && group?.members.some(([other]) => NAMES_ARGUMENTS.has(plain(other))) === true);
+    const called = value.trim().replace(/\(\s?\)$/, '');
     // A single word is a method of HTTP, or of anything.
-    const isCalled = calls && NAMES_CALLED.has(name) && /^[\w./:-]+$/.test(value) && toolTokens(value).length > 1;
+    const isCalled = calls && namesCalled && /^[\w./:-]+$/.test(called) && toolTokens(called).length > 1;
     const isPressed = presses && NAMES_PRESSED.has(name);
-    const said = isCalled ? toolTokens(value) : toolTokens(value).slice(0, DEED);
+    const isLink = !isCalled && /^\s{0,8}link to\s/i.test(value);
+    const said = isLink ? toolTokens(value).slice(0, LEADS_TO) : toolTokens(called);
     if ((isCalled || isPressed) && verbOf(said, data) === 'destroy')
       return removal(
         call,
@@ -226,12 +246,17 @@ function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
   return null;
 }
 
-/** `git_push {force: true}`: what others pushed to the branch is gone. */
+/** `git_push {force: true}`, or `+` before what is pushed (gitglossary(7), refspec): what others pushed to the branch is gone. */
 const forcedPush = (call: ReadCall): Finding | null => {
   const tool = toolTokens(call.tool);
-  return tool.some((word) => word === 'push' || word === 'ref') &&
-    call.leaves.some(({ name }) => NAMES_REF.has(name)) &&
-    call.leaves.some(({ name, value }) => /^force(?:push|withlease)?$/.test(name) && isOn(value))
+  if (!tool.some((word) => word === 'push' || word === 'ref')) return null;
+  const isOfGit = tool.some((word) => OF_GIT.has(word)) || call.leaves.some(({ name }) => NAMES_REF.has(name));
+  const isForced = call.leaves.some(
+    ({ name, value }) =>
+      (/^force(?:push|withlease)?$/.test(name) && isOn(value)) ||
+      (NAMES_PUSHED.has(name) && typeof value === 'string' && value.trimStart().startsWith('+')),
+  );
+  return isOfGit && isForced
     ? {
         ...removal(call, 'overwrite a branch:', 'a forced push removes what others pushed'),
         operation_class: 'write',
@@ -240,13 +265,19 @@ const forcedPush = (call: ReadCall): Finding | null => {
     : null;
 };
 /** `scale_deployment {replicas: 0}` stops what it names, as `kubectl scale --replicas=0` does. */
-const scaledDown = (call: ReadCall): Finding | null =>
-  toolTokens(call.tool).includes('scale') &&
-  call.leaves.some(({ name, value }) => NAMES_SIZE.has(name) && (value === 0 || value === '0'))
+function scaledDown(call: ReadCall): Finding | null {
+  const tool = toolTokens(call.tool);
+  if (!tool.includes('scale') || looksFirst(tool) || tool.some((word) => DRAWN.has(word))) return null;
+  return call.leaves.some(({ name, value }) => NAMES_SIZE.has(name) && (value === 0 || value === '0'))
     ? { ...removal(call, 'scale to nothing:', 'what is scaled to 0 stops'), operation_class: 'write', kind: 'modify' }
     : null;
+}
+/** What has a size on a screen. */
+const DRAWN = words('image picture photo video font layer canvas chart axis shape');
 const NAMES_SIZE = words('replicas replicacount scale count desiredcount instances nodes size nodecount instancecount');
-const NAMES_REF = words('branch branchname remote ref refs refspec repo repository repopath');
+const NAMES_REF = words('branch branchname remote ref refs refspec refspecs repo repository repopath');
+const NAMES_PUSHED = words('branch branchname ref refs refspec refspecs');
+const OF_GIT = words('git github gitlab gitea bitbucket repo repository branch commit commits');
 
 const CODES = words(
   'code script source input text content body line lines snippet expression program js javascript python ruby function command cmd cell',

@@ -13,7 +13,7 @@ import { changesSystem, endsSomething, getsLost, writesUnsurely } from '../shell
 import { words } from '../text.js';
 import { wordsOf } from '../argument-values.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
-import { READS } from './verbs.js';
+import { connects, READS, verbOf } from './verbs.js';
 
 /** What a shell would be given: a command line, or the names of its programs where they stand beside their arguments. */
 export interface CommandLine {
@@ -31,10 +31,16 @@ const CODES = words('code script source input text content body line lines snipp
 export function commandsIn(
   call: Pick<ReadCall, 'tool' | 'groups'>,
   named: readonly string[],
+  data: Readers['data'],
 ): { readonly lines: readonly CommandLine[]; readonly verbs: readonly string[] } {
   const lines: CommandLine[] = [];
   const verbs: string[] = [];
   const runs = isShellShaped(named);
+  const onlyReads =
+    READS.has(named[0] ?? '') &&
+    verbOf(named, data) === 'read' &&
+    !connects(named) &&
+    !named.some((word) => APPLIES.has(word));
   for (const { path, members } of call.groups) {
     const beside = members.find(([name]) => NAMES_ARGUMENTS.has(plain(name)));
     const others = wordsOf(beside?.[1]) ?? [];
@@ -65,7 +71,8 @@ export function commandsIn(
       else if (runs || plain(beside[0]) === 'argv')
         lines.push({ text: asLine([], others), path: [...path, beside[0]] });
     }
-    if (READS.has(named[0] ?? '') && path.some((name) => FILTERS.has(plain(name)))) continue;
+    const holder = path.findLast((name) => !JOINS.has(name)) ?? '';
+    if (onlyReads && FILTERS.has(plain(holder))) continue;
     for (const [name, value] of members)
       if (NAMES_VERB.has(plain(name)) && typeof value === 'string' && isSingleWord(value)) verbs.push(value);
   }
@@ -73,6 +80,10 @@ export function commandsIn(
 }
 /** What records are looked for by: `find {filter: {action: "delete"}}` finds what was deleted. */
 const FILTERS = words('filter filters where criteria condition conditions match');
+/** What joins the conditions of a filter in MongoDB. */
+const JOINS = words('$and $or $nor $not');
+/** What does something with what is found, in words that change nothing by themselves. */
+const APPLIES = words('apply enforce process handle perform do act');
 /** Programs whose names are verbs of many tools. */
 const COMMON = words(
   'find sort format install kill at cut head tail type less more test start watch split service scale',

@@ -21,6 +21,8 @@ const WRITES = words(
 );
 const SENDS = words('send post email mail publish notify message reply forward share comment broadcast submit tweet');
 const CONNECTS = words('and or then plus');
+/** `get_and_delete_markers`: what stands behind the word is done too. */
+export const connects = (all: readonly string[]): boolean => holds(all, CONNECTS);
 const RUNS = words('run execute exec eval invoke spawn trigger');
 
 /** What the words of a name say that a tool does, the gravest first. */
@@ -35,8 +37,7 @@ export function verbOf(all: readonly string[], { destructive, money }: Readers['
   const verbs = new Set(destructive.verbs);
   const records = new Set(destructive.record_nouns);
   // "get_delete_markers" reads records about deletions, and "get_and_delete_markers" does not.
-  const isRecord = (at: number): boolean =>
-    reads && records.has(kept[at + 1] ?? '') && !kept.slice(0, at).some((word) => CONNECTS.has(word));
+  const isRecord = (at: number): boolean => reads && records.has(kept[at + 1] ?? '') && !connects(kept.slice(0, at));
   const destroys = kept.some((word, at) => verbs.has(word) && !isRecord(at));
   if (destroys || holds(kept, ENDS)) return 'destroy';
   if (!reads && holds(kept, EMPTIES) && holds(kept, LAST_PLACE)) return 'destroy';
@@ -88,7 +89,8 @@ export const namedTargets = ({ leaves }: ReadCall): readonly string[] =>
   });
 
 const ALL = words('* all everything everyone any @all @everyone @channel @here');
-export const isOn = (value: unknown): boolean => value === true || value === 'true' || value === 'yes' || value === 1;
+export const isOn = (value: unknown): boolean =>
+  value === true || value === 1 || (typeof value === 'string' && /^(?:true|yes)$/i.test(value.trim()));
 
 /** Whether the arguments ask for everything, or for all that is below. */
 export function reachOf({ leaves }: ReadCall): { readonly wildcards: boolean; readonly recursive: boolean } {
