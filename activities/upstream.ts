@@ -304,8 +304,15 @@ export function createUpstreamActivities({
             listener: talk?.listener ?? heard,
             fault,
           });
-      const reply = await attempt.finally(() => talks?.over(correlationId));
-      const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
+      let reply: Awaited<typeof attempt>;
+      let endedMs: number;
+      try {
+        reply = await attempt;
+        endedMs = now();
+      } finally {
+        await talks?.over(correlationId);
+      }
+      const timing = { duration_ms: endedMs - startedMs, at: new Date(endedMs).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
         return lose(correlationId, reply.reason, {
