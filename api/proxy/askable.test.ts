@@ -23,6 +23,12 @@ describe('what an upstream asks of a client', () => {
     ['no address', BOTH, ASK, '{"mode":"url","message":"m"}'],
     ['what is no address', BOTH, ASK, '{"mode":"url","url":"elsewhere"}'],
     ['an address that runs', BOTH, ASK, '{"mode":"url","url":"javascript:alert(1)"}'],
+    ['an address, by a mode in other letters', FORMS, ASK, `{"mode":"form","MODE":"url","URL":"http://evil.example"}`],
+    ['an address that runs, by a mode in other letters', FORMS, ASK, '{"Mode":"url","url":"javascript:alert(1)"}'],
+    ['a message in letters that are others in capitals', FORMS, ASK, '{"message":"m","meſſage":"n"}'],
+    ['a second message, in other letters', URLS, ASK, `{"mode":"url",${PAGE},"Message":"Gate asks"}`],
+    ['a second address, in other letters', URLS, ASK, `{"mode":"url",${PAGE},"URL":"http://evil.example"}`],
+    ['a sample with a second prompt, in other letters', BOTH, 'sampling/createMessage', '{"systemprompt":"p"}'],
     ['what is no object', BOTH, ASK, '[]'],
     ['what is no JSON', BOTH, ASK, '{'],
     ['what is too long', BOTH, ASK, JSON.stringify({ message: 'x'.repeat(65_536) })],
@@ -36,7 +42,45 @@ describe('what an upstream asks of a client', () => {
     const params = ' { "m\\u006fde" : "form", "message":"\\u0057ho?", "_meta":{"gate/modified":1,"a":[1.5]} }';
     expect(askedAs(FORMS, ASK, params)).toBe('{"mode":"form","message":"Who?","_meta":{"a":[1.5]}}');
     expect(askedAs(FORMS, ASK, '{"message":"m"}')).toBe('{"message":"m"}');
-    expect(askedAs({ can: ['roots'], opensUrls: false }, 'roots/list', '{"mode":"url"}')).toBe('{"mode":"url"}');
+  });
+
+  it.each([
+    ['a form', FORMS, ASK, ['_meta', 'task', 'mode', 'message', 'requestedSchema']],
+    ['an address', URLS, ASK, ['_meta', 'task', 'mode', 'message', 'url', 'elicitationId']],
+    [
+      'a sample',
+      BOTH,
+      'sampling/createMessage',
+      [
+        '_meta',
+        'task',
+        'messages',
+        'modelPreferences',
+        'systemPrompt',
+        'includeContext',
+        'temperature',
+        'maxTokens',
+        'stopSequences',
+        'metadata',
+        'tools',
+        'toolChoice',
+      ],
+    ],
+    ['roots', { can: ['roots'], opensUrls: false } as const, 'roots/list', ['_meta']],
+  ] as const)('has the members that MCP gives it and no others: %s', (what, askable, method, members) => {
+    const values: Record<string, unknown> = { mode: what === 'an address' ? 'url' : 'form', url: 'https://a.example/' };
+    const all = ['url', 'requestedSchema', 'messages', 'constructor', 'other', ...members];
+    const asked = askedAs(
+      askable,
+      method,
+      JSON.stringify(Object.fromEntries(all.map((one) => [one, values[one] ?? {}]))),
+    );
+    expect(Object.keys(JSON.parse(asked) as object).toSorted()).toEqual([...members].toSorted());
+  });
+
+  it('keeps the names that a form gives its fields, whatever they are', () => {
+    const asked = '{"message":"m","requestedSchema":{"type":"object","properties":{"URL":{},"url":{}}}}';
+    expect(askedAs(FORMS, ASK, asked)).toBe(asked);
   });
 
   it('says of an address that it is not from Gate, whatever its message says', () => {

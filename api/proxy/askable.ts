@@ -12,6 +12,35 @@ export interface Askable {
   readonly opensUrls: boolean;
 }
 
+/** What MCP gives a question, by its method, and an elicitation by its mode. */
+const ELICITED = ['_meta', 'task', 'mode', 'message'];
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  form: [...ELICITED, 'requestedSchema'],
+  url: [...ELICITED, 'url', 'elicitationId'],
+  'sampling/createMessage': [
+    '_meta',
+    'task',
+    'messages',
+    'modelPreferences',
+    'systemPrompt',
+    'includeContext',
+    'temperature',
+    'maxTokens',
+    'stopSequences',
+    'metadata',
+    'tools',
+    'toolChoice',
+  ],
+  'roots/list': ['_meta'],
+};
+/** One name for all spellings that a decoder may take for the same member: some look at no case. */
+const folded = (name: string): string => name.toLowerCase().toUpperCase();
+const NAMES: ReadonlyMap<string, string> = new Map(
+  Object.values(MEMBERS)
+    .flat()
+    .map((name) => [folded(name), name]),
+);
+
 /** A longer question is not handed on. */
 const MAX_TEXT = 65_536;
 const NOT_HANDED_ON = 'the request cannot be handed on to the client';
@@ -20,17 +49,20 @@ const LONGEST_MESSAGE = 2_000;
 
 /**
  * The parameters of an upstream's question as its client is asked it: read strictly, compared with what the client declared, and written anew from
- * what was compared, so that no client reads another question than that. Throws Unaskable.
+ * what was compared: members that MCP gives it and no others, so that no client reads another question than that. Throws Unaskable.
  */
 export function askedAs({ can, opensUrls }: Askable, method: string, params: string): string {
   const capability = ASKED_OF_CLIENTS.get(method);
   if (capability === undefined) throw new Unaskable(NOT_DECLARED);
   const asked = params.length > MAX_TEXT ? null : strictly(params);
   if (asked === null || typeof asked !== 'object' || Array.isArray(asked)) throw new Unaskable(NOT_HANDED_ON);
+  if (Object.keys(asked).some((name) => (NAMES.get(folded(name)) ?? name) !== name)) throw new Unaskable(NOT_HANDED_ON);
   const mode = method === 'elicitation/create' ? (asked['mode'] ?? 'form') : undefined;
   if (mode === 'url' ? !opensUrls : !can.includes(capability) || (mode !== undefined && mode !== 'form'))
     throw new Unaskable(NOT_DECLARED);
-  const text = withoutClaim(JSON.stringify(mode === 'url' ? toOpen(asked) : asked));
+  const given = MEMBERS[mode ?? method] ?? [];
+  const kept = Object.fromEntries(Object.entries(asked).filter(([name]) => given.includes(name)));
+  const text = withoutClaim(JSON.stringify(mode === 'url' ? toOpen(kept) : kept));
   if (text.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
   return text;
 }
