@@ -109,6 +109,21 @@ describe('secrets in what is said before an answer', () => {
     });
   });
 
+  it('are kept from the agent as numbers too, at every depth', async () => {
+    const card = { withheld: 1, found: ['CREDIT_CARD'], secrets: true };
+    for (const data of [4111111111111111, { id: 4111111111111111 }, ['a', [4111111111111111]]])
+      expect(heard([{ level: 'info', data }], { data: true })).toMatchObject({ passed: 0, said: card });
+    expect(heard([{ id: 4111111111111111 }], { data: true })).toMatchObject({ passed: 0, said: card });
+    const { listener } = heard([], { data: true });
+    await expect(listener.asked('elicitation/create', '{"message":"m","of":4111111111111111}', 1)).rejects.toThrow(
+      'egress_blocked',
+    );
+    expect(heard([{ progress: 4111111111111112, total: 1.5, data: 41111 }], { data: true })).toMatchObject({
+      passed: 1,
+    });
+    expect(heard([{ data: 4111111111111111 }])).toMatchObject({ passed: 1, said: null });
+  });
+
   it('are not looked for elsewhere, and an address of mail is none', () => {
     expect(heard([log(`the key is ${KEY}`)])).toMatchObject({ passed: 1, said: null });
     expect(heard([log('mail ann@example.org')], { data: true })).toMatchObject({ passed: 1, said: null });

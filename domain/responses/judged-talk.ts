@@ -4,6 +4,7 @@ import type { Upstream } from '../upstream/upstream.js';
 import { edgesOf, instructionsIn } from './edges.js';
 import { type JsonString, stringsOf } from './json-strings.js';
 import { isSecret, sensitiveDataIn } from '../masking/sensitive-data.js';
+import { numbersWithData } from './scan-response.js';
 
 /** What an upstream said meanwhile and was not handed on, or, in observe mode, would not have been. */
 export interface RecordedTalk {
@@ -40,9 +41,10 @@ export function judgedTalk(
   let withheld = 0;
   let secrets = false;
   const passes = (params: string): boolean => {
-    const strings = params.length > LONGEST ? [] : stringsOf(params);
-    const leaks = data ? [...new Set(secretsIn(strings))] : [];
-    const alone = params.length > LONGEST ? [TOO_LONG] : instructionsIn(strings.map(({ value }) => value));
+    const isTooLong = params.length > LONGEST;
+    const strings = isTooLong ? [] : stringsOf(params);
+    const leaks = data && !isTooLong ? [...new Set(secretsIn(params, strings))] : [];
+    const alone = isTooLong ? [TOO_LONG] : instructionsIn(strings.map(({ value }) => value));
     const rules = [...alone, ...leaks, ...(alone.length + leaks.length === 0 ? edges.across(strings) : [])];
     if (rules.length === 0) {
       edges.add(strings);
@@ -76,8 +78,9 @@ export function judgedTalk(
 
 const SECRETS: ReadonlySet<string> = new Set(RESPONSE_ENTITIES.filter(isSecret));
 
-function* secretsIn(strings: readonly JsonString[]): Generator<string> {
+function* secretsIn(text: string, strings: readonly JsonString[]): Generator<string> {
   for (const { value } of strings) for (const { type } of sensitiveDataIn(value)) if (isSecret(type)) yield type;
+  for (const { entity_type: type } of numbersWithData(text, strings)) if (isSecret(type)) yield type;
 }
 
 /** The upstream, with what it says outside of calls judged in the same way. */

@@ -9,7 +9,7 @@ import {
 } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../inspection/texts.js';
 import { injectedTexts } from './injected-texts.js';
-import { type JsonString, numbersOf, placesOf, stringsOf } from './json-strings.js';
+import { type JsonString, numbersOf, placesOf, type ReadAs, stringsOf } from './json-strings.js';
 import { sensitiveDataIn } from '../masking/sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
@@ -63,10 +63,7 @@ export function scanResponse(
     ({ found, confidence } = injected);
   }
   if (lanes.includes('data')) {
-    // Of a number nothing is left but the whole.
-    for (const { start, end, value } of numbersOf(text, strings, { isReply }))
-      if (MAY_BE_CARD.test(value))
-        for (const { type } of sensitiveDataIn(value)) spans.push({ entity_type: type, start, end });
+    spans.push(...numbersWithData(text, strings, { isReply }));
     for (const [string, occurrences] of secretsByString(strings)) {
       const places = placesOf(text, string);
       for (const { type, ...found } of occurrences) {
@@ -82,6 +79,12 @@ export function scanResponse(
     unlocated: [...unlocated],
     found: [...found],
   });
+}
+
+/** The numbers of a JSON text that are sensitive data; of a number nothing is left but the whole. */
+export function* numbersWithData(text: string, strings: readonly JsonString[], as?: ReadAs): Generator<EntitySpan> {
+  for (const { start, end, value } of numbersOf(text, strings, as))
+    if (MAY_BE_CARD.test(value)) for (const { type } of sensitiveDataIn(value)) yield { entity_type: type, start, end };
 }
 
 /** A result from what was found, with what follows from it. */
