@@ -45,9 +45,34 @@ describe('work that is done again and again', () => {
     ]);
   });
 
-  it('has one fault per code, whatever its text', async () => {
-    const down = (text: string) => new GateError('upstream_unreachable', text);
-    expect(await toldOf(down('a'), down('b'), new GateError('not_found', 'b'))).toEqual(['a', 'b']);
+  it('is told of again where another fault has the same code, or the same text another code', async () => {
+    const away = (text: string) => new GateError('control_state_unavailable', text);
+    expect(
+      await toldOf(away('no answer within 17 ms'), away('no answer within 2031 ms'), away('it answered 503'), null),
+    ).toEqual(['no answer within 17 ms', 'it answered 503', null]);
+    expect(await toldOf(away('a'), new GateError('not_found', 'a'), new Error('a'))).toEqual(['a', 'a', 'a']);
+  });
+
+  it('goes on where whoever is told throws, and tells it again', async () => {
+    const told: (string | null)[] = [];
+    const away = new Error('nobody answers');
+    const works = [away, away, null, null, away];
+    let runs = 0;
+    const { begin, stop } = createRepeated({
+      work: async () => {
+        const fault = works[runs++];
+        if (fault) throw fault;
+      },
+      everyMs: 1,
+      onFault(reason) {
+        told.push(reason);
+        if (told.length % 2 === 1) throw new Error('the log is full');
+      },
+    });
+    begin();
+    await eventually('it ran six times', () => runs >= 6);
+    await stop();
+    expect(told.slice(0, 5)).toEqual(['nobody answers', 'nobody answers', null, null, 'nobody answers']);
   });
 
   it('goes on after a failure, with a longer pause after each in a row', async () => {

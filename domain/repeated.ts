@@ -9,9 +9,9 @@ export interface Repeated {
   stop(): Promise<void>;
 }
 
-/** What tells one fault from another: its code; without one its text, in which a number makes no other fault. */
+/** What tells one fault from another: its code, and its text, in which a number makes no other fault. */
 const kindOf = (error: unknown): string =>
-  error instanceof GateError ? error.code : errorText(error).replaceAll(/[0-9]+/g, '#');
+  `${error instanceof GateError ? error.code : ''} ${errorText(error).replaceAll(/[0-9]+/g, '#')}`;
 
 /** Work that is done again and again and may fail. What is due is in a store, so a run may be interrupted or done twice; never two at once. */
 export function createRepeated({
@@ -24,7 +24,7 @@ export function createRepeated({
   readonly everyMs: number;
   /** The pause doubles with each failure in a row, up to this. */
   readonly longestPauseMs?: number;
-  /** Told once per fault, also where another one takes its place, and null when it is over. */
+  /** Told once per fault, also where another one takes its place, and null when it is over. Where it throws, it is told again after the next run. */
   readonly onFault: (reason: string | null) => void;
 }): Repeated {
   let timer: NodeJS.Timeout | undefined;
@@ -35,17 +35,18 @@ export function createRepeated({
 
   async function run(): Promise<void> {
     if (stopped) return;
+    let failed: { readonly kind: string; readonly text: string } | null = null;
     try {
       await work(() => stopped);
-      if (fault !== null && !stopped) onFault(null);
-      [fault, pauseMs] = [null, everyMs];
     } catch (error) {
-      const kind = kindOf(error);
-      if (kind !== fault && !stopped) onFault(errorText(error));
-      [fault, pauseMs] = [kind, Math.min(longestPauseMs, pauseMs * 2)];
+      failed = { kind: kindOf(error), text: errorText(error) };
     }
+    pauseMs = failed ? Math.min(longestPauseMs, pauseMs * 2) : everyMs;
+    const kind = failed?.kind ?? null;
+    if (kind !== fault && !stopped) onFault(failed?.text ?? null);
+    fault = kind;
   }
-  const once = (): Promise<void> => (running = running.then(run));
+  const once = (): Promise<void> => (running = running.then(run).catch(() => undefined));
   const begin = (): void => {
     if (stopped) return;
     timer = setTimeout(() => void once().finally(begin), pauseMs).unref();
