@@ -125,6 +125,16 @@ describe('an answer that a model reads', () => {
     expect(stub.asked).toEqual([]);
   });
 
+  it('is shown without the id of a reply of Gate, and with that of any other text', async () => {
+    const { scanResponse: scan } = await reader();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ORDER, result: { content: [{ type: 'text', text: MAIL }] } });
+    const asked = request(body, { is_reply: true });
+    await scan(asked);
+    // The same bytes of the same call, read otherwise, are another question.
+    await scan({ ...asked, is_reply: false });
+    expect(stub.asked.map((one) => shownTo(one).answer)).toEqual([[{ text: MAIL }], [{ id: ORDER }, { text: MAIL }]]);
+  });
+
   it('is read where it has half a character, in a text, a name or what was asked for', async () => {
     const body = '{"result":{"half \\ud83d name":"hello there friend \\ud83d and more"}}';
     const { scanResponse: scan } = await reader();

@@ -55,3 +55,16 @@ describe('what is left of an answer after something was taken out', () => {
     expect(text).toBe(answer('[REDACTED:SSN], jane@example.com'));
   });
 });
+
+describe('the id under which Gate answers', () => {
+  it.each([4111111111111111, '4111111111111111', 'jane@example.com'])(
+    "is its caller's, whatever it looks like: %j",
+    async (id) => {
+      const { judge } = judging(scanResponse, { CREDIT_CARD: 'sanitize', EMAIL: 'sanitize' });
+      const reply = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } });
+      expect(await judge(CALL, reply)).toEqual({ text: reply });
+      const elsewhere = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { id } });
+      expect((await judge(CALL, elsewhere)).text).not.toContain(String(id));
+    },
+  );
+});
