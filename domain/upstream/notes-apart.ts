@@ -51,8 +51,9 @@ export interface SpokenOptions {
 
 /** What the tool of one call says. */
 export interface Spoken {
-  /** Whether it is too much; it is then counted, and not told. */
+  /** Whether it is too much; it is then counted, and not told. Otherwise it has taken its room, also where it is withheld then. */
   drops(note: Note): boolean;
+  /** What was not asked about right before takes its room now. */
   told(note: Note): void;
   /** Resolves once what was said until now is kept, or is not going to be. */
   kept(): Promise<void>;
@@ -89,9 +90,9 @@ export function spokenNotes({ notes: store, onFault, now, pauseMs }: SpokenOptio
       let writing: Promise<void> = Promise.resolve();
       const waiting: { readonly at: number; readonly count: number }[] = [];
       const write = async (): Promise<void> => {
-        if (queued.length === 0) return;
         const said = queued;
         [queued, chars] = [[], 0];
+        if (said.length === 0) return;
         last = Math.max(now(), last + 1);
         try {
           await store.keep({ correlationId, at: last, notes: said });
@@ -114,19 +115,27 @@ export function spokenNotes({ notes: store, onFault, now, pauseMs }: SpokenOptio
       };
       const takes = ({ params: { length } }: Note): boolean =>
         length <= MAX_TEXT && chars + length <= MAX_CHARS && hasRoom();
+      /** What was given its room last, and was not told yet. */
+      let admitted: Note | null = null;
       const one: Spoken = {
         drops(note) {
-          const isTooMuch = !takes(note);
-          if (isTooMuch) dropped += 1;
-          return isTooMuch;
-        },
-        told(note) {
-          if (one.drops(note)) return;
-          queued.push(note);
+          admitted = null;
+          if (!takes(note)) {
+            dropped += 1;
+            return true;
+          }
+          admitted = note;
           room -= 1;
           chars += note.params.length;
           talking.add(one);
           keepSoon();
+          return false;
+        },
+        told(note) {
+          const isAdmitted = admitted?.method === note.method && admitted.params === note.params;
+          if (!isAdmitted && one.drops(note)) return;
+          admitted = null;
+          queued.push(note);
         },
         kept: () => (writing = writing.then(write).catch(onFault)),
         async over() {
