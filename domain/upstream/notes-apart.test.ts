@@ -242,6 +242,22 @@ describe.each(STORES)('what a tool says where proxy and worker are apart, over %
     expect(faults.at(-1)).toBe('what tools said could not be looked for in time');
   });
 
+  it('is told to be kept again, and each outage once, also where no question is looked for', async () => {
+    const faults: unknown[] = [];
+    const onFault = (error: unknown) => void faults.push(error instanceof Error ? error.message : error);
+    const state = { away: false };
+    const { keep } = (await process()).stored;
+    const kept: NoteStore['keep'] = (notes) => (state.away ? Promise.reject(new Error('away')) : keep(notes));
+    const worker = await process({ notes: { keep: kept }, onFault, pauseMs: NEVER_MS });
+    for (const [at, away] of [true, true, false, false, true, false].entries()) {
+      state.away = away;
+      const id = `call-${at}`;
+      toolOf(worker, { ...CALL, correlation_id: id }).told(LOG, '{}');
+      await worker.talks.over(id);
+    }
+    expect(faults).toEqual(['away', null, 'away', null]);
+  });
+
   it('of a worker that was killed goes when its call is closed, and in time where nobody closes it', async () => {
     const killed = await process();
     const tell = async (correlationId: string) => {

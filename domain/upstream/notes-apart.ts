@@ -44,6 +44,8 @@ const STAYS_MS = 16_000;
 export interface SpokenOptions {
   readonly notes: NoteStore;
   readonly onFault: (error: unknown) => void;
+  /** The store answered. */
+  readonly onKept: () => void;
   readonly now: () => number;
   /** Between two times that what was said is kept. */
   readonly pauseMs: number;
@@ -65,7 +67,7 @@ export interface Spoken {
  * The side that sends a call: keeps what its tool says, some of it at a time. Nobody waits for that but the end of the attempt, a second at most. What is too
  * much, or cannot be kept, is dropped and counted.
  */
-export function spokenNotes({ notes: store, onFault, now, pauseMs }: SpokenOptions) {
+export function spokenNotes({ notes: store, onFault, onKept, now, pauseMs }: SpokenOptions) {
   let dropped = 0;
   const talking = new Set<{ kept(): Promise<void> }>();
   let timer: NodeJS.Timeout | null = null;
@@ -101,6 +103,7 @@ export function spokenNotes({ notes: store, onFault, now, pauseMs }: SpokenOptio
           onFault(error);
           return;
         }
+        onKept();
         waiting.push({ at: last, count: said.length });
         const oldest = waiting.length > MAX_KEPT ? waiting.shift() : undefined;
         if (oldest && (await store.drop({ correlationId, at: oldest.at }))) dropped += oldest.count;

@@ -117,14 +117,17 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     if (!failing) options.onFault?.(error);
     failing = true;
   };
+  const answers = (): void => {
+    if (failing && !closed) options.onFault?.(null);
+    failing = false;
+  };
   const looking = (isNeeded: () => boolean, look: () => Promise<void>) => {
     let running = false;
     const run = async () => {
       while (!closed && isNeeded()) {
         try {
           await look();
-          if (failing) options.onFault?.(null);
-          failing = false;
+          answers();
         } catch (error) {
           fault(error);
         }
@@ -160,7 +163,13 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     readonly keys: Set<string>;
     readonly spoken: Spoken;
   }
-  const spoken = spokenNotes({ notes: options.notes, onFault: fault, now, pauseMs: PAUSES_OF_NOTES * pauseMs });
+  const spoken = spokenNotes({
+    notes: options.notes,
+    onFault: fault,
+    onKept: answers,
+    now,
+    pauseMs: PAUSES_OF_NOTES * pauseMs,
+  });
   const waiting = new Map<string, Waiting>();
   const talks = new Map<string, Talk>();
   const lookForAnswers = looking(
