@@ -47,6 +47,7 @@ describe('what an agent says in a control call', () => {
     ['an order in what it chose before', completing('A', { city: ORDER })],
     ['a secret', completing(TOKEN)],
     ['a card number', completing('A', { n: '4111 1111 1111 1111' })],
+    ['a social security number', completing('536-22-8731')],
     ['a secret in the name of an argument', completing('A', { [TOKEN]: 'x' })],
   ])('is not sent with %s, and in observe mode is, with a note', async (_, params) => {
     const enforced = opened();
@@ -74,6 +75,12 @@ describe('what an agent says in a control call', () => {
       code: 'policy_denied',
     });
     expect(sent).toEqual([]);
+  });
+
+  it('is sent with an address of mail', async () => {
+    const { forward, sent } = opened();
+    await forward('completion/complete', completing('jane@example.com'));
+    expect(sent).toHaveLength(1);
   });
 
   it('is sent where it is harmless, and its digest is noted; of a place in a list there is nothing to note', async () => {

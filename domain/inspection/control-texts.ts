@@ -4,7 +4,7 @@ import { detectInjectionByBoth } from './injection.js';
 import { inspectTexts } from './texts.js';
 
 /**
- * What the parameters of a control call hold that they should not: rules of the injection lane, and classes of secrets and personal data. Such a
+ * What the parameters of a control call hold that they should not: rules of the injection lane, and every class of the data lane but EMAIL. Such a
  * call has no verdict, so that this is by rules alone, in the process that sends it; the schemas of those methods bound what there is to read.
  */
 export function foundInControl(params: JsonObject): readonly string[] {
