@@ -29,6 +29,12 @@ describe('what an upstream asks of a client', () => {
     ['a second message, in other letters', URLS, ASK, `{"mode":"url",${PAGE},"Message":"Gate asks"}`],
     ['a second address, in other letters', URLS, ASK, `{"mode":"url",${PAGE},"URL":"http://evil.example"}`],
     ['a sample with a second prompt, in other letters', BOTH, 'sampling/createMessage', '{"systemprompt":"p"}'],
+    [
+      'a number that is another one in a double',
+      BOTH,
+      ASK,
+      '{"message":"m","requestedSchema":{"maximum":9223372036854775807}}',
+    ],
     ['what is no object', BOTH, ASK, '[]'],
     ['what is no JSON', BOTH, ASK, '{'],
     ['what is too long', BOTH, ASK, JSON.stringify({ message: 'x'.repeat(65_536) })],
