@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
+import { createCallTalks } from '../domain/upstream/call-talks.js';
 import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { createStepActivities } from './steps.js';
@@ -40,6 +41,44 @@ describe('what inspection and policy see of an attempt afterwards', () => {
 
   it.each([200, 204])('is one step after an answer of %d', async (statusCode) => {
     expect(await stepsAfter(reply(statusCode, false))).toEqual(['read_file']);
+  });
+});
+
+describe('what a tool says meanwhile', () => {
+  it.each([
+    ['an answer', reply(200, false), 'complete'],
+    ['a lost answer', { kind: 'unknown', cause: 'invalid_answer', reason: 'socket closed' }, 'lose'],
+  ] as const)('is kept before %s is recorded, and takes none of the time of the call', async (_what, outcome, end) => {
+    const said: string[] = [];
+    let past = 0;
+    await gate.close();
+    gate = await openPipeline({
+      compose: (ports) =>
+        createActivities({
+          ...ports,
+          now: () => ports.now() + past,
+          talks: {
+            ...createCallTalks(),
+            async over(id) {
+              await ports.calls.find(id);
+              past += 60_000;
+              said.push('kept');
+            },
+          },
+          calls: Object.assign(Object.create(ports.calls) as CallStore, {
+            move: (...given: Parameters<CallStore['move']>) => {
+              said.push(given[1]);
+              return ports.calls.move(...given);
+            },
+          }),
+        }),
+    });
+    gate.script.upstream = async () => outcome;
+    const call = await gate.call();
+    await gate.run(call);
+    const ended = said.slice(said.indexOf('claim'));
+    expect(ended.slice(0, 3)).toEqual(['claim', 'kept', end]);
+    expect((await gate.calls.find(call.correlation_id))?.outcome?.duration_ms).toBeLessThan(60_000);
   });
 });
 
