@@ -56,7 +56,7 @@ describe('what a tool says meanwhile', () => {
       compose: (ports) =>
         createActivities({
           ...ports,
-          now: () => ports.now() + past,
+          now: () => (ports.now ?? Date.now)() + past,
           talks: {
             ...createCallTalks(),
             async over(id) {

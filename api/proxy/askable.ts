@@ -60,7 +60,7 @@ export function askedAs({ can, opensUrls }: Askable, method: string, params: str
   const mode = method === 'elicitation/create' ? (asked['mode'] ?? 'form') : undefined;
   if (mode === 'url' ? !opensUrls : !can.includes(capability) || (mode !== undefined && mode !== 'form'))
     throw new Unaskable(NOT_DECLARED);
-  const given = MEMBERS[mode ?? method] ?? [];
+  const given = MEMBERS[mode === 'url' || mode === 'form' ? mode : method] ?? [];
   const kept = Object.fromEntries(Object.entries(asked).filter(([name]) => given.includes(name)));
   const text = withoutClaim(JSON.stringify(mode === 'url' ? toOpen(kept) : kept));
   if (text.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
