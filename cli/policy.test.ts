@@ -163,6 +163,65 @@ describe('a folder of policies, without a server', () => {
     expect(results.map(({ fault }) => fault)).toEqual([null, null, null, 'tier is green, not red']);
   });
 
+  it.each([
+    ['{ tool_typ: delete_everything }', '', 'input.tool_typ is no fact of a call; did you mean tool_type?'],
+    [
+      '{ tool_type: list_files, argument: { amount: 11 } }',
+      '',
+      'input.argument is no fact of a call; did you mean arguments?',
+    ],
+    ['{ tool_type: list_files, zzz: 1 }', '', 'input.zzz is no fact of a call\n'],
+    ['{ tool_type: list_files, classed: deny }', '', 'classed stands beside input, not in it'],
+    ['{ tool_type: list_files, without: [agent_kind] }', '', 'without stands beside input, not in it'],
+    ['{ tool_type: list_files, sql: {} }', '', 'input.sql is what Gate finds in the call itself'],
+    ['{ tool_type: list_files }', 'extra: { taint: [] }', 'extra.taint is a fact of a call; it stands in input'],
+    [
+      '{ tool_type: list_files }',
+      'without: [agent_knd]',
+      'without names agent_knd, which is no fact of a call; did you mean agent_kind?',
+    ],
+  ])('says of which case a name is none that its call would be judged by: %s %s', async (input, more, why) => {
+    write(
+      'cases.yaml',
+      `- description: whatever
+  input: { tool_type: list_files }
+  expected: { tier: green }
+- description: above the ceiling
+  input: ${input}
+  ${more === '' ? 'classed: change' : more}
+  expected: { tier: green }
+`,
+    );
+    const refused = casesOf(await readPolicyFolder(folder), floor, null);
+    await expect(refused).rejects.toThrow(`${join(folder, 'cases.yaml')} is no file of cases: `);
+    await expect(refused.catch((error: Error) => `${error.message}\n`)).resolves.toContain(
+      `"above the ceiling": ${why}`,
+    );
+  });
+
+  it('has its cases tell a call without a field, of a classed tool, and what Gate tells of no call', async () => {
+    write('facts.rego', rego('deny contains "Violation: odd" if input.odd == 1'));
+    write(
+      'cases.yaml',
+      `- description: denied by its class
+  input: { tool_type: list_files }
+  classed: deny
+  expected: { tier: red }
+- description: nobody knows when
+  input: { tool_type: deploy }
+  without: [current_time]
+  expected: { tier: yellow, reasons_mention: [off-hours] }
+- description: what somebody sends beside it
+  input: { tool_type: list_files }
+  extra: { odd: 1 }
+  expected: { tier: red, reasons_mention: [odd] }
+`,
+    );
+    const read = await readPolicyFolder(folder);
+    const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
+    expect(results.map(({ fault }) => fault)).toEqual([null, null, null]);
+  });
+
   it('is tested by its tests in Rego, with its documents and the shared rules, and with no network', async () => {
     const test = (body: string): string =>
       `package gate.authz_test\n\nimport rego.v1\n\nimport data.gate.authz\nimport data.gate.lib\n\n${body}\n`;
