@@ -53,9 +53,15 @@ export async function readPolicyFile(path: string): Promise<FolderPolicy> {
   const name = basename(path);
   if (!/\.(?:rego|json)$/.test(name))
     throw new CliError(`${path} is no policy: a policy is a .rego or a .json file`, 2);
-  const body = await readFile(path, 'utf8');
+  const body = await textOf(path);
   return { name, path, content_type: name.endsWith('.rego') ? 'rego' : 'json', body };
 }
+
+/** Of a file of the folder; a folder or a dangling link with the name of one is told as what it is. */
+const textOf = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CliError(`${path} cannot be read: ${errorText(error)}`, 2);
+  });
 
 export interface FoundFault extends PolicyFault {
   readonly path: string;
@@ -170,6 +176,15 @@ const NOTHING_STORED = {
   pastSet: () => Promise.resolve(null),
 };
 
+function yamlIn(file: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    // What follows the first line is the text of the file.
+    throw new CliError(`${file} is no file of cases: ${errorText(error).split('\n')[0]}`, 2);
+  }
+}
+
 /** Each case judged by the floor and these rules. */
 export async function casesOf(
   { cases }: PolicyFolder,
@@ -178,7 +193,7 @@ export async function casesOf(
 ): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
   for (const file of cases) {
-    const read = policyCases.safeParse(parse(await readFile(file, 'utf8')));
+    const read = policyCases.safeParse(yamlIn(file, await textOf(file)));
     if (!read.success) throw new CliError(`${file} is no file of cases: ${z.prettifyError(read.error)}`, 2);
     for (const one of read.data) {
       const { description, expected } = one;
@@ -199,7 +214,7 @@ export async function testsOf(
   floor: PolicySet,
 ): Promise<readonly CaseResult[]> {
   if (paths.length === 0) return [];
-  const tests = await Promise.all(paths.map(async (path) => ({ name: path, body: await readFile(path, 'utf8') })));
+  const tests = await Promise.all(paths.map(async (path) => ({ name: path, body: await textOf(path) })));
   const sources = policies
     .filter(({ content_type: type }) => type === 'rego')
     .map(({ path, body }) => ({ name: path, body }));

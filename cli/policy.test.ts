@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -28,6 +28,7 @@ import {
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { PolicyStore } from '../domain/policy/library-ports.js';
+import { CliError } from './errors.js';
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
 import { applied, type AskPolicies, keptPlan, movedSince, planKept, planOf, type PolicyPlan } from './policy-plan.js';
 import { accepted, minedIn, minedLines } from './policy-mine.js';
@@ -221,6 +222,37 @@ describe('a folder of policies, without a server', () => {
     const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
     expect(results.map(({ fault }) => fault)).toEqual([null, null, null]);
   });
+
+  it.each([
+    ['- [', 'at line 1'],
+    ['- description: one\n  description: two\n', 'Map keys must be unique'],
+  ])('says of which file of cases the YAML is broken: %j', async (text, why) => {
+    write('cases.yaml', text);
+    const refused = casesOf(await readPolicyFolder(folder), floor, null);
+    await expect(refused).rejects.toBeInstanceOf(CliError);
+    await expect(refused).rejects.toThrow(`${join(folder, 'cases.yaml')} is no file of cases: `);
+    await expect(refused).rejects.toThrow(why);
+  });
+
+  it.each(['x.rego', 'x.json', 'x.yaml', 'x_test.rego'])(
+    'says what cannot be read where a folder or a link to nothing is named %s',
+    async (name) => {
+      const path = join(folder, name);
+      const asked = async () => {
+        const read = await readPolicyFolder(folder);
+        await casesOf(read, floor, null);
+        await testsOf(read, compiler, floor);
+      };
+      mkdirSync(path);
+      await expect(asked()).rejects.toEqual(
+        expect.objectContaining({ exitCode: 2, message: expect.stringMatching(/cannot be read: .*EISDIR/) }),
+      );
+      await expect(asked()).rejects.toThrow(`${path} cannot be read: `);
+      rmSync(path, { recursive: true });
+      symlinkSync(join(folder, 'nothing'), path);
+      await expect(asked()).rejects.toThrow(`${path} cannot be read: Error: ENOENT`);
+    },
+  );
 
   it('is tested by its tests in Rego, with its documents and the shared rules, and with no network', async () => {
     const test = (body: string): string =>
