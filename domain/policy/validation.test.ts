@@ -13,11 +13,35 @@ const check = async (body: string) => {
 const lists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
+describe('a policy that Gate would not take', () => {
+  const faultOf = async (name: string, body: string) => {
+    const { fault } = await faultIn(
+      { name, content_type: 'json', body },
+      { check: () => Promise.reject(new Error('a document needs no compiler')) },
+      {},
+      { parametersOf: async () => null },
+    );
+    return fault?.message ?? null;
+  };
+  const ofLength = (length: number): string => `"${'x'.repeat(length - 2)}"`;
+
+  it('is one with a name that is too long, or with two dots in it', async () => {
+    expect(await faultOf(`${'a'.repeat(123)}.json`, '{}')).toBeNull();
+    expect(await faultOf(`${'a'.repeat(124)}.json`, '{}')).toMatch(/^the name a+\.json: .*128/);
+    expect(await faultOf('a..b.json', '{}')).toBe('the name a..b.json: has no /, \\ or .. and is not empty');
+  });
+
+  it('is one with a text of more than a mebibyte', async () => {
+    expect(await faultOf('a.json', `[${ofLength(1_048_574)}]`)).toBeNull();
+    expect(await faultOf('a.json', `[${ofLength(1_048_575)}]`)).toMatch(/^the text: .*1048576/);
+  });
+});
+
 describe('a document', () => {
   it('has a hundred levels at most, of lists and of objects', async () => {
     for (const nested of [lists, objects]) {
       expect(await check(nested(100))).toBeNull();
-      for (const levels of [101, 2_500, 200_000])
+      for (const levels of [101, 2_500, 150_000])
         expect(await check(nested(levels))).toBe('a document has 100 levels at most');
     }
     expect(await check(`{"a": ${lists(99)}, "b": ${lists(100)}}`)).toBe('a document has 100 levels at most');

@@ -1,5 +1,5 @@
 import { RULE_INPUT } from '../../contracts/policy.js';
-import type { ValidatePolicy } from '../../contracts/policy-library.js';
+import { policyBody, policyName, type ValidatePolicy } from '../../contracts/policy-library.js';
 import { parseStrictJson, StrictJsonError } from '../mcp/strict-json.js';
 import type { PolicyCompiler, PolicyFault, FirstRead } from './compiler.js';
 import { parameterFault } from './parameters.js';
@@ -28,6 +28,11 @@ export async function faultIn(
   readonly reads?: readonly FirstRead[];
   readonly inputs?: readonly FirstRead[];
 }> {
+  const [refused] = [
+    ...(policyName.safeParse(name).error?.issues ?? []).map(({ message }) => `the name ${name}: ${message}`),
+    ...(policyBody.safeParse(body).error?.issues ?? []).map(({ message }) => `the text: ${message}`),
+  ];
+  if (refused !== undefined) return { fault: fault(refused) };
   if (!name.endsWith(`.${type}`)) return { fault: fault(`the name of a ${type} policy ends with .${type}`) };
   if (type === 'rego') return compiler.check({ name, body });
   const mount = name.slice(0, -'.json'.length);
