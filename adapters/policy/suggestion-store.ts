@@ -114,7 +114,9 @@ export function suggestionStore(
           await changeRow(tenant, one.id, (row, isGates) => {
             // Whoever edited one has it compared with all that people decided: it may have been withdrawn.
             if (row === null || !isGates) return { ...one, facts, ...(row !== null && { checked_seq: 0 }) };
-            return row.withdrawn_why === null ? { ...row, facts, checked_seq: one.checked_seq } : null;
+            if (row.withdrawn_why !== null) return null;
+            // What lies between the last look and a later window was looked at by nobody.
+            return { ...row, facts, checked_seq: Math.min(Number(row.checked_seq), one.checked_seq) };
           });
         }
         if (overtaken.length > 0)

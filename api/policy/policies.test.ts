@@ -2321,7 +2321,12 @@ describe('rules that people\u2019s approvals suggest', () => {
       ['a', 'row 7', 5],
     ]);
     expect(await of('other')).toEqual([['c', null, 5]]);
-    // Found again: what was withdrawn stays so, and is not overtaken either.
+    // Found again: it was looked at no further for that, and in a window that ends earlier less far.
+    await store.keepSuggestions('acme', [kept('b', { checked_seq: 300 })], []);
+    expect(await of()).toContainEqual(['b', null, 9]);
+    await store.keepSuggestions('acme', [kept('b', { checked_seq: 7 })], []);
+    expect(await of()).toContainEqual(['b', null, 7]);
+    // What was withdrawn stays so, and is not overtaken either.
     await store.keepSuggestions('acme', [kept('a', { checked_seq: 12 })], ['a', 'b']);
     expect(await of()).toEqual([['a', 'row 7', 5]]);
     await store.close();
@@ -2407,6 +2412,22 @@ describe('rules that people\u2019s approvals suggest', () => {
     expect((await install(found.id)).body.error).toBe('suggestion_withdrawn');
     // Mined anew, nothing that was withdrawn comes back.
     expect((await mine(gate)).result?.candidates).toEqual([]);
+  }, 60_000);
+
+  it('are withdrawn by a denial that nobody looked at before they were mined again in a later window', async () => {
+    const people = approvals(1, 30);
+    const gate = await replica({ file: join(folder, 'mined-later.db') }, {}, null, source(people));
+    const [found] = ((await mine(gate)).result?.candidates ?? []) as [MinedSuggestion];
+    people.push(
+      decision(31, 'denied', { queue: 'billing', priority: 2 }),
+      ...approvals(41, 30).map((row) => ({ ...row, at: row.at.replace('-11-1', '-11-2') })),
+    );
+    const again = await mine(gate, { since: '2026-11-18T00:00:00Z' });
+    expect(again.result?.candidates).toMatchObject([
+      { id: found.id, state: 'withdrawn', state_why: expect.stringContaining('was denied') },
+    ]);
+    const { body } = await gate.ask('POST', `/policies/suggestions/${found.id}/install?tenant=acme`, by);
+    expect(body.error).toBe('suggestion_withdrawn');
   }, 60_000);
 
   it.each([

@@ -126,7 +126,7 @@ export interface KeptSuggestion {
 export interface SuggestionStore {
   /** Newest first. One that somebody else wrote is withdrawn, and nothing speaks for it. */
   suggestions(tenant: string): Promise<readonly KeptSuggestion[]>;
-  /** Adds those that are not there, has the facts of the others anew, and deletes those that were overtaken. One that was withdrawn stays as it is, and one that somebody else wrote is replaced. */
+  /** Adds those that are not there, has the facts of the others anew, checked no further than they were, and deletes those that were overtaken. One that was withdrawn stays as it is, and one that somebody else wrote is replaced. */
   keepSuggestions(tenant: string, found: readonly KeptSuggestion[], overtaken: readonly string[]): Promise<void>;
   withdrawSuggestion(tenant: string, id: string, why: string): Promise<void>;
   /** Nothing up to this place speaks against them. */
