@@ -640,7 +640,7 @@ export const ERROR_CODES = {
     status: 503,
     retry: 'after_wait',
     meaning:
-      'The OPA compiler or the folder for its files is not here, or too many policies wait for it; nothing was changed.',
+      'The OPA compiler or the folder for its files is not here, something ended it, or too many policies wait for it; nothing was changed.',
   },
   sandbox_unavailable: {
     status: 503,

@@ -317,6 +317,36 @@ describe('the folder of a question', () => {
   });
 });
 
+describe('OPA that something else ends', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gate-ended-opa-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+  const source = rule('deny contains "x" if true');
+
+  it.each(['parse', 'check', 'fmt', 'build', 'test', 'version'])(
+    'in the middle of `%s` says nothing of the policy: the compiler is not available',
+    async (step) => {
+      const found = await findOpa({ onProgress: () => undefined });
+      const program = join(folder, 'opa');
+      await writeFile(program, `#!/bin/sh\n[ "$1" != ${step} ] || kill -KILL $$\nexec '${found}' "$@"\n`, {
+        mode: 0o755,
+      });
+      const ended = opaCompiler({ find: async () => program, directory });
+      const asked = {
+        build: () => ended.compile([source]),
+        test: () => ended.test({ sources: [source], tests: [], data: {} }),
+        version: () => ended.version(),
+      }[step];
+      await expect(asked ? asked() : ended.check(source)).rejects.toMatchObject({
+        code: 'policy_compiler_unavailable',
+        message: 'OPA was ended by SIGKILL, as for lack of memory; try again',
+      });
+    },
+  );
+});
+
 describe('added rules', () => {
   it('deny and ask beside the floor, whose reasons all stay', async () => {
     const added = await addedOf(

@@ -160,10 +160,16 @@ export function opaCompiler({
           encoding: 'utf8',
         },
         (error, stdout, stderr) => {
-          const { code, killed } = (error ?? {}) as { code?: unknown; killed?: boolean };
+          const { code, killed, signal } = (error ?? {}) as {
+            code?: unknown;
+            killed?: boolean;
+            signal?: string | null;
+          };
           if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
             return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
           if (killed) return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${timeMs} ms` });
+          // Whoever ended it, most often the kernel for lack of memory, says nothing of the policy.
+          if (signal) return reject(unavailable(`OPA was ended by ${signal}, as for lack of memory; try again`, error));
           if (typeof code === 'string') return reject(unavailable(`OPA does not run: ${code}`, error));
           resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
         },
