@@ -3,7 +3,8 @@ import { errorText } from '../errors.js';
 
 const AT_ONCE = 20;
 const LOOK_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+/** A ledger that is back has what waits within this time. */
+const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Brings rows that a store keeps for it into the ledger, in their order, for as long as it takes. Two processes may do it at once, and a row may be sent
