@@ -7,6 +7,7 @@ import {
   type PolicyVersion,
   policyVersion,
   storedFiles,
+  type TenantPoliciesReceipt,
   tenantPoliciesReceipt,
 } from '../../contracts/policy-library.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
@@ -211,6 +212,16 @@ export async function openPolicyStore(
       `the kept set ${set.version} for ${ofWhom(set.tenant)}`,
     );
 
+  /** Writes the receipt of an operation that has none. */
+  async function ended(into: Kysely<PolicyTables>, receipt: TenantPoliciesReceipt): Promise<void> {
+    await into
+      .updateTable('policy_tenant_operations')
+      .set({ receipt: JSON.stringify(receipt) })
+      .where('operation_id', '=', receipt.operation_id)
+      .where('receipt', 'is', null)
+      .execute();
+  }
+
   return {
     mark: () => asked(() => states.mark(db)),
     catalogue: () => asked(catalogue),
@@ -313,7 +324,7 @@ export async function openPolicyStore(
           throw edited(`the module of ${sources} is not what was compiled`);
         return module;
       }),
-    async write({ expected, at, changes, sets, modules }) {
+    async write({ expected, at, changes, sets, modules, receipt }) {
       try {
         await asked(() =>
           db.transaction().execute(async (transaction) => {
@@ -401,6 +412,7 @@ export async function openPolicyStore(
             }
             const policies_sha256 = await policiesDigest(policyMacs);
             await states.write(transaction, { generation: expected + 1, setMacs, policies_sha256 });
+            if (receipt) await ended(transaction, receipt);
           }),
         );
         return true;
@@ -443,17 +455,11 @@ export async function openPolicyStore(
       }),
     endOperation: (receipt) =>
       asked(async () => {
-        const { operation_id } = receipt;
-        await db
-          .updateTable('policy_tenant_operations')
-          .set({ receipt: JSON.stringify(receipt) })
-          .where('operation_id', '=', operation_id)
-          .where('receipt', 'is', null)
-          .execute();
+        await ended(db, receipt);
         const stored = await db
           .selectFrom('policy_tenant_operations')
           .selectAll()
-          .where('operation_id', '=', operation_id)
+          .where('operation_id', '=', receipt.operation_id)
           .executeTakeFirstOrThrow();
         return operationOf(stored).receipt ?? receipt;
       }),

@@ -977,6 +977,22 @@ describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on
     await gate.store.beginOperation({ ...begun, operation_id: 'later', kind: 'provision' });
     expect(await step(2, 'offboard')).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
   });
+
+  it('says in the repeat of an operation that was cut off behind its withdrawal how many copies that removed', async () => {
+    const place = places()[kind];
+    const cut = await replica(place, { endOperation: () => Promise.reject(new Error('cut off')) });
+    for (const name of ['a.rego', 'b.rego']) {
+      await cut.ask('POST', '/policies', { name, content_type: 'rego', body: denies('a'), ...by });
+      const own = { body: denies('b'), expected_current_version: 1, ...by };
+      expect((await cut.ask('PUT', `/policies/${name}?tenant=acme`, own)).status).toBe(200);
+    }
+    const operation = { operation_id: '00000001-0000-4000-8000-000000000000', kind: 'offboard' };
+    const went = (gate: Replica) => gate.ask('POST', '/admin/tenants/acme/lifecycle', operation);
+    expect((await went(cut)).status).toBe(500);
+    const again = await went(await replica(place));
+    expect(again).toMatchObject({ status: 200, body: { state: 'offboarded', policies: 2 } });
+    expect(await went(cut)).toEqual(again);
+  });
 });
 
 describe('a release whose rules have the name of an operator\u2019s policy', () => {

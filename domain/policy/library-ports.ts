@@ -85,6 +85,8 @@ export interface Write {
   /** The sets that are other ones now; null where a tenant has none any more. */
   readonly sets: readonly { readonly tenant: string; readonly set: StoredSet | null }[];
   readonly modules: readonly StoredModule[];
+  /** Ends the operation that the change is of: what it did and what it says of that are stored together. */
+  readonly receipt?: TenantPoliciesReceipt | undefined;
 }
 
 export interface Undelivered {

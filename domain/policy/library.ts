@@ -10,6 +10,7 @@ import {
   type PolicyReason,
   type RollbackPolicy,
   type ProvisionedTenant,
+  type TenantPoliciesReceipt,
   STORED_ALONE,
   type UpdatePolicy,
   type ValidatedPolicy,
@@ -120,6 +121,7 @@ export function createPolicyLibrary({
     tenant: string,
     { reason, actor_sub, actor_idp }: PolicyReason,
     plan: (catalogue: Catalogue) => readonly Planned[] | Promise<readonly Planned[]>,
+    receiptOf?: (changed: number) => TenantPoliciesReceipt,
   ): Promise<Mutated> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const catalogue = await store.catalogue();
@@ -141,7 +143,8 @@ export function createPolicyLibrary({
         changes.map(({ policy }) => policy),
       );
       const { sets, modules } = await rebuilt(catalogue, next, changes, tenant, at);
-      if (await store.write({ expected: catalogue.generation, at, changes, sets, modules })) {
+      const receipt = receiptOf?.(changes.length);
+      if (await store.write({ expected: catalogue.generation, at, changes, sets, modules, receipt })) {
         const tenants = sets.map(({ tenant: scope }) => scope);
         const behind = await changed(tenants);
         const results = changes.map(({ policy, event_kind }) => ({
@@ -474,10 +477,14 @@ export function createPolicyLibrary({
     async withdraw(
       tenant: string,
       asked: PolicyReason,
-      stillWanted: () => Promise<void> = async () => undefined,
+      operation?: {
+        readonly stillWanted: () => Promise<void>;
+        /** Stored with the withdrawal; where there is nothing to withdraw it is not. */
+        readonly receiptOf: (removed: number) => TenantPoliciesReceipt;
+      },
     ): Promise<WithdrawnTenant> {
-      const { results: removed, warned: told } = await mutate(tenant, asked, async ({ policies }) => {
-        await stillWanted();
+      const withdrawn = async ({ policies }: Catalogue): Promise<readonly Planned[]> => {
+        await operation?.stillWanted();
         const deleted_at = now();
         return ownOnes(policies, tenant).map((policy) => ({
           before: policy,
@@ -485,7 +492,8 @@ export function createPolicyLibrary({
           body: null,
           kind: 'policy.deleted',
         }));
-      });
+      };
+      const { results: removed, warned: told } = await mutate(tenant, asked, withdrawn, operation?.receiptOf);
       return { tenant, removed: removed.length, ...(await told()) };
     },
 

@@ -34,21 +34,25 @@ export function createTenantPolicies({
           throw new GateError('operation_conflict', 'a later operation of the tenant has overtaken this one');
       };
       await stillWanted();
+      const receiptOf = (policies: number): TenantPoliciesReceipt => {
+        const receipt = {
+          tenant,
+          operation_id,
+          kind,
+          state: kind === 'offboard' ? ('offboarded' as const) : ('active' as const),
+          generation,
+          policies,
+          updated_at: new Date(clock()).toISOString(),
+        };
+        return { ...receipt, receipt_sha256: sha256Hex(canonicalJson(receipt)) };
+      };
       // A tenant that comes has what holds for everybody, and follows its changes until it makes a copy of its own.
       const policies =
         kind === 'offboard'
-          ? (await library.withdraw(tenant, by, stillWanted)).removed
+          ? (await library.withdraw(tenant, by, { stillWanted, receiptOf })).removed
           : inForce((await store.catalogue()).policies, tenant).length;
-      const receipt = {
-        tenant,
-        operation_id,
-        kind,
-        state: kind === 'offboard' ? ('offboarded' as const) : ('active' as const),
-        generation,
-        policies,
-        updated_at: new Date(clock()).toISOString(),
-      };
-      return store.endOperation({ ...receipt, receipt_sha256: sha256Hex(canonicalJson(receipt)) });
+      // Where copies were withdrawn, the receipt was stored with that, and is the answer.
+      return store.endOperation(receiptOf(policies));
     },
   };
 }
