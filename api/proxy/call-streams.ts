@@ -113,10 +113,12 @@ export function createCallStreams(options: CallStreamsOptions) {
     let held: ReturnType<EventStreams['begin']>;
     try {
       const soon = await within(talk ? Promise.race([first, talk.heard().then(() => null)]) : first, SOON_MS);
-      if (soon?.value?.status === 200) await caughtUp(correlationId);
-      if (soon?.value && soon.value.status !== 202 && !(await talk?.waiting())) {
-        ended();
-        return rpcAnswer(form, soon.value);
+      if (soon?.value && soon.value.status !== 202) {
+        await caughtUp(correlationId);
+        if (!(await talk?.waiting())) {
+          ended();
+          return rpcAnswer(form, soon.value);
+        }
       }
       held = streams.begin(caller);
     } catch (error) {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { FastifyRequest } from 'fastify';
 import type { RevocationContent } from '../../contracts/identity.js';
 import { createRevocationMirror, type RevocationMirror } from '../../domain/identity/revocation-mirror.js';
+import type { Listener } from '../../domain/upstream/call-talks.js';
 import { type CallStreamsOptions, type ClientCall, createCallStreams } from './call-streams.js';
 import { createEventStreams, type EventStreams, saidToTheEnd } from './event-streams.js';
 
@@ -73,6 +74,37 @@ describe('a stream whose client came with a certificate or a token', () => {
     await jest.advanceTimersByTimeAsync(4_000);
     expect((await all).at(-1)).toBe(LAST);
     expect(given).toBeDefined();
+  });
+});
+
+describe('an answer that comes at once', () => {
+  it.each([200, 403, 502, 504])('comes after what its tool said last, whatever it is: %i', async (status) => {
+    let heard: Listener | undefined;
+    const options = {
+      handler: { handle: async () => ({ status, headers: {}, body: Buffer.from('{"said":"the answer"}') }) },
+      talks: {
+        listen: (_id: string, listener: Listener) => {
+          heard = listener;
+          return () => undefined;
+        },
+        caughtUp: async () => heard?.told('notifications/message', '{"level":"error","data":"the last words"}'),
+      },
+      streams,
+      onDisk: () => async () => undefined,
+      unknownAfterMs: 60_000,
+    };
+    const { answered } = createCallStreams(options as unknown as CallStreamsOptions);
+    const asked = {
+      call: { caller: BOT },
+      form: { id: 1, tool: true, admitted: true },
+      leastLevel: async () => 'debug',
+    };
+    const request = { correlationId: 'c', headers: { accept: 'application/json, text/event-stream' } };
+    const answer = await answered(request as unknown as FastifyRequest, asked as unknown as ClientCall);
+    if (!('events' in answer)) throw new Error('no stream');
+    const said = await allOf(answer.events);
+    expect(said.findIndex((text) => text.includes('the last words'))).toBeGreaterThan(-1);
+    expect(said.at(-1)).toContain('the answer');
   });
 });
 
