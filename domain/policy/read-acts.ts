@@ -44,7 +44,10 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
         return;
       }
       if (!isFilter && (saysMethod(text, called) || (!SPEECH.has(last) && asksByLine(text)))) acts.add('request');
-      const isDeedOf = ACTIONS.has(called) || (KINDS.has(called) && ACTION_LISTS.has(plain(path.at(-2) ?? '')));
+      const isDeedOf =
+        ACTIONS.has(called) ||
+        (ACTION_LISTS.has(called) && !/\s/.test(text.trim())) ||
+        (KINDS.has(called) && ACTION_LISTS.has(plain(path.at(-2) ?? '')));
       if (isDeedOf && !isFilter && acting(text)) acts.add('action');
       if (called === 'mode' && !isFilter && isRemoval(text)) acts.add('action');
       if (text.includes('-') && !isFilter && !low.some((name) => PROJECTIONS.has(name)))
@@ -125,6 +128,8 @@ const FIND_TESTS = names(
   `-name -iname -path -ipath -regex -iregex -type -size -empty -mtime -mmin -atime -ctime -newer -user -group -perm -maxdepth -mindepth -depth
   -print -print0`,
 );
+/** Of how much it is: `delete_all`. */
+const EXTENTS = names('all everything');
 /** What stands before a deed: `force_restart`, `do_delete`. */
 const URGES = names(
   'force forced do please must should hard soft now immediately really confirm confirmed auto also then and',
@@ -151,16 +156,18 @@ const saysState = (name: string, value: string, looksThrough: boolean): boolean 
       : POWERS.has(name) && !looksThrough)) &&
   value !== '' &&
   !NO_STATE.has(value);
-/** `delete`, `force_purge`, and no name of a thing: `delete_marker`. */
+/** `delete`, `force_purge`, `delete_all`, and no name of a thing: `delete_marker`. */
 function isRemoval(text: string): boolean {
   if (text.length > HEAD) return false;
   const words = wordsOf(text.trim()).filter((word) => !URGES.has(word));
-  return words.length > 0 && words.every((word) => REMOVALS.has(word));
+  return words.some((word) => REMOVALS.has(word)) && words.every((word) => REMOVALS.has(word) || EXTENTS.has(word));
 }
 const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What words of `find` do beyond finding. In a text for readers they count where the tool looks through files and they stand as `find` has them. */
-function findActs(text: string, isWords: boolean, readsFiles: boolean): readonly ReadAct[] {
+function findActs(written: string, isWords: boolean, readsFiles: boolean): readonly ReadAct[] {
+  // A shell takes quotes off, wherever in a word they stand.
+  const text = written.replaceAll(/['"\\]/g, '');
   if (!/-(?:delete|exec|ok|fprint|fls)/.test(text) || (isWords && !readsFiles)) return [];
   const words = text.trim().split(/\s+/);
   const isOfFind = !isWords || words.some((word) => FIND_TESTS.has(word));
