@@ -34,11 +34,11 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'roots/list': ['_meta'],
 };
 /** One name for all spellings that a decoder may take for the same member: some look at no case. */
-const folded = (name: string): string => name.toLowerCase().toUpperCase();
+const capitals = (name: string): string => name.toLowerCase().toUpperCase();
 const NAMES: ReadonlyMap<string, string> = new Map(
   Object.values(MEMBERS)
     .flat()
-    .map((name) => [folded(name), name]),
+    .map((name) => [capitals(name), name]),
 );
 
 /** A longer question is not handed on. */
@@ -56,7 +56,8 @@ export function askedAs({ can, opensUrls }: Askable, method: string, params: str
   if (capability === undefined) throw new Unaskable(NOT_DECLARED);
   const asked = params.length > MAX_TEXT ? null : strictly(params);
   if (asked === null || typeof asked !== 'object' || Array.isArray(asked)) throw new Unaskable(NOT_HANDED_ON);
-  if (Object.keys(asked).some((name) => (NAMES.get(folded(name)) ?? name) !== name)) throw new Unaskable(NOT_HANDED_ON);
+  if (Object.keys(asked).some((name) => (NAMES.get(capitals(name)) ?? name) !== name))
+    throw new Unaskable(NOT_HANDED_ON);
   const mode = method === 'elicitation/create' ? (asked['mode'] ?? 'form') : undefined;
   if (mode === 'url' ? !opensUrls : !can.includes(capability) || (mode !== undefined && mode !== 'form'))
     throw new Unaskable(NOT_DECLARED);
