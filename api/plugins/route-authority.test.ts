@@ -247,8 +247,8 @@ async function openedByItself(name: GovernedService, parts: object): Promise<Ser
   return listener?.().service as Service;
 }
 
-/** Refused for its body; or, before it is read, because the route takes text, a signature over bytes, or a session of a passkey. */
-const UNREAD = /"unsupported_media_type"|"chat_signature_invalid"|"passkey_session_required"/;
+/** Refused for its body; or, before it is read, because the route takes text, a form, a signature over bytes, or a session of a passkey. */
+const UNREAD = /"unsupported_media_type"|"the body is a form \(|"chat_signature_invalid"|"passkey_session_required"/;
 
 describe.each(services)('what %s registers and what the table says are the same', (service) => {
   const names = () => (running[service] ? registeredRoutes(running[service].app).map(routeName) : []);
