@@ -61,7 +61,7 @@ describe('a command loads what it needs, and no more', () => {
       expect([...packagesOf(loaded)].filter((found) => SERVERS.includes(String(found)))).toEqual([]);
       const others = loaded.filter((url) => url.startsWith(`${root}/dist/cli/`)).map((url) => url.split('/').at(-1));
       expect(others).toContain(`${name}.js`);
-      expect(others.length).toBeLessThanOrEqual(14);
+      expect(others.length).toBeLessThanOrEqual(15);
     },
   );
 

@@ -27,7 +27,8 @@ export const actTold = (act: ReadAct): string => READ_ACTS[act];
  */
 export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[] {
   const acts = new Set<ReadAct>();
-  const toolWords = wordsOf(tool);
+  // `search%5Ffiles` is `search_files` to the rules.
+  const toolWords = wordsOf(tool.replaceAll(/%[0-9a-f]{2}/gi, '_'));
   const readsRecords = toolWords.some((word) => RECORDS.has(word));
   const readsTexts = toolWords.some((word) => TEXTS.has(word));
   const looksThrough = toolWords.some((word) => SEARCHES.has(word));
@@ -47,7 +48,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
       const isDeedOf =
         ACTIONS.has(called) ||
         (ACTION_LISTS.has(called) && !/\s/.test(text.trim())) ||
-        (KINDS.has(called) && ACTION_LISTS.has(plain(path.at(-2) ?? '')));
+        (KINDS.has(called) && ACTION_LISTS.has(plain(ownName(path.slice(0, -1)))));
       if (isDeedOf && !isFilter && acting(text)) acts.add('action');
       if (called === 'mode' && !isFilter && isRemoval(text)) acts.add('action');
       if (text.includes('-') && !isFilter && !low.some((name) => PROJECTIONS.has(name)))
@@ -68,6 +69,8 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
     },
     members(members, path) {
       if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
+      // `{"delete": {…}}`, in a list and in a pair too.
+      if (isRemoval(ownName(path))) acts.add('action');
       const filtered = members.some(([name]) => FILTERS.has(name.toLowerCase()) || name.toLowerCase() === 'query');
       for (const [name, value] of members) {
         const verb = wordsOf(name).find((word) => !URGES.has(word)) ?? '';
