@@ -188,7 +188,7 @@ async function heldByAcme(path: string) {
   );
   await store.keepSuggestions('acme', [suggested], []);
   const seenBudget = async (browser: TestBrowser) =>
-    fieldsIn(formIn((await browser.get('/tenants')).text, '/tenants/budget'))['seen'];
+    fieldsIn(formIn((await browser.get('/tenants')).text, '/tenants/budget'))['budgets'] ?? '';
   const ofBudgets =
     path === '/tenants/budget' ? { acme: await seenBudget(insider), globex: await seenBudget(stranger) } : null;
   const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
@@ -225,7 +225,8 @@ async function heldByAcme(path: string) {
       policy_name: `of_${as}_${n}.rego`,
       body: ruleOf(n, 'typed'),
       name: ofSearches(path) ? search : ME,
-      seen: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? seen,
+      seen,
+      budgets: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? '',
       grant,
       tenant_name: as,
     }),

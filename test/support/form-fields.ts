@@ -1,4 +1,4 @@
-import { GRANT_ID, SEEN_STOP } from './identity-answers.js';
+import { GRANT_ID, SEEN_BUDGETS, SEEN_STOP } from './identity-answers.js';
 import type { PendingRequest } from '../../contracts/review.js';
 
 /** Every field that a form of the console reads, each with something that it takes: a new form's fields stand here, and nowhere else. */
@@ -45,6 +45,7 @@ export const fieldsOfForms = ({
   unlisted: 'yes',
   tenant_name: 'acme',
   grant: GRANT_ID,
+  budgets: SEEN_BUDGETS,
   whose: 'agent',
   agent_name: 'a-bot',
   sum: '12.50',

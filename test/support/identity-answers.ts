@@ -2,6 +2,7 @@ import type { GrantRecord } from '../../contracts/grants.js';
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
+import { budgetsSeen } from '../../console/pages/tenants/set-budget.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -9,6 +10,8 @@ const LATER = '2027-11-02T10:00:00.000Z';
 /** As the forms of a stopped agent and of a stopped tool name what they are about. */
 export const SEEN_STOP = `${AT} nobody`;
 export const STOP_ID = '50000000-0000-4000-8000-000000000005';
+/** As the form of budgets names what it changes. */
+export const SEEN_BUDGETS = budgetsSeen({ updated_at: AT, agents: [{ agent_name: 'stopped-bot', updated_at: AT }] });
 export const GRANT_ID = '80000000-0000-4000-8000-000000000008';
 export const REPORT_ID = '60000000-0000-4000-8000-000000000006';
 

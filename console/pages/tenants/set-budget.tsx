@@ -23,7 +23,7 @@ export const budgetForm = (refused: Action['refused']): Action => ({
     const micros = sum === NO_LIMIT ? null : microsOf(sum);
     if (micros === undefined) throw new GateError('budget_invalid', SUMS);
     const agent = whoseIn(form);
-    if (form.get('seen') !== seenOf(await visit.services.identity.budget()))
+    if (form.get('budgets') !== budgetsSeen(await visit.services.identity.budget()))
       throw new GateError(
         'invalid_request',
         'Somebody changed a budget since you looked at them: nothing was done. What stands now is here; send it again if you still mean it.',
@@ -51,7 +51,7 @@ function whoseIn(form: Form): string | null {
 }
 
 /** Names what somebody looked at: every budget, and when it was set. */
-const seenOf = ({ updated_at, agents }: TenantBudget): string =>
+export const budgetsSeen = ({ updated_at, agents }: Pick<TenantBudget, 'updated_at' | 'agents'>): string =>
   sha256Hex(JSON.stringify([updated_at ?? null, ...agents.map((one) => [one.agent_name, one.updated_at])]));
 
 async function isKnown({ services: { identity, ledger } }: Visit, agent: string): Promise<boolean> {
@@ -79,7 +79,7 @@ export const SetBudget = ({
         It counts at every proxy within two seconds. A call that does not fit is refused; one that waits for a person
         does not run once approved where the budget was lowered below what is spent and reserved.
       </p>
-      <input type="hidden" name="seen" value={seenOf(of)} />
+      <input type="hidden" name="budgets" value={budgetsSeen(of)} />
       <fieldset>
         <legend>Whose budget</legend>
         <label>
