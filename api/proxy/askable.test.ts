@@ -1,4 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import {
+  CreateMessageRequestParamsSchema,
+  ElicitRequestFormParamsSchema,
+  ElicitRequestURLParamsSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { Unaskable } from '../../domain/upstream/call-talks.js';
 import { type Askable, askedAs } from './askable.js';
 
@@ -51,29 +56,11 @@ describe('what an upstream asks of a client', () => {
   });
 
   it.each([
-    ['a form', FORMS, ASK, ['_meta', 'task', 'mode', 'message', 'requestedSchema']],
-    ['an address', URLS, ASK, ['_meta', 'task', 'mode', 'message', 'url', 'elicitationId']],
-    [
-      'a sample',
-      BOTH,
-      'sampling/createMessage',
-      [
-        '_meta',
-        'task',
-        'messages',
-        'modelPreferences',
-        'systemPrompt',
-        'includeContext',
-        'temperature',
-        'maxTokens',
-        'stopSequences',
-        'metadata',
-        'tools',
-        'toolChoice',
-      ],
-    ],
+    ['a form', FORMS, ASK, Object.keys(ElicitRequestFormParamsSchema.shape)],
+    ['an address', URLS, ASK, Object.keys(ElicitRequestURLParamsSchema.shape)],
+    ['a sample', BOTH, 'sampling/createMessage', Object.keys(CreateMessageRequestParamsSchema.shape)],
     ['roots', { can: ['roots'], opensUrls: false } as const, 'roots/list', ['_meta']],
-  ] as const)('has the members that MCP gives it and no others: %s', (what, askable, method, members) => {
+  ] as const)('has the members that the schemas of MCP give it and no others: %s', (what, askable, method, members) => {
     const values: Record<string, unknown> = { mode: what === 'an address' ? 'url' : 'form', url: 'https://a.example/' };
     const all = ['url', 'requestedSchema', 'messages', 'constructor', 'other', ...members];
     const asked = askedAs(

@@ -224,27 +224,26 @@ describe('a burst of one agent', () => {
     expect(staged).toHaveLength(2);
   });
 
-  it('is told so where a turn does not come in time: nothing of that call is stored or begins later', async () => {
-    const { ask, staged, atEngine } = proxy({ each: 1, callDeadlineMs: 10 });
-    const alive = setInterval(() => undefined, 1_000);
-    void ask('a');
-    await settled();
-    expect(await ask('a')).toBe('pipeline_unavailable');
-    clearInterval(alive);
-    atEngine[0]?.end();
-    await settled();
-    expect([staged.length, atEngine.length]).toEqual([1, 1]);
-  });
-
-  it('waits for no part of the time that its models have: it would ask them and be given up before they answer', async () => {
-    const { ask, staged, atEngine } = proxy({ each: 1, callDeadlineMs: 3_600_010, inspectionTimeoutMs: 3_600_000 });
-    const alive = setInterval(() => undefined, 1_000);
-    void ask('a');
-    await settled();
-    expect(await ask('a')).toBe('pipeline_unavailable');
-    clearInterval(alive);
-    atEngine[0]?.end();
-    await settled();
-    expect([staged.length, atEngine.length]).toEqual([1, 1]);
-  }, 30_000);
+  it.each([
+    ['in time', { callDeadlineMs: 10 }],
+    // Whose models would be asked, and which would be given up before they answer.
+    [
+      'in the part of its time that its models do not have',
+      { callDeadlineMs: 3_600_010, inspectionTimeoutMs: 3_600_000 },
+    ],
+  ])(
+    'is told so where a turn does not come %s: nothing of that call is stored or begins later',
+    async (_when, limits) => {
+      const { ask, staged, atEngine } = proxy({ each: 1, ...limits });
+      const alive = setInterval(() => undefined, 1_000);
+      void ask('a');
+      await settled();
+      expect(await ask('a')).toBe('pipeline_unavailable');
+      clearInterval(alive);
+      atEngine[0]?.end();
+      await settled();
+      expect([staged.length, atEngine.length]).toEqual([1, 1]);
+    },
+    30_000,
+  );
 });
