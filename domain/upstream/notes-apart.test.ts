@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keptNotesOver, type NoteTables } from '../../adapters/mcp/kept-notes.js';
-import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
-import { openStore, type Store } from '../../adapters/store/database.js';
-import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
-import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { describe, expect, it } from '@jest/globals';
+import { keptNotesOver } from '../../adapters/mcp/kept-notes.js';
+import { keptQuestionsOver } from '../../adapters/mcp/kept-questions.js';
+import { STORES, testKeys } from '../../test/support/ledger.js';
+import { processesApart } from '../../test/support/processes-apart.js';
 import { eventually } from '../../test/support/waiting.js';
 import { judgedTalk } from '../responses/judged-talk.js';
 import type { Listener } from './call-talks.js';
@@ -35,28 +34,17 @@ function client() {
 }
 
 describe.each(STORES)('what a tool says where proxy and worker are apart, over %s', (kind) => {
-  let place: TestLedgerPlace;
   const keys = testKeys();
-  const stores: Store<QuestionTables & NoteTables>[] = [];
-  const opened: { close(): void }[] = [];
-  beforeEach(async () => {
-    place = await ledgerPlace(kind, { migrated: mcpQuestionMigrations });
-  });
-  afterEach(async () => {
-    for (const talks of opened.splice(0)) talks.close();
-    for (const store of stores.splice(0)) await store.close();
-    await place.remove();
-  });
+  const { opened, connected } = processesApart(kind);
   /** A process of its own, with its own connection to the store. */
   async function process({
     notes: change = {},
     ...more
   }: { notes?: Partial<NoteStore> } & Omit<Partial<TalksApartOptions>, 'notes'> = {}) {
-    const store = await openStore<QuestionTables & NoteTables>(place.target, mcpQuestionMigrations);
-    stores.push(store);
-    const stored = keptNotesOver(store as never, { keys, ...(more.now && { now: more.now }) });
+    const store = await connected();
+    const stored = keptNotesOver(store, { keys, ...(more.now && { now: more.now }) });
     const talks = talksApart({
-      questions: keptQuestionsOver(store as never, { keys }),
+      questions: keptQuestionsOver(store, { keys }),
       notes: { ...stored, ...change },
       keys,
       pauseMs: 5,

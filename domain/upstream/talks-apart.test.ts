@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keptNotesOver } from '../../adapters/mcp/kept-notes.js';
-import { keptQuestionsOver, type QuestionTables } from '../../adapters/mcp/kept-questions.js';
-import { openStore, type Store } from '../../adapters/store/database.js';
-import { mcpQuestionMigrations } from '../../migrations/mcp-questions.js';
-import { ledgerPlace, STORES, testKeys, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { describe, expect, it } from '@jest/globals';
+import { keptNotesOver, type NoteTables } from '../../adapters/mcp/kept-notes.js';
+import { keptQuestionsOver } from '../../adapters/mcp/kept-questions.js';
+import type { Store } from '../../adapters/store/database.js';
+import { STORES, testKeys } from '../../test/support/ledger.js';
+import { processesApart } from '../../test/support/processes-apart.js';
 import { eventually } from '../../test/support/waiting.js';
 import { type ClientAnswer, type KeptQuestion, type Listener, Unaskable } from './call-talks.js';
 import { type QuestionStore, talksApart, type TalksApartOptions } from './talks-apart.js';
@@ -39,23 +39,12 @@ function client() {
 }
 
 describe.each(STORES)('what a tool asks where proxy and worker are apart, over %s', (kind) => {
-  let place: TestLedgerPlace;
   const keys = testKeys();
-  const stores: Store<QuestionTables>[] = [];
-  const opened: { close(): void }[] = [];
-  beforeEach(async () => {
-    place = await ledgerPlace(kind, { migrated: mcpQuestionMigrations });
-  });
-  afterEach(async () => {
-    for (const talks of opened.splice(0)) talks.close();
-    for (const store of stores.splice(0)) await store.close();
-    await place.remove();
-  });
-  const notesOver = (store: Store<QuestionTables>) => keptNotesOver(store as never, { keys });
+  const { opened, connected } = processesApart(kind);
+  const notesOver = (store: Store<NoteTables>) => keptNotesOver(store, { keys });
   /** A process of its own, with its own connection to the store. */
   async function process(more: Partial<TalksApartOptions> = {}) {
-    const store = await openStore<QuestionTables>(place.target, mcpQuestionMigrations);
-    stores.push(store);
+    const store = await connected();
     const stored = keptQuestionsOver(store, { keys, ...(more.now && { now: more.now }) });
     let looks = 0;
     const counted: QuestionStore = {
