@@ -345,6 +345,27 @@ describe('OPA that something else ends', () => {
       });
     },
   );
+
+  const endingAs = async (line: string) => {
+    const found = await findOpa({ onProgress: () => undefined });
+    const program = join(folder, 'opa');
+    await writeFile(program, `#!/bin/sh\n${line}\nexec '${found}' "$@"\n`, { mode: 0o755 });
+    return opaCompiler({ find: async () => program, directory });
+  };
+
+  it('that fails at a text by itself is a fault of the text, as it would be each time', async () => {
+    const ended = await endingAs('[ "$1" != build ] || kill -SEGV $$');
+    const { fault } = await ended.compile([source]);
+    expect(fault?.message).toContain('OPA fails at it (SIGSEGV)');
+  });
+
+  it('that writes half of a bundle says so', async () => {
+    const ended = await endingAs('[ "$1" != build ] || { printf "\\037\\213\\010" > bundle.tar.gz; exit 0; }');
+    await expect(ended.compile([source])).rejects.toMatchObject({
+      code: 'policy_compiler_unavailable',
+      message: expect.stringContaining('the bundle that OPA wrote cannot be read'),
+    });
+  });
 });
 
 describe('added rules', () => {

@@ -104,6 +104,16 @@ const unavailable = (message: string, cause?: unknown): GateError =>
   new GateError('policy_compiler_unavailable', message, { cause });
 /** The folder for temporary files is full, missing or not Gate's to write to. */
 const isOfFiles = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;
+/** What others send; any other signal is a fault of the program itself. */
+const FROM_OUTSIDE: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']);
+/** Throws where OPA did not write the bundle whole. */
+function wasmIn(bundle: Buffer): Buffer {
+  try {
+    return fileInTar(gunzipSync(bundle), '/policy.wasm');
+  } catch (error) {
+    throw unavailable(`the bundle that OPA wrote cannot be read: ${errorText(error)}`, error);
+  }
+}
 const NO_SPACE = ['no space left on device', 'disk quota exceeded'];
 
 interface Run {
@@ -169,7 +179,10 @@ export function opaCompiler({
             return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
           if (killed) return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${timeMs} ms` });
           // Whoever ended it, most often the kernel for lack of memory, says nothing of the policy.
-          if (signal) return reject(unavailable(`OPA was ended by ${signal}, as for lack of memory; try again`, error));
+          if (signal && FROM_OUTSIDE.has(signal))
+            return reject(unavailable(`OPA was ended by ${signal}, as for lack of memory; try again`, error));
+          // It ended by itself, and does so each time.
+          if (signal) return resolve({ stdout, stderr, code: 1, cut: `OPA fails at it (${signal})` });
           if (typeof code === 'string') return reject(unavailable(`OPA does not run: ${code}`, error));
           resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
         },
@@ -315,10 +328,7 @@ export function opaCompiler({
         // The sources were written before; what OPA makes of them is larger.
         if (built.code !== 0 && NO_SPACE.some((why) => built.stderr.includes(why))) throw unavailable(firstLine(built));
         if (built.code !== 0) return { fault: faultOf(built, sources) };
-        return {
-          fault: null,
-          wasm: fileInTar(gunzipSync(await readFile(join(folder, 'bundle.tar.gz'))), '/policy.wasm'),
-        };
+        return { fault: null, wasm: wasmIn(await readFile(join(folder, 'bundle.tar.gz'))) };
       }),
     test: ({ sources, tests, data }) =>
       inFolder(sources, async (folder): Promise<Tested> => {
