@@ -175,6 +175,8 @@ describe('a folder of policies, without a server', () => {
     ['{ tool_type: list_files, classed: deny }', '', 'classed stands beside input, not in it'],
     ['{ tool_type: list_files, without: [agent_kind] }', '', 'without stands beside input, not in it'],
     ['{ tool_type: list_files, sql: {} }', '', 'input.sql is what Gate finds in the call itself'],
+    ['{ tool_type: list_files, tool_classes: {} }', '', 'input.tool_classes counts only beside classed: none'],
+    ['{ tool_type: list_files }', 'extra: { sql: {} }', 'extra.sql is what Gate finds in the call itself'],
     ['{ tool_type: list_files }', 'extra: { taint: [] }', 'extra.taint is a fact of a call; it stands in input'],
     [
       '{ tool_type: list_files }',

@@ -39,7 +39,7 @@ export type PolicyCase = z.infer<typeof policyCase>;
 const FACTS: ReadonlySet<string> = new Set(Object.keys(policyInput.shape));
 
 /** Names that a case says something under and that no rule would read there, with the name that may be meant. */
-function misnamedIn({ input, extra = {}, without = [] }: PolicyCase): readonly string[] {
+function misnamedIn({ input, extra = {}, without = [], classed }: PolicyCase): readonly string[] {
   const meant = (name: string): string => {
     const [nearest] = nearestNames(name, FACTS);
     return nearest === undefined ? '' : `; did you mean ${nearest}?`;
@@ -52,9 +52,14 @@ function misnamedIn({ input, extra = {}, without = [] }: PolicyCase): readonly s
         if (RULE_INPUT.includes(name)) return `input.${name} is what Gate finds in the call itself`;
         return `input.${name} is no fact of a call${meant(name)}`;
       }),
+    ...('tool_classes' in input && classed !== 'none' ? ['input.tool_classes counts only beside classed: none'] : []),
     ...Object.keys(extra)
       .filter((name) => RULE_INPUT.includes(name))
-      .map((name) => `extra.${name} is a fact of a call; it stands in input`),
+      .map((name) =>
+        FACTS.has(name)
+          ? `extra.${name} is a fact of a call; it stands in input`
+          : `extra.${name} is what Gate finds in the call itself`,
+      ),
     ...without
       .filter((name) => !FACTS.has(name))
       .map((name) => `without names ${name}, which is no fact of a call${meant(name)}`),
