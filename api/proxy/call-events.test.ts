@@ -10,7 +10,9 @@ const PARKED: Answer = { status: 202, headers: {}, body: {} };
 const DONE: Answer = { status: 200, headers: {}, body: Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}') };
 
 /** The methods of what a client hears of a call that waits, until its answer. */
-async function heard(client: Partial<CallEventsOptions>): Promise<string[]> {
+const heard = async (client: Partial<CallEventsOptions>): Promise<string[]> =>
+  (await messagesOf(client)).map(({ method }) => method ?? 'the answer');
+async function messagesOf(client: Partial<CallEventsOptions>) {
   const events = callEvents({
     handler: { settled: async () => ({ method: 'tools/call', answer: DONE }) },
     caller: CALLER,
@@ -24,12 +26,12 @@ async function heard(client: Partial<CallEventsOptions>): Promise<string[]> {
     asGateError: (error) => error as GateError,
     ...client,
   });
-  const methods: string[] = [];
+  const messages: { readonly method?: string; readonly params?: { readonly progress?: number } }[] = [];
   for await (const event of events) {
     const data = /^data: (.+)$/m.exec(event)?.[1];
-    if (data !== undefined) methods.push((JSON.parse(data) as { method?: string }).method ?? 'the answer');
+    if (data !== undefined) messages.push(JSON.parse(data) as (typeof messages)[number]);
   }
-  return methods;
+  return messages;
 }
 const hears = (least: LeastLevel) => ({ leastLevel: async () => least });
 /** An upstream that told its progress, or says this last. */
@@ -72,6 +74,12 @@ describe('whoever asked for a call that waits', () => {
     ],
   ])('%s', async (_what, client, methods) => {
     expect(await heard(client)).toEqual([...methods, 'the answer']);
+  });
+
+  it('is told progress below what its tool begins with, which would go backwards', async () => {
+    const [first] = await messagesOf({ ...hears(null), progressToken: 7 });
+    expect(first?.params?.progress).toBeGreaterThan(0);
+    expect(first?.params?.progress).toBeLessThan(0.001);
   });
 });
 

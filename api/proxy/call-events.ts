@@ -45,6 +45,9 @@ const WAITS_LEVEL = 'warning';
 export const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 const HEARD = Symbol('heard');
 
+/** More than Gate says of any call that waits. */
+const BEATS = 1_000_000;
+
 /**
  * A call as an event stream: where to go on if it breaks, what the upstream says meanwhile, signs of life while a tool runs or a person
  * thinks, and the one message that answers it. The answer comes from the record, so a stream that begins again, in any replica, ends with
@@ -66,9 +69,9 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
   let logged = false;
   const sign = async () => {
     const words = `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`;
-    // Progress only grows, and how far a tool is it says itself.
+    // Progress only grows, and how far a tool is it says itself, from 1 on as most do: what Gate says before stays below that.
     if (progressToken !== undefined && talk?.progressed()) return KEEP_ALIVE;
-    if (progressToken !== undefined) return eventText(progressText(progressToken, (beats += 1), words));
+    if (progressToken !== undefined) return eventText(progressText(progressToken, (beats += 1) / BEATS, words));
     // Who was asked to open the page knows that it waits.
     if (!options.leastLevel || !waits || logged || asked) return KEEP_ALIVE;
     logged = true;
