@@ -12,27 +12,17 @@ export interface ControlMethod {
   readonly readByModel: boolean;
 }
 
+/** `sent`: what may be sent, as the schema of MCP has it and no larger; `own`: what is read here and not sent. */
 const method = (
   readByModel: ControlMethod['readByModel'],
-  sent: readonly string[],
+  sent: z.ZodObject,
   own: readonly string[] = [],
-): ControlMethod => ({ params: new Set([...sent, ...own, '_meta']), sent, readByModel });
-
-const METHODS = {
-  // Gate introduces itself to the upstream; what an agent says about itself is not forwarded.
-  initialize: method(true, [], ['protocolVersion', 'capabilities', 'clientInfo']),
-  ping: method(false, []),
-  'tools/list': method(true, ['cursor']),
-  'resources/list': method(true, ['cursor']),
-  'resources/templates/list': method(true, ['cursor']),
-  'resources/subscribe': method(false, ['uri']),
-  'resources/unsubscribe': method(false, ['uri']),
-  'prompts/list': method(true, ['cursor']),
-  'completion/complete': method(true, ['ref', 'argument', 'context']),
-  // The level is of the agent's session with Gate: none of it is sent.
-  'logging/setLevel': method(false, [], ['level']),
-};
-export type ControlMethodName = keyof typeof METHODS;
+): ControlMethod & { readonly schema: z.ZodObject } => ({
+  params: new Set([...Object.keys(sent.shape), ...own, '_meta']),
+  sent: Object.keys(sent.shape),
+  readByModel,
+  schema: sent,
+});
 
 /** Opaque, and given out by the upstream: no server needs a longer one. */
 const MAX_CURSOR = 8_192;
@@ -45,46 +35,54 @@ const MAX_CHOSEN_CHARACTERS = 16_384;
 const name = z.string().min(1).max(MAX_NAME);
 const uri = z.string().min(1).max(MAX_URI);
 const value = z.string().max(MAX_VALUE);
+const nothing = z.strictObject({});
 const listed = z.strictObject({ cursor: z.string().max(MAX_CURSOR).optional() });
 const ofResource = z.strictObject({ uri });
-/** What of each may be sent, as the schema of MCP has it and no larger. */
-const SENT: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
-  ['tools/list', listed],
-  ['resources/list', listed],
-  ['resources/templates/list', listed],
-  ['prompts/list', listed],
-  ['resources/subscribe', ofResource],
-  ['resources/unsubscribe', ofResource],
-  [
-    'completion/complete',
-    z.strictObject({
-      ref: z.discriminatedUnion('type', [
-        z.strictObject({ type: z.literal('ref/prompt'), name, title: z.string().max(MAX_NAME).optional() }),
-        z.strictObject({ type: z.literal('ref/resource'), uri }),
-      ]),
-      argument: z.strictObject({ name, value }),
-      context: z
-        .strictObject({
-          arguments: z
-            .record(name, value)
-            .refine((chosen) => Object.keys(chosen).length <= MAX_CHOSEN, `more than ${MAX_CHOSEN} members`)
-            .refine(
-              (chosen) => Object.entries(chosen).flat().join('').length <= MAX_CHOSEN_CHARACTERS,
-              `more than ${MAX_CHOSEN_CHARACTERS} characters`,
-            )
-            .optional(),
-        })
+const toComplete = z.strictObject({
+  ref: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('ref/prompt'), name, title: z.string().max(MAX_NAME).optional() }),
+    z.strictObject({ type: z.literal('ref/resource'), uri }),
+  ]),
+  argument: z.strictObject({ name, value }),
+  context: z
+    .strictObject({
+      arguments: z
+        .record(name, value)
+        .refine((chosen) => Object.keys(chosen).length <= MAX_CHOSEN, `more than ${MAX_CHOSEN} members`)
+        .refine(
+          (chosen) => Object.entries(chosen).flat().join('').length <= MAX_CHOSEN_CHARACTERS,
+          `more than ${MAX_CHOSEN_CHARACTERS} characters`,
+        )
         .optional(),
-    }),
-  ],
-]);
+    })
+    .optional(),
+});
+
+const METHODS = {
+  // Gate introduces itself to the upstream; what an agent says about itself is not forwarded.
+  initialize: method(true, nothing, ['protocolVersion', 'capabilities', 'clientInfo']),
+  ping: method(false, nothing),
+  'tools/list': method(true, listed),
+  'resources/list': method(true, listed),
+  'resources/templates/list': method(true, listed),
+  'resources/subscribe': method(false, ofResource),
+  'resources/unsubscribe': method(false, ofResource),
+  'prompts/list': method(true, listed),
+  'completion/complete': method(true, toComplete),
+  // The level is of the agent's session with Gate: none of it is sent.
+  'logging/setLevel': method(false, nothing, ['level']),
+};
+export type ControlMethodName = keyof typeof METHODS;
+const SCHEMAS: ReadonlyMap<string, z.ZodObject> = new Map(
+  Object.entries(METHODS).map(([name, { schema }]) => [name, schema]),
+);
 
 /** What is wrong with what a control method would send, and in which member; `null` when nothing is. */
 export function controlFault(
   method: string,
   params: Json | undefined,
 ): { readonly detail: string; readonly field: string } | null {
-  const sent = SENT.get(method)?.safeParse(sentBy(method, params));
+  const sent = SCHEMAS.get(method)?.safeParse(sentBy(method, params));
   const issue = sent?.error?.issues[0];
   if (!issue) return null;
   const field = ['params', ...issue.path].join('.');
