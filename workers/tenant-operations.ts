@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { TenantOperationsClient } from '../activities/clients/tenant-steps.js';
-import { errorText } from '../domain/errors.js';
+import { createRepeated } from '../domain/repeated.js';
 import { lineOf } from '../workflows/line.js';
 import { TENANT_LIFECYCLE, tenantLifecycleIdOf, type TenantRun } from '../workflows/tenant-lifecycle/messages.js';
 
@@ -22,18 +22,15 @@ export function driveTenantOperations({
   readonly client: Pick<Client, 'workflow'>;
   readonly taskQueue: string;
   readonly due: TenantOperationsClient['due'];
-  /** Told once per fault, and null when it is over. */
+  /** As of what is done again and again. */
   readonly onFault: (reason: string | null) => void;
   readonly lookMs?: number;
 }) {
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  let pauseMs = lookMs;
-  let fault: string | null = null;
-  let looking: Promise<void> = Promise.resolve();
-
-  async function all(): Promise<void> {
-    try {
+  const { begin, stop } = createRepeated({
+    everyMs: lookMs,
+    longestPauseMs: LONGEST_PAUSE_MS,
+    onFault,
+    async work() {
       for (const { id, tenant, kind } of await due())
         await client.workflow
           .start(TENANT_LIFECYCLE, {
@@ -46,27 +43,7 @@ export function driveTenantOperations({
           .catch((error: unknown) => {
             if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
           });
-      if (fault !== null) onFault(null);
-      [fault, pauseMs] = [null, lookMs];
-    } catch (error) {
-      if (closed) return;
-      const reason = errorText(error);
-      if (fault === null) onFault(reason);
-      [fault, pauseMs] = [reason, Math.min(LONGEST_PAUSE_MS, pauseMs * 2)];
-    }
-  }
-  const look = (): void => {
-    if (closed) return;
-    timer = setTimeout(() => {
-      looking = all().finally(look);
-    }, pauseMs).unref();
-  };
-  return {
-    begin: look,
-    async stop(): Promise<void> {
-      closed = true;
-      clearTimeout(timer);
-      await looking;
     },
-  };
+  });
+  return { begin, stop };
 }
