@@ -37,7 +37,7 @@ export interface Listener {
   readonly progress: boolean;
   /** False while what is told reaches nobody: where another process says it, it waits then. */
   readonly hears?: boolean;
-  /** Whether this is dropped: it is then counted, need not be looked at, and is not told. */
+  /** Whether this is dropped: it need not be looked at then, and is not told. */
   drops?(method: string, params: string): boolean;
   told(method: string, params: string): void;
   /**
