@@ -33,7 +33,7 @@ export function registerGrants(program: Command): void {
           `(nobody of ${oneLine(registry.tenant)} has ${all ? 'a grant' : 'a grant that is neither over nor taken back'})\n`,
         );
       process.stdout.write(`${table(HEAD, found.map(rowOf))}\n`);
-      if (found.some((one) => 'tampered' in one))
+      if (!all && found.some((one) => 'tampered' in one))
         process.stdout.write(
           `what somebody edited in the store says nothing: \`${gateCommand()} grants revoke <grant>\` takes that grant back\n`,
         );

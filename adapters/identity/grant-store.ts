@@ -85,6 +85,8 @@ const SWEPT_AT_ONCE = 500;
 const TOLD_WITHIN_MS = 300_000;
 /** What may still let a call run. One that is used up lets no other one in, and what it let in before goes on: proxies count uses themselves. */
 const COUNTING = ['issued', 'used_up'];
+/** Of which no two have one token, as its index says. */
+const HAVING_A_TOKEN = ['pending', ...COUNTING, 'revoked'];
 /** For as long as identity may have been away. */
 const SWEPT_AFTER_END_MS = 604_800_000;
 
@@ -199,9 +201,16 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
         await revoke(within, one, by, 'grant.revoked', because);
   }
 
-  /** Out of the way of the grant that was given by the same token, if there is one. */
-  const closeEdited = (within: Database, id: string) =>
-    within.updateTable('identity_grants').set({ state: 'revoked', id_token_sha256: id }).where('id', '=', id).execute();
+  /**
+   * It keeps the token that it was given by, which is not good for another one, but where an edit took it out of those that have one each: then another
+   * grant may have that token, and this one goes out of its way.
+   */
+  const closeEdited = (within: Database, { id, state }: Grant) =>
+    within
+      .updateTable('identity_grants')
+      .set({ state: 'revoked', ...(!HAVING_A_TOKEN.includes(state) && { id_token_sha256: id }) })
+      .where('id', '=', id)
+      .execute();
 
   /** Whatever it says of itself counts for nothing, its state included; once. Says when that was. */
   async function takeBackEdited(
@@ -212,7 +221,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
   ): Promise<number> {
     const listed = await rows.asItIs(within, grant.id);
     if (listed?.fault === null) {
-      await closeEdited(within, grant.id);
+      await closeEdited(within, grant);
       return Number(listed.row.changed_ms);
     }
     await revoke(within, grant, by, 'grant.revoked', because);
@@ -228,7 +237,7 @@ export async function openGrantStore(parts: GrantParts): Promise<Grants> {
   ): Promise<void> {
     const edited = fault('identity_grants', grant);
     const to = because === USED_UP ? { state: 'used_up' } : { state: 'revoked', revoked_ms: nowMs, revoked_by_sub: by };
-    if (edited !== null) await closeEdited(within, grant.id);
+    if (edited !== null) await closeEdited(within, grant);
     else if (!(await change(within, 'identity_grants', grant, to)))
       throw new GateError('store_unavailable', CHANGED_MEANWHILE);
     const expiresMs = edited === null ? Number(grant.expires_ms) : nowMs + KEPT_AFTER_END_MS;

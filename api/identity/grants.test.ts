@@ -592,6 +592,16 @@ describe.each(STORES)('what is delegated to an agent, on %s', (kind) => {
       expect((await kinds()).filter((one) => one === 'grant.revoked')).toHaveLength(2);
     });
 
+    it('is not had again by the same token where somebody edited its row before it was taken back', async () => {
+      await registered();
+      const token = await idToken();
+      const { jti } = await granted({ id_token: token });
+      await sql("update identity_grants set human_sub = 'user:eve'");
+      isRefused(await asked({ id_token: token }), 401, 'invalid_token');
+      expect((await revoke(jti)).statusCode).toBe(200);
+      isRefused(await asked({ id_token: token }), 401, 'invalid_token');
+    });
+
     it('keeps no agent from being stopped where a row that was edited names the token of another one', async () => {
       const id = await registered({ scope_envelope: ['tool:read'] });
       const [first, second] = [await granted(), await granted()];
