@@ -1,5 +1,6 @@
 import { NAMES_ARGUMENTS, NAMES_VERB, names, ownName, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
+import { plainReading } from '../plain-name.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { type GraphAct, graphAct } from './cypher.js';
 import { holdsMutation } from './graphql.js';
@@ -27,8 +28,7 @@ export const actTold = (act: ReadAct): string => READ_ACTS[act];
  */
 export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[] {
   const acts = new Set<ReadAct>();
-  // `search%5Ffiles` is `search_files` to the rules.
-  const toolWords = wordsOf(tool.replaceAll(/%[0-9a-f]{2}/gi, '_'));
+  const toolWords = wordsOf(plainReading(tool));
   const readsRecords = toolWords.some((word) => RECORDS.has(word));
   const readsTexts = toolWords.some((word) => TEXTS.has(word));
   const looksThrough = toolWords.some((word) => SEARCHES.has(word));
@@ -102,7 +102,9 @@ const SPEECH = names(
   'query q search term text body content message title description summary comment note notes prompt question reason',
 );
 const FILTERS = names('filter filters where criteria conditions match $match facets');
-const PROJECTIONS = names('projection fields select columns include exclude sort properties expand');
+const PROJECTIONS = names(
+  'projection fields select columns include exclude sort sortby sort_by order orderby order_by ordering properties expand',
+);
 const UPDATES = names('update updates replacement deletes');
 /** Nouns of tools that look through what was done. */
 const RECORDS = names('log logs audit audits activity activities history trail trails');
