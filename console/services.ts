@@ -340,7 +340,7 @@ export interface IdentityService {
   budget(): Promise<TenantBudget>;
   /** Sets it, of one agent or (`null`) of the tenant whole; `null` micro-units: no limit. */
   setBudget(agent: string | null, micros: number | null, reason: string | null): Promise<TenantBudget>;
-  /** What people delegated to an agent and counts now; an answer has 1,000 at most. */
+  /** What people delegated to an agent and is neither over nor taken back, oldest first. */
   grants(agent: string): Promise<readonly ListedGrant[]>;
   revokeGrant(jti: string, reason: string | null): Promise<void>;
   /** The newest reports of what was running at a stop. */

@@ -13,7 +13,7 @@ import {
   STOPS_LISTED,
   tenantBudget,
 } from '../../contracts/identity.js';
-import { grantList } from '../../contracts/grants.js';
+import { grantList, GRANTS_LISTED } from '../../contracts/grants.js';
 import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { get, type Neighbour } from './neighbour.js';
 
@@ -72,8 +72,14 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
         ...(agent !== null && { agent_name: agent }),
         ...said(reason),
       }),
-    grants: async (agent) =>
-      (await ask(grantList, get('/grants', { tenant: ownTenant(), agent_name: agent, active: 'true' }))).grants,
+    grants: (agent) =>
+      all(
+        async (after) =>
+          (await ask(grantList, get('/grants', { tenant: ownTenant(), agent_name: agent, active: 'true', after })))
+            .grants,
+        GRANTS_LISTED,
+        ({ jti }) => jti,
+      ),
     async revokeGrant(jti, reason) {
       ownTenant();
       await change(revoked, '/revoke', { kind: 'grant', jti, ...said(reason) });

@@ -57,7 +57,7 @@ describe('what people delegated to an agent', () => {
       const refused = await sent(odd);
       expect([refused.status, wordsIn(refused.text)]).toEqual([
         404,
-        expect.stringContaining('The agent has no such grant that counts: nothing was done.'),
+        expect.stringContaining('The agent has no such grant that is not over or taken back: nothing was done.'),
       ]);
       expect(fieldsIn(formIn(refused.text, FORM))).toMatchObject({ reason: 'odd' });
     }
@@ -77,6 +77,20 @@ describe('what people delegated to an agent', () => {
       expect(await browser.post(FORM, { ...fields, grant: mine })).toMatchObject({ status: 403 });
     }
     expect(await rows()).toHaveLength(1);
+  });
+
+  it('stands there newest first, so that those of before hide none', async () => {
+    const all: string[] = [];
+    for (let n = 0; n < 52; n += 1) {
+      here.console.hil.now += 60_000;
+      all.push(await grant('a-bot', `p${n}`, ['tool:read']));
+    }
+    const shown = await rows();
+    expect(shown.map((row) => row.slice(0, 36))).toEqual(all.slice(2).toReversed());
+    expect(wordsIn(await pageOf(here.first, AGENT))).toContain('The newest 50 of 52');
+    // Also one that the page leaves out is taken back by its id.
+    expect(await sendForm(here.first, AGENT, FORM, { grant: all[0] ?? '' })).toMatchObject({ status: 303 });
+    expect(wordsIn(await pageOf(here.first, AGENT))).toContain('The newest 50 of 51');
   });
 
   it('that somebody edited in the store is named, and is taken back too', async () => {

@@ -1,4 +1,4 @@
-import { GRANTS_LISTED, type GrantRecord, type ListedGrant } from '../../../contracts/grants.js';
+import type { GrantRecord, ListedGrant } from '../../../contracts/grants.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { Csrf, Foreign, Id, Table, Time } from '../../ui/parts.js';
@@ -11,7 +11,9 @@ import type { Refused } from './form.js';
 /** Of one agent at once on the page. */
 const SHOWN = 50;
 
-/** The grants of an agent that count; `null` where this Gate has none, or no agent has such a name. */
+const newest = (grants: readonly ListedGrant[]): readonly ListedGrant[] => grants.slice(-SHOWN).toReversed();
+
+/** The grants of an agent that are neither over nor taken back; `null` where this Gate has none, or no agent has such a name. */
 export const grantsFound = async (visit: Visit, agent: string | null) =>
   agent === null ? null : await ofIdentity(visit.services.identity.grants(agent));
 
@@ -32,11 +34,11 @@ export const GrantsOf = ({
     <OrUnknown of={of}>
       {(found) =>
         found.length === 0 ? (
-          <p class="dim">Nothing that counts now: it asks for nobody but itself.</p>
+          <p class="dim">Nothing that is not over or taken back: it asks for nobody but itself.</p>
         ) : (
           <>
             <Table label="Grants" cards heads={['Grant', 'On behalf of', 'For', { number: 'Uses' }, 'Ends']}>
-              {found.slice(0, SHOWN).map((grant) => (
+              {newest(found).map((grant) => (
                 <tr key={grant.jti}>
                   <th scope="row" class="lead">
                     <Id id={grant.jti} />
@@ -54,8 +56,7 @@ export const GrantsOf = ({
             </Table>
             {found.length > SHOWN && (
               <p class="dim">
-                The first {SHOWN} of {found.length === GRANTS_LISTED ? `${GRANTS_LISTED} and more` : found.length};{' '}
-                <code>gate grants --agent</code> lists all.
+                The newest {SHOWN} of {found.length}; <code>gate grants --agent</code> lists all.
               </p>
             )}
             {visit.mayPost('/agents/:agent/revoke-grant') && (
@@ -100,7 +101,7 @@ const Terms = ({ of, nowMs }: { readonly of: GrantRecord; readonly nowMs: number
 export async function takenBack(visit: Visit, agent: string, jti: string, reason: string | null): Promise<void> {
   const found = await visit.services.identity.grants(agent);
   if (!found.some((grant) => grant.jti === jti))
-    throw new GateError('not_found', 'The agent has no such grant that counts: nothing was done.');
+    throw new GateError('not_found', 'The agent has no such grant that is not over or taken back: nothing was done.');
   await visit.services.identity.revokeGrant(jti, reason);
 }
 
@@ -133,7 +134,7 @@ const TakeBack = ({
         <label>
           Grant
           <select name="grant">
-            {grants.slice(0, SHOWN).map((grant) => (
+            {newest(grants).map((grant) => (
               <option key={grant.jti} value={grant.jti} selected={typed?.get('grant') === grant.jti}>
                 {told(grant)}
               </option>
