@@ -122,7 +122,8 @@ describe('what comments, titles of tests and pages cite', () => {
 
 describe('a commit at which something was measured', () => {
   const git = (...args: string[]) => spawnSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8' });
-  const isHeld = (commit: string): boolean => git('cat-file', '-e', `${commit}^{commit}`).status === 0;
+  // One that merely lies in this copy, as before a rebase, no clone has.
+  const isHeld = (commit: string): boolean => git('merge-base', '--is-ancestor', commit, 'HEAD').status === 0;
   // A clone of the newest commits alone has not the older ones.
   const isShallow = git('rev-parse', '--is-shallow-repository').stdout.trim() === 'true';
   /** Figures of a commit that nobody has say so: on their page, or in the same paragraph of a page of `docs`. */
