@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { createLivePolicies } from '../adapters/policy/live-policies.js';
-import { labOver } from '../adapters/policy/lab.js';
+import { labOver } from '../domain/policy/lab-over.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createStudies } from '../adapters/policy/studies.js';

@@ -5,7 +5,7 @@ import type { Ledger } from '../../contracts/ledger.js';
 import type { DecisionSource } from '../../contracts/decided-calls.js';
 import type { ReplaySource } from '../../contracts/replay-rows.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
-import { createStudies, type Studies } from '../../adapters/policy/studies.js';
+import { createStudies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import type { Narrator } from '../../domain/models/narrator.js';
@@ -18,6 +18,7 @@ import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
 import { isEdited } from '../../domain/policy/sealed-policies.js';
 import { createTenantPolicies, type TenantPolicies } from '../../domain/policy/tenants.js';
 import type { TemplateCatalogue } from '../../domain/policy/templates.js';
+import type { Studies } from '../../domain/policy/studies.js';
 import { GateError } from '../../domain/errors.js';
 import type { Log } from '../../domain/log.js';
 

@@ -4,7 +4,7 @@ import { withoutMembers } from '../../domain/mcp/reply.js';
 import { statusFor } from '../../domain/mcp/stateless.js';
 import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
-import type { ControlReply } from './control-replies.js';
+import type { ControlReply } from './clients/control-replies.js';
 
 /** An answer whose body is written while it goes on. */
 export interface Streamed {

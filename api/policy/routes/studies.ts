@@ -10,7 +10,7 @@ import {
   recordedVerdict,
   replayedVerdict,
 } from '../../../contracts/policy-studies.js';
-import { labOver } from '../../../adapters/policy/lab.js';
+import { labOver } from '../../../domain/policy/lab-over.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import { toldExplanation } from '../../../domain/policy/explain/told.js';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { mutatedPolicy, policyReason } from '../../../contracts/policy-library.js';
 import { minedSuggestions, minePolicies } from '../../../contracts/policy-mining.js';
-import { mineOver } from '../../../adapters/policy/mine.js';
+import { mineOver } from '../../../domain/policy/mining/mine.js';
 import { GateError } from '../../../domain/errors.js';
 import { createNameReader } from '../../../domain/money/money-names.js';
 import { createMoneyFacts } from '../../../domain/money/read-money.js';

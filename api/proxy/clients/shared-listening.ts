@@ -1,0 +1,48 @@
+import type { UpstreamCaller } from '../../../domain/upstream/upstream.js';
+import type { Listener } from '../../../domain/upstream/call-talks.js';
+
+/**
+ * One stream of the upstream for all streams of an agent's clients that can be asked the same: thousands of idle clients cost the upstream one
+ * request. What it says goes to all of them; what it asks, to the one that has listened longest.
+ */
+export function sharedListening(
+  listen: (caller: UpstreamCaller, listener: Listener, signal: AbortSignal) => Promise<void>,
+) {
+  const open = new Map<string, { readonly listeners: Set<Listener>; readonly stop: AbortController }>();
+
+  const begin = (caller: UpstreamCaller) => {
+    const listeners = new Set<Listener>();
+    const stop = new AbortController();
+    const all: Listener = {
+      progress: false,
+      told(method, params) {
+        for (const listener of listeners) listener.told(method, params);
+      },
+      async asked(method, params, timeoutMs) {
+        const [first] = listeners;
+        if (!first) throw new Error('the client is gone');
+        return first.asked(method, params, timeoutMs);
+      },
+    };
+    void listen(caller, all, stop.signal);
+    return { listeners, stop };
+  };
+
+  return ({ tenant, agent, client_can }: UpstreamCaller, listener: Listener, signal: AbortSignal): void => {
+    if (signal.aborted) return;
+    const key = JSON.stringify([tenant, agent, client_can ?? []]);
+    const held = open.get(key) ?? begin({ tenant, agent, ...(client_can && { client_can }) });
+    open.set(key, held);
+    held.listeners.add(listener);
+    signal.addEventListener(
+      'abort',
+      () => {
+        held.listeners.delete(listener);
+        if (held.listeners.size > 0) return;
+        held.stop.abort();
+        if (open.get(key) === held) open.delete(key);
+      },
+      { once: true },
+    );
+  };
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CallRecord } from '../../../domain/call-record/record.js';
+import { createTaskRequests } from './task-requests.js';
+import { createTasks } from './tasks.js';
+
+const CALLER = { tenant: 'acme', agent: 'bot', validToMs: 5_000 } as never;
+const step = (last: boolean) => ({ said: 'nothing', last });
+const LOST = { stage: 'uncertain', error: 'it hung up' };
+
+/** A call that was lost, and what is known of it by now. */
+const record = (state: string, outcome: object, probed = true): CallRecord =>
+  ({
+    correlation_id: 'c',
+    state,
+    updated_ms: 0,
+    decision: null,
+    evidence: { call: { contract: 'gate.server-execution/v1' }, verdict: null, ...(probed && { probed }) },
+    outcome: { ...LOST, ...outcome },
+  }) as never;
+
+const tasksOver = (found: CallRecord) =>
+  createTasks({
+    handler: { standing: async () => found, recorded: async () => undefined },
+    store: {
+      keep: async () => undefined,
+      of: async () => ({ correlationId: 'c', createdMs: 0, askedMs: 0 }),
+      list: async () => [],
+    },
+    withdrawCall: () => Promise.reject(new Error('nothing is withdrawn')),
+    unknownAfterMs: 1_000,
+    now: () => 0,
+  });
+const told = (found: CallRecord) => tasksOver(found).get({ caller: CALLER, consoleUrl: undefined }, 'c');
+
+describe('the task of a call that is in progress', () => {
+  it.each([
+    ['decided', 'is being judged'],
+    ['allowed', 'is at its tool'],
+    ['intended', 'is at its tool'],
+  ])('says of one that is %s: %s', async (state, statusMessage) => {
+    expect(await told({ ...record(state, {}), outcome: null } as never)).toMatchObject({
+      status: 'working',
+      statusMessage,
+    });
+  });
+});
+
+describe('the task of a call whose outcome was lost', () => {
+  const by = (who: 'probe' | 'person') => ({ reconciled: { by: who, at: '', decided_by: 'x', reason: 'x' } });
+  const RAN = { stage: 'completed', status_code: 200 };
+
+  it.each<[string, string, CallRecord]>([
+    ['a probe is due', 'working', record('uncertain', {})],
+    ['a probe looks again', 'working', record('uncertain', { probes: [step(false)] })],
+    ['a probe has looked for the last time', 'failed', record('uncertain', { probes: [step(false), step(true)] })],
+    ['its tool has no probe', 'failed', record('uncertain', {}, false)],
+    ['a probe found that it ran', 'completed', record('completed', { ...RAN, ...by('probe'), probes: [step(true)] })],
+    ['a probe found that it did not', 'failed', record('not_run', { ...by('probe'), probes: [step(true)] })],
+    ['a person knew before the probe did', 'completed', record('completed', { ...RAN, ...by('person') })],
+  ])('is, where %s, %s', async (_when, status, found) => {
+    expect(await told(found)).toMatchObject({ status });
+  });
+
+  it.each([
+    ['after the last look', record('completed', { ...RAN, ...by('person'), probes: [step(true)] })],
+    ['of a tool without a probe', record('completed', { ...RAN, ...by('person') }, false)],
+  ])('stays failed where a person finds out %s that it ran, and says so', async (_when, found) => {
+    expect(await told(found)).toMatchObject({
+      status: 'failed',
+      statusMessage: expect.stringContaining('the tool ran'),
+    });
+  });
+});
+
+describe('tasks/result', () => {
+  const request = { headers: { accept: 'application/json, text/event-stream' } } as never;
+  const asked = {
+    caller: CALLER,
+    session: {},
+    mcp: { method: 'tasks/result', body: { params: { taskId: 'c' } } },
+    form: { id: 1 },
+  } as never;
+  const ask = async (settled: (options: unknown) => unknown) => {
+    const begun: unknown[] = [];
+    const answer = createTaskRequests({
+      tasks: tasksOver(record('uncertain', {})),
+      handler: { settled: async (_id, _caller, _until, options) => settled(options) as never },
+      controls: { admit: async () => undefined },
+      streams: {
+        begin: (...args: unknown[]) => {
+          begun.push(args);
+          return { signal: new AbortController().signal, end: () => undefined };
+        },
+      } as never,
+      events: () => (async function* () {})(),
+      talkOf: () => null,
+      logLevel: async () => null,
+      consoleOf: () => undefined,
+      opensOf: () => ({}) as never,
+      now: () => 0,
+    });
+    await answer(request, asked);
+    return begun;
+  };
+
+  it("is a stream of who reads it, which ends with that one's token", async () => {
+    expect(await ask(() => null)).toEqual([[CALLER]]);
+  });
+
+  it('counts among the earlier answers of its agent, and waits while a probe is due', async () => {
+    let given: { again?: object; isOver?: (of: CallRecord) => boolean } = {};
+    await ask((options) => {
+      given = options as typeof given;
+      return null;
+    });
+    expect(given.again).toMatchObject({ caller: CALLER, correlationId: 'c' });
+    expect([given.isOver?.(record('uncertain', {})), given.isOver?.(record('uncertain', {}, false))]).toEqual([
+      false,
+      true,
+    ]);
+  });
+});
