@@ -16,6 +16,8 @@ export interface Answer {
   readonly body: JsonObject | Buffer | null;
   /** The body is a message of Gate's own in the form in which its client reads it. */
   readonly whole?: true;
+  /** No attempt of its call began: no tool said anything. */
+  readonly unsent?: true;
 }
 
 /** How long the approver has, as stated in the 202; the same at every replay. */
@@ -142,6 +144,9 @@ export const isWithdrawn = ({ decision }: CallRecord): boolean =>
 /** Nothing was executed; the same action may be requested again under a new id, after a wait. */
 const ANOTHER_LATER: ReadonlySet<ErrorCodeName> = new Set(['call_abandoned', 'attempt_not_begun']);
 
+/** A call that ends in these was never given to a tool. */
+const WITHOUT_ATTEMPT: ReadonlySet<CallRecord['state']> = new Set(['denied', 'expired', 'abandoned']);
+
 /** The error envelope (docs/architecture/requests-and-answers.md#error-envelope); inapplicable fields are left out. */
 function refusal(
   record: CallRecord,
@@ -153,6 +158,7 @@ function refusal(
   const { verdict } = record.evidence;
   return {
     status: ERROR_CODES[code].status,
+    ...(WITHOUT_ATTEMPT.has(record.state) && { unsent: true }),
     headers: ANOTHER_LATER.has(code) ? { 'Retry-After': String(RETRY_AFTER_SECS) } : {},
     body: {
       error: code,

@@ -28,8 +28,8 @@ export interface CallEventsOptions {
   readonly leastLevel?: () => Promise<LeastLevel>;
   /** What the upstream says. */
   readonly talk?: Conversation;
-  /** Resolves once `talk` has what was said before the answer. */
-  readonly caughtUp: () => Promise<void>;
+  /** Resolves once `talk` has what was said before this answer. */
+  readonly caughtUp: (answer: Answer) => Promise<void>;
   /** Asks the client to open the page on which its waiting call is decided; absent where the client cannot be asked. */
   readonly opens?: DecisionPage;
   /** Called when nothing more is sent. */
@@ -103,7 +103,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
       if (got?.value === HEARD) continue;
       if (got?.value) {
         const answer = got.value;
-        await Promise.all([onDisk(correlationId), options.caughtUp()]);
+        await Promise.all([onDisk(correlationId), options.caughtUp(answer)]);
         for (const said of (await talk?.take()) ?? []) yield eventText(said);
         if (asked) yield eventText(openedText(correlationId));
         yield messageOf(answer);

@@ -51,8 +51,9 @@ const SOON_MS = 1_000;
 /** Answers to calls of ordinary MCP clients: at once, or as a stream (docs/architecture/mcp-sessions.md#a-call-that-takes-long). */
 export function createCallStreams(options: CallStreamsOptions) {
   const { handler, controls, streams, answers, unknownAfterMs, onDisk } = options;
-  /** What a tool said before its answer comes before it. */
-  const caughtUp = async (correlationId: string) => options.talks?.caughtUp?.(correlationId);
+  /** What a tool said before its answer comes before it; where none was asked there is nothing to look for. */
+  const caughtUp = async ({ unsent }: Answer, correlationId: string) =>
+    unsent ? undefined : options.talks?.caughtUp?.(correlationId);
   return { answered, events, talkOf };
 
   /** What the upstream says of a call from here on; `null` where nothing is handed on. */
@@ -114,7 +115,7 @@ export function createCallStreams(options: CallStreamsOptions) {
     try {
       const soon = await within(talk ? Promise.race([first, talk.heard().then(() => null)]) : first, SOON_MS);
       if (soon?.value && soon.value.status !== 202) {
-        await caughtUp(correlationId);
+        await caughtUp(soon.value, correlationId);
         if (!(await talk?.waiting())) {
           ended();
           return rpcAnswer(form, soon.value);
@@ -154,7 +155,7 @@ export function createCallStreams(options: CallStreamsOptions) {
       unknownAfterMs,
       onDisk,
       asGateError: options.asGateError,
-      caughtUp: () => caughtUp(of.correlationId),
+      caughtUp: (answer) => caughtUp(answer, of.correlationId),
     });
   }
 }

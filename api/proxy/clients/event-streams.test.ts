@@ -106,6 +106,23 @@ describe('an answer that comes at once', () => {
     expect(said.findIndex((text) => text.includes('the last words'))).toBeGreaterThan(-1);
     expect(said.at(-1)).toContain('the answer');
   });
+
+  it('waits for no look at what its tool said, where its call was given to none', async () => {
+    let looks = 0;
+    const handle = async () => ({ status: 403, unsent: true, headers: {}, body: Buffer.from('{"said":"no"}') });
+    const options = {
+      handler: { handle },
+      talks: { listen: () => () => undefined, caughtUp: async () => void (looks += 1) },
+      streams,
+      onDisk: () => async () => undefined,
+      unknownAfterMs: 60_000,
+    };
+    const { answered } = createCallStreams(options as unknown as CallStreamsOptions);
+    const asked = { call: { caller: BOT }, form: { id: 1, tool: true, admitted: true }, leastLevel: async () => null };
+    const request = { correlationId: 'c', headers: { accept: 'application/json, text/event-stream' } };
+    const answer = await answered(request as unknown as FastifyRequest, asked as unknown as ClientCall);
+    expect(['events' in answer, looks]).toEqual([false, 0]);
+  });
 });
 
 describe('a stream of an agent that is stopped', () => {

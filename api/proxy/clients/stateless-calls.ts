@@ -88,7 +88,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       const first = Promise.race([work, round.asked().then(() => null)]);
       const given = (await within(first, HELD_MS, closing.signal))?.value ?? null;
       if (given && given.status !== 202) {
-        await talks?.caughtUp?.(handle.correlationId);
+        if (!given.unsent) await talks?.caughtUp?.(handle.correlationId);
         round.end();
         return given;
       }
