@@ -19,7 +19,10 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'pins' | 'sessions' | 'states' | 'tasks' | 'subscriptions'>;
+  readonly stores: Pick<
+    LiteStores,
+    'calls' | 'ledger' | 'pins' | 'sessions' | 'states' | 'cursors' | 'tasks' | 'subscriptions'
+  >;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<
     ActivityPorts,
@@ -41,13 +44,14 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger, pins, sessions, states, tasks, subscriptions } = stores;
+  const { calls, ledger, pins, sessions, states, cursors, tasks, subscriptions } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
     sessions,
     states,
+    cursors,
     toolParams: toolParams(pins),
     tasks,
     subscriptions,

@@ -18,6 +18,7 @@ import type { LiteConfig } from '../config/lite.js';
 import { flowLog, type FlowSettings } from '../domain/information-flow/flow.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
+import { listCursors } from '../domain/mcp/list-cursors.js';
 import { requestStates } from '../domain/mcp/request-state.js';
 import { mcpSessions } from '../domain/mcp/session.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
@@ -81,7 +82,8 @@ export async function openLiteStores({
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
   const sessions = mcpSessions({ keys, store: sessionStoreOver(file.store<McpSessionTables>(), { now }), now });
   const states = requestStates({ keys, now });
+  const cursors = listCursors({ keys });
   const tasks = keptTasksOver(file.store<TaskTables>(), { now });
   const subscriptions = heldSubscriptionsOver(file.store<SubscriptionTables>(), { keys, now });
-  return { file, ledger, calls, reviews, pins, classes, sessions, states, tasks, subscriptions };
+  return { file, ledger, calls, reviews, pins, classes, sessions, states, cursors, tasks, subscriptions };
 }

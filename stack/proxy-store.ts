@@ -20,6 +20,7 @@ import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
+import { type ListCursors, listCursors } from '../domain/mcp/list-cursors.js';
 import { type RequestStates, requestStates } from '../domain/mcp/request-state.js';
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
@@ -72,6 +73,7 @@ export async function openProxyStore(
   readonly sessionsWith: (url: string) => UpstreamSessions;
   readonly mcpSessions: McpSessions;
   readonly mcpStates: RequestStates;
+  readonly mcpCursors: ListCursors;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
   readonly mcpQuestions: QuestionStore;
@@ -113,6 +115,7 @@ export async function openProxyStore(
       store: sessionStoreOver(store as unknown as Store<McpSessionTables>),
     }),
     mcpStates: requestStates({ keys }),
+    mcpCursors: listCursors({ keys }),
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     mcpSubscriptions: heldSubscriptionsOver(store as unknown as Store<SubscriptionTables>, { keys }),
     mcpQuestions: keptQuestionsOver(store as unknown as Store<QuestionTables>, { keys }),

@@ -16,6 +16,7 @@ import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { ListCursors } from '../../domain/mcp/list-cursors.js';
 import type { RequestStates } from '../../domain/mcp/request-state.js';
 import type { McpSessions } from '../../domain/mcp/session.js';
 import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
@@ -151,6 +152,7 @@ export interface CallStores {
   readonly classes: BoundClasses;
   readonly mcpSessions: McpSessions;
   readonly mcpStates: RequestStates;
+  readonly mcpCursors: ListCursors;
   readonly mcpTasks: TaskStore;
   readonly mcpSubscriptions: SubscriptionStore;
   readonly mcpQuestions: QuestionStore;

@@ -135,6 +135,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       calls,
       sessions: stores.mcpSessions,
       states: stores.mcpStates,
+      cursors: stores.mcpCursors,
       toolParams: toolParams(pins),
       tasks: stores.mcpTasks,
       subscriptions: stores.mcpSubscriptions,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { foreignText } from '../text.js';
+import { MAX_SEALED_CURSOR } from './list-cursors.js';
 import { MAX_NAME, MAX_URI, READ_METHODS } from './read-methods.js';
 
 export interface ControlMethod {
@@ -24,8 +25,6 @@ const method = (
   schema: sent,
 });
 
-/** Opaque, and given out by the upstream: no server needs a longer one. */
-const MAX_CURSOR = 8_192;
 /** What somebody types, and what he chose before. */
 const MAX_VALUE = 4_096;
 const MAX_CHOSEN = 64;
@@ -36,7 +35,7 @@ const name = z.string().min(1).max(MAX_NAME);
 const uri = z.string().min(1).max(MAX_URI);
 const value = z.string().max(MAX_VALUE);
 const nothing = z.strictObject({});
-const listed = z.strictObject({ cursor: z.string().max(MAX_CURSOR).optional() });
+const listed = z.strictObject({ cursor: z.string().max(MAX_SEALED_CURSOR).optional() });
 const ofResource = z.strictObject({ uri });
 const toComplete = z.strictObject({
   ref: z.discriminatedUnion('type', [
@@ -88,6 +87,9 @@ export function controlFault(
   const field = ['params', ...issue.path].join('.');
   return { detail: `\`${foreignText(field, 64)}\`: ${foreignText(issue.message, 200)}`, field: foreignText(field, 64) };
 }
+
+/** Whether it gives a list, page by page. */
+export const isList = (method: string): boolean => SCHEMAS.get(method) === listed;
 
 /** The members of `params` that are forwarded. */
 export function sentBy(method: string, params: Json | undefined): JsonObject {

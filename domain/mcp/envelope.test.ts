@@ -163,7 +163,7 @@ describe('the JSON-RPC envelope', () => {
       ['completion/complete', { ref: { type: 'ref/resource', uri: 'file:///{p}' }, argument, context: {} }],
       ['completion/complete', { ref, argument, context: { arguments: { city: 'Bern' } } }],
       ['resources/subscribe', { uri: 'file:///a' }],
-      ['tools/list', { cursor: 'x'.repeat(8_192) }],
+      ['tools/list', { cursor: 'x'.repeat(12_288) }],
       ['prompts/list', {}],
     ])('is taken: %s %j', (method, params) => {
       expect(parseMcpRequest(text({ method, params }))).toMatchObject({ kind: 'control', body: { params } });
@@ -199,7 +199,7 @@ describe('the JSON-RPC envelope', () => {
       ['resources/subscribe', {}, 'params.uri'],
       ['resources/subscribe', { uri: 'x'.repeat(8_193) }, 'params.uri'],
       ['resources/unsubscribe', { uri: { a: 1 } }, 'params.uri'],
-      ['tools/list', { cursor: 'x'.repeat(8_193) }, 'params.cursor'],
+      ['tools/list', { cursor: 'x'.repeat(12_289) }, 'params.cursor'],
       ['resources/list', { cursor: { a: 1 } }, 'params.cursor'],
     ])('is refused beyond the schema of MCP: %s', (method, params, field) => {
       expect(refused(text({ method, params }))).toMatchObject({ code: 'invalid_mcp', fields: { field } });

@@ -1,10 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Mode } from '../../../contracts/call.js';
-import type { JsonObject } from '../../../contracts/json.js';
+import type { Json, JsonObject } from '../../../contracts/json.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { McpRequest } from '../../../domain/mcp/envelope.js';
-import { sentBy } from '../../../domain/mcp/control-methods.js';
+import { isList, sentBy } from '../../../domain/mcp/control-methods.js';
+import type { ListCursors } from '../../../domain/mcp/list-cursors.js';
+import { membersOf, objectText, present } from '../../../domain/mcp/reply.js';
 import { foundInControl } from '../../../domain/inspection/control-texts.js';
 import type { SubscriptionStore } from '../../../domain/mcp/held-subscriptions.js';
 import { SUBSCRIBE, UNSUBSCRIBE } from '../../../domain/mcp/subscriptions.js';
@@ -26,6 +28,8 @@ export interface ControlOptions {
   readonly upstream: Upstream;
   readonly upstreamTimeoutMs: number;
   readonly mode: Mode;
+  /** Seals where in a list an upstream goes on. */
+  readonly cursors: ListCursors;
   /** Who of an agent's clients is subscribed to what. */
   readonly subscriptions: SubscriptionStore;
   /** Called before a control method is forwarded. Throws to refuse it. */
@@ -43,6 +47,8 @@ interface Asked {
   readonly method: string;
   readonly body: JsonObject;
 }
+
+const NEXT = 'nextCursor';
 
 /** What an agent says in a control call beyond where in a list it is; `null` where that is nothing. */
 function wordsOf(method: string, { params }: JsonObject): JsonObject | null {
@@ -78,10 +84,41 @@ export function createControls(options: ControlOptions) {
       });
     return { sent: canonicalDigest(words), found };
   }
+  /** The request with the upstream's own cursor. Throws `invalid_mcp` for one that Gate did not give this agent for this list. */
+  function atPlace(caller: AgentCaller, method: string, body: JsonObject): JsonObject {
+    const params = body['params'] as JsonObject | undefined;
+    const cursor = params?.['cursor'];
+    if (typeof cursor !== 'string' || !isList(method)) return body;
+    const own = options.cursors.open(caller, method, cursor);
+    if (own === null)
+      throw new GateError('invalid_mcp', 'Invalid MCP request: the cursor is none of this list', {
+        fields: { field: 'params.cursor' },
+      });
+    return { ...body, params: { ...params, cursor: own } };
+  }
+  /** The answer with Gate's cursor in the place of the upstream's. */
+  function placeSealed(caller: AgentCaller, method: string, text: string): string {
+    const members = isList(method) ? membersOf(text) : null;
+    const result = membersOf(members?.get('result') ?? '');
+    const next = result?.get(NEXT);
+    if (!members?.has('result') || (result && next === undefined)) return text;
+    const own = present(next);
+    const sealed = own && options.cursors.seal(caller, method, JSON.parse(own) as Json);
+    if (!result || sealed === null)
+      throw new GateError(
+        'upstream_invalid_response',
+        `\`${method}\` was answered with a cursor that is none, or too long`,
+      );
+    const all = new Map(result);
+    if (sealed === undefined) all.delete(NEXT);
+    else all.set(NEXT, JSON.stringify(sealed));
+    return objectText(new Map(members).set('result', objectText(all)));
+  }
   async function sent(caller: AgentCaller, { method, body }: Asked, correlationId: string): Promise<ControlReply> {
     const said = judged({ method, body });
+    const placed = atPlace(caller, method, body);
     const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered, ...said });
-    const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
+    const asking = options.upstream.control(caller, placed, { timeoutMs: options.upstreamTimeoutMs });
     const reply = await asking.catch((error: unknown) => {
       note(false);
       throw error;
@@ -89,7 +126,11 @@ export function createControls(options: ControlOptions) {
     if (reply.kind !== 'not_sent') note(reply.kind === 'accepted' || (reply.kind === 'reply' && !reply.failed));
     if (reply.kind === 'accepted') return null;
     if (reply.kind === 'reply')
-      return { status: reply.statusCode, text: withoutClaim(reply.text), failed: reply.failed };
+      return {
+        status: reply.statusCode,
+        text: placeSealed(caller, method, withoutClaim(reply.text)),
+        failed: reply.failed,
+      };
     if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
     throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
   }

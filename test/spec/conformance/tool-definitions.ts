@@ -32,8 +32,10 @@ export const toolDefinitions = section('tool definitions', 'listing-bot', listin
     it('are pinned with the first list, all its pages, and handed on while they stay', async () => {
       at.tools.pages = [[tool('read_file'), tool('gone')], [tool('write_file')]];
       for (let round = 0; round < 2; round += 1) {
-        expect(await list(at)).toMatchObject({ status: 200, body: { result: { nextCursor: '1' } } });
-        expect(await list(at, '1')).toMatchObject({
+        const first = await list(at);
+        expect(first).toMatchObject({ status: 200, body: { result: { nextCursor: expect.any(String) } } });
+        const { nextCursor } = first.body['result'] as { nextCursor: string };
+        expect(await list(at, nextCursor)).toMatchObject({
           status: 200,
           body: { result: { tools: [{ name: 'write_file' }] } },
         });
