@@ -95,6 +95,8 @@ export interface ScanOptions {
   readonly newestFirst?: boolean;
   /** Rows held in memory at a time. */
   readonly pageRows?: number;
+  /** The places of the filter, where somebody looked them up. */
+  readonly places?: Places | undefined;
 }
 
 /**
@@ -105,10 +107,10 @@ export async function* scan<Column extends keyof EntryTable>(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
   columns: readonly Column[],
-  { newestFirst = false, pageRows = 500 }: ScanOptions = {},
+  { newestFirst = false, pageRows = 500, places }: ScanOptions = {},
 ): AsyncGenerator<Pick<EntryTable, Column>[]> {
   // A call has few rows, so its range need not be looked up.
-  const { low, high } = filter.correlationId === undefined ? await extent(db, filter) : ANYWHERE;
+  const { low, high } = places ?? (filter.correlationId === undefined ? await extent(db, filter) : ANYWHERE);
   const wanted = [...new Set<keyof EntryTable>(['seq', ...columns])];
   let from = low;
   let to = high;
@@ -154,11 +156,13 @@ export async function placed(db: Kysely<LedgerTables>, filter: RowFilter): Promi
   return { ...filter, seqFrom: low, seqTo: high };
 }
 
+export interface Places {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** The range of places that holds the rows of a filter. */
-export async function extent(
-  db: Kysely<LedgerTables>,
-  { seqFrom, seqTo, from, to }: RowFilter,
-): Promise<{ readonly low: number; readonly high: number }> {
+export async function extent(db: Kysely<LedgerTables>, { seqFrom, seqTo, from, to }: RowFilter): Promise<Places> {
   // Two queries, because each alone is answered from one end of the index.
   const end = (direction: 'asc' | 'desc') =>
     db.selectFrom('ledger_entries').select(['seq', 'timestamp']).orderBy('seq', direction).limit(1).executeTakeFirst();

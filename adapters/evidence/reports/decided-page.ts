@@ -18,7 +18,7 @@ export async function readDecidedPage(
 ): Promise<DecidedPage> {
   const filter = { ...window, eventKinds: ['hil.approved', 'hil.denied'], seqFrom: after + 1 };
   const { places, next } = await placesOfPage(db, filter, limit);
-  for await (const read of reportPages(db, { ...filter, ...places })) {
+  for await (const read of reportPages(db, filter, { places })) {
     const page = read.slice(0, limit);
     const judged = await evaluationsOf(
       db,

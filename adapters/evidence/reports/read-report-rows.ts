@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
-import { extent, filtered, scan } from '../../ledger/rows.js';
+import { extent, filtered, type Places, scan } from '../../ledger/rows.js';
 import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
 import { isRehearsal } from '../../../domain/evidence/reports/outcome.js';
 import { type ReportRow, LIGHT_COLUMNS, toReportRow } from '../../../domain/evidence/reports/report-rows.js';
@@ -16,10 +16,10 @@ const COLUMNS = [...LIGHT, 'reasoning', 'policy_decision'] as const;
 export async function* reportPages(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
-  { light = false }: { readonly light?: boolean } = {},
+  { light = false, places }: { readonly light?: boolean; readonly places?: Places } = {},
 ): AsyncGenerator<ReportRow[]> {
   // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
-  const options = light ? {} : { pageRows: 100 };
+  const options = { places, ...(!light && { pageRows: 100 }) };
   for await (const page of scan(db, filter, light ? LIGHT : COLUMNS, options)) {
     const reportRows = page
       .filter((row) => !isRehearsal(row))
@@ -40,10 +40,10 @@ export async function placesOfPage(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
   limit: number,
-): Promise<{ readonly places: Pick<RowFilter, 'seqFrom' | 'seqTo'>; readonly next: number | null }> {
+): Promise<{ readonly places: Places; readonly next: number | null }> {
   const { low, high } = await extent(db, filter);
   const last = Math.min(high, low + limit * PLACES_FOR_A_ROW - 1);
-  return { places: { seqFrom: low, seqTo: last }, next: last < high ? last : null };
+  return { places: { low, high: last }, next: last < high ? last : null };
 }
 
 /** The rows at these places that are not hidden, in chain order. */

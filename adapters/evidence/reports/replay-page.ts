@@ -25,7 +25,7 @@ export async function readReplayPage(
 ): Promise<ReplayPage> {
   const filter = { ...window, eventKinds: ['policy.evaluated'], seqFrom: after + 1 };
   const { places, next } = await placesOfPage(db, filter, limit);
-  for await (const read of reportPages(db, { ...filter, ...places })) {
+  for await (const read of reportPages(db, filter, { places })) {
     const page = read.slice(0, limit);
     const calls = page.flatMap(({ correlationId: id }) => id ?? []);
     const [settled, requests] = [await settledBy(db, calls), await requestsOf(db, calls)];
