@@ -114,8 +114,12 @@ export function createControls(options: ControlOptions) {
     else all.set(NEXT, JSON.stringify(sealed));
     return objectText(new Map(members).set('result', objectText(all)));
   }
-  async function sent(caller: AgentCaller, { method, body }: Asked, correlationId: string): Promise<ControlReply> {
-    const said = judged({ method, body });
+  async function sent(
+    caller: AgentCaller,
+    { method, body }: Asked,
+    correlationId: string,
+    said = judged({ method, body }),
+  ): Promise<ControlReply> {
     const placed = atPlace(caller, method, body);
     const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered, ...said });
     const asking = options.upstream.control(caller, placed, { timeoutMs: options.upstreamTimeoutMs });
@@ -150,9 +154,9 @@ export function createControls(options: ControlOptions) {
     /** `resources/subscribe` and `resources/unsubscribe` of a session or stream. */
     async watch(caller: AgentCaller, holder: Holder, asked: Asked, correlationId: string): Promise<ControlReply> {
       // Before it is kept: what is kept is sent again in each new session with the upstream.
-      judged(asked);
+      const said = judged(asked);
       const id = asked.body['id'] ?? null;
-      const send = () => sent(caller, asked, correlationId);
+      const send = () => sent(caller, asked, correlationId, said);
       const { uri } = asked.body['params'] as { readonly uri: string };
       return asked.method === SUBSCRIBE
         ? held.subscribe(caller, holder, { uri, id }, send)
