@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ClientAnswer, Unaskable } from '../../../domain/upstream/call-talks.js';
 import type { LeastLevel } from '../../../domain/mcp/log-levels.js';
+import { isCollected } from '../../../test/support/collected.js';
 import {
   type AskedSession,
   type Conversation,
@@ -173,6 +174,41 @@ describe('what an upstream says while a call is under way', () => {
     expect(await talk.waiting()).toBe(false);
     for (let count = 0; count < 1_100; count += 1) talk.told('notifications/progress', '{}');
     expect(await talk.take()).toHaveLength(1_000);
+  });
+
+  it('keeps a million characters for one, the gravest of what is not decided on, and room for what is asked', async () => {
+    const long = (level?: string) => JSON.stringify({ ...(level && { level }), data: 'x'.repeat(60_000) });
+    const { talk, gone } = conversation(SESSION, async () => 'debug');
+    for (let count = 0; count < 100; count += 1) talk.told('notifications/message', long('debug'));
+    for (let count = 0; count < 20; count += 1) talk.told('notifications/message', long('error'));
+    const asking = talk.asked('elicitation/create', '{"message":"m"}', 60_000);
+    asking.catch(() => undefined);
+    const logs = await talk.take();
+    expect([logs.length, logs.filter((text) => text.includes('error')).length]).toEqual([14, 13]);
+    expect(logs.at(-1)).toContain('elicitation/create');
+    // What was taken, and what its client does not hear, takes no room any more.
+    for (let count = 0; count < 100; count += 1) talk.told('notifications/progress', long());
+    expect(await talk.take()).toHaveLength(17);
+    gone.abort();
+    const quiet = conversation(SESSION, async () => 'error');
+    for (let count = 0; count < 13; count += 1) quiet.talk.told('notifications/message', long('debug'));
+    expect(await quiet.talk.waiting()).toBe(false);
+    quiet.talk.told('notifications/message', long('error'));
+    expect(await quiet.talk.take()).toHaveLength(1);
+  });
+
+  it('holds nothing of whoever waited before, however long nothing is said', async () => {
+    const { talk } = conversation();
+    const waits = () => {
+      const one = { woken: false };
+      void talk.heard().then(() => (one.woken = true));
+      return new WeakRef(one);
+    };
+    const before = waits();
+    const now = talk.heard();
+    expect(await isCollected(before)).toBe(true);
+    talk.told('notifications/progress', '{}');
+    await now;
   });
 
   it('leaves places for what is asked beside a flood of log messages', async () => {

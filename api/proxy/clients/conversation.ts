@@ -14,6 +14,9 @@ const MAX_QUEUED = 1_000;
 /** So many of them may stand before a log message that is kept: a flood of these leaves places for everything else. */
 const MAX_BEFORE_LOGS = 800;
 const MAX_TEXT = 65_536;
+/** And so many characters: a thousand long ones, for each of the clients that read nothing now, would fill it too. Again log messages leave some. */
+const MAX_CHARS = 16 * MAX_TEXT;
+const MAX_CHARS_BEFORE_LOGS = 12 * MAX_TEXT;
 const NOT_HANDED_ON = 'the request cannot be handed on to the client';
 /** How long a message waits until it is known which ones its client hears. */
 const LEVEL_LIMIT_MS = 1_000;
@@ -73,7 +76,7 @@ export type AskedSession = Askable & { readonly id: string };
 export interface Conversation extends Listener {
   /** The upstream tells its progress by itself. */
   progressed(): boolean;
-  /** Resolves once there is something to take. */
+  /** Resolves once there is something to take. Whoever asks again waits for no earlier one any more. */
   heard(): Promise<void>;
   /** Whether there is, of what was said until now. */
   waiting(): Promise<boolean>;
@@ -101,13 +104,15 @@ export function createConversation({
   readonly signal: AbortSignal;
 }): Conversation {
   let queued: string[] = [];
+  /** Of those, and of what is held. */
+  let chars = 0;
   let wake: () => void = () => undefined;
-  let heard: Promise<void> | null = null;
   let progressed = false;
   const queue = (message: string): void => {
-    queued.push(withoutClaim(message));
+    const told = withoutClaim(message);
+    chars += told.length - message.length;
+    queued.push(told);
     wake();
-    heard = null;
   };
   /** What was said since a log message whose level is being compared, in its order. `level` is of log messages alone. */
   let held: { readonly message: string; readonly level?: LogLevel | null }[] = [];
@@ -118,7 +123,9 @@ export function createConversation({
   const compare = async (): Promise<void> => {
     // A client whose level nobody knows, or not soon, hears what one hears that never set it.
     const least = (await within(leastLevel(), LEVEL_LIMIT_MS, signal).catch(() => null))?.value ?? null;
-    for (const { message, level } of held) if (level === undefined || isHeard(level, least)) queue(message);
+    for (const { message, level } of held)
+      if (level === undefined || isHeard(level, least)) queue(message);
+      else chars -= message.length;
     held = [];
     heldLogs.clear();
     comparing = null;
@@ -129,21 +136,26 @@ export function createConversation({
     for (const [one, count] of heldLogs)
       if (count > 0 && (mildest === undefined || isMilder(one, mildest))) mildest = one;
     if (mildest === undefined || (level !== undefined && !isMilder(mildest, level))) return false;
-    held.splice(
+    const [given] = held.splice(
       held.findIndex((one) => one.level === mildest),
       1,
     );
+    chars -= given?.message.length ?? 0;
     countHeld(mildest, -1);
     return true;
   };
   const say = (message: string, level?: LogLevel | null): boolean => {
-    const places = level === undefined ? MAX_QUEUED : MAX_BEFORE_LOGS;
+    const isLog = level !== undefined;
+    const places = isLog ? MAX_BEFORE_LOGS : MAX_QUEUED;
+    const most = isLog ? MAX_CHARS_BEFORE_LOGS : MAX_CHARS;
     if (signal.aborted || message.length > MAX_TEXT) return false;
-    if (queued.length + held.length >= places && !makeRoom(level)) return false;
-    if (level === undefined && !comparing) queue(message);
+    const isFull = () => queued.length + held.length >= places || chars + message.length > most;
+    while (isFull()) if (!makeRoom(level)) return false;
+    chars += message.length;
+    if (!isLog && !comparing) queue(message);
     else {
-      held.push({ message, ...(level !== undefined && { level }) });
-      if (level !== undefined) countHeld(level, 1);
+      held.push({ message, ...(isLog && { level }) });
+      if (isLog) countHeld(level, 1);
     }
     if (held.length > 0) comparing ??= compare();
     return true;
@@ -190,7 +202,8 @@ export function createConversation({
     progressed: () => progressed,
     heard() {
       if (queued.length > 0) return Promise.resolve();
-      return (heard ??= new Promise((resolve) => (wake = resolve)));
+      // A new one each time: one that stood while nothing is said would hold whatever waited for it since.
+      return new Promise((resolve) => (wake = resolve));
     },
     async waiting() {
       await comparing;
@@ -199,7 +212,7 @@ export function createConversation({
     async take() {
       await comparing;
       const taken = queued;
-      queued = [];
+      [queued, chars] = [[], 0];
       return taken;
     },
   };

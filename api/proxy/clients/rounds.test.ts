@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorText } from '../../../domain/errors.js';
 import { type ClientAnswer, createCallTalks, type Listener } from '../../../domain/upstream/call-talks.js';
+import { isCollected } from '../../../test/support/collected.js';
 import type { Conversation } from './conversation.js';
 import type { AgentCaller } from '../mcp-requests.js';
 import type { Askable } from './askable.js';
@@ -37,6 +38,22 @@ describe('what an upstream asks while its call is under way', () => {
     expect(round.questions()).toEqual([]);
     round.answer(question?.id ?? '', accepted('Mallory'));
     expect(noted).toEqual(['call elicitation/create true']);
+  });
+
+  it('wakes all who wait for a question, and holds nothing of who waits no more', async () => {
+    const { round, listener } = opened();
+    const waits = (signal?: AbortSignal) => {
+      const one = { woken: false };
+      const asked = round.asked(signal).then(() => void (one.woken = true));
+      return { asked, one: new WeakRef(one) };
+    };
+    const gone = new AbortController();
+    const { one } = waits(gone.signal);
+    gone.abort();
+    expect(await isCollected(one)).toBe(true);
+    const others = [waits(), waits(new AbortController().signal)];
+    listener.asked('elicitation/create', FORM, 60_000).catch(() => undefined);
+    await Promise.all(others.map(({ asked }) => asked));
   });
 
   it('has the id of a question that another process keeps, and is over once that is, whoever was given the answer', async () => {

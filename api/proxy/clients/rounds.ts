@@ -18,8 +18,8 @@ export interface Question {
 export interface Round {
   /** Those that nobody answered yet, the oldest first. */
   questions(): readonly Question[];
-  /** Resolves once there is a question. */
-  asked(): Promise<void>;
+  /** Resolves once there is a question. Whoever says that he waits no more leaves nothing behind. */
+  asked(waits?: AbortSignal): Promise<void>;
   /** Gives the answer to the question of that id; something else is not given, and the question stays. */
   answer(id: string, text: string): void;
   /** Answers that came with the call itself: to what the upstream asks under these keys, until others come or none. */
@@ -65,8 +65,7 @@ export function createRounds(
     >();
     const keys = new Set<string>();
     const brought = new Map<string, string>();
-    let wake: () => void = () => undefined;
-    let next: Promise<void> | null = null;
+    const waiting = new Set<() => void>();
     let over = 'the client did not answer in time';
     let listening: Conversation | null = null;
     const listener: Listener = {
@@ -104,8 +103,8 @@ export function createRounds(
           kept?.over.then(isOver, () => isOver(null));
           givenUp?.addEventListener('abort', () => isOver(null), { once: true });
         });
-        wake();
-        next = null;
+        for (const wake of waiting) wake();
+        waiting.clear();
         try {
           const said = await answer;
           // An answer to a question of another process counts where it was given: every replica that put it hears of it.
@@ -123,9 +122,12 @@ export function createRounds(
     const admitted = new Promise<void>((resolve) => (isAdmitted = resolve));
     const round: Round = {
       questions: () => [...open.values()].map(({ question }) => question),
-      asked() {
+      asked(waits) {
         if (open.size > 0) return Promise.resolve();
-        return (next ??= new Promise((resolve) => (wake = resolve)));
+        return new Promise((resolve) => {
+          waiting.add(resolve);
+          waits?.addEventListener('abort', () => waiting.delete(resolve), { once: true });
+        });
       },
       answer(id, text) {
         const asked = open.get(id);

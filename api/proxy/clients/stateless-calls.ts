@@ -84,8 +84,9 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
   /** The answer that ends one request: that of the call where it comes in time, otherwise what is to be asked or waited for. */
   async function ended(round: Round, work: Promise<Answer | null>, handle: Handle): Promise<Answer> {
     work.catch(() => undefined);
+    const waits = new AbortController();
     try {
-      const first = Promise.race([work, round.asked().then(() => null)]);
+      const first = Promise.race([work, round.asked(waits.signal).then(() => null)]);
       const given = (await within(first, HELD_MS, closing.signal))?.value ?? null;
       if (given && given.status !== 202) {
         if (!given.unsent) await talks?.caughtUp?.(handle.correlationId);
@@ -99,6 +100,8 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       // Of a request that is refused nothing goes on; another one of the same call may.
       if (handle.isNew) round.end();
       throw error;
+    } finally {
+      waits.abort();
     }
   }
 
