@@ -125,6 +125,23 @@ describe('a token by client credentials', () => {
     expect(issuer.asked).toHaveLength(2);
   });
 
+  it('is asked for, and thrown away, by no clock that was set back later', async () => {
+    nowMs = 7_200_000;
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    issuer.fault = 'answers 401';
+    await expect(made.headers()).rejects.toThrow('HTTP 401');
+    issuer.fault = null;
+    await expect(made.headers()).rejects.toThrow('HTTP 401');
+    nowMs -= 3_600_000;
+    made.refused(await made.headers());
+    await made.headers();
+    nowMs -= 1_800_000;
+    const before = issuer.asked.length;
+    made.refused(await made.headers());
+    await made.headers();
+    expect(issuer.asked).toHaveLength(before + 1);
+  });
+
   it('is thrown away at most once in 30 s, and more rarely the more of the refused ones still hold', async () => {
     issuer.seconds = 86_400;
     const made = credentials();

@@ -51,10 +51,12 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
   let given: Given[] = [];
   let held: Given | null = null;
   let asking: Promise<Given> | null = null;
-  let faultUntilMs = 0;
+  let faultPause = NO_PAUSE;
   let fault: CredentialsMissing | null = null;
   let slowFaults = 0;
-  let refusedUntilMs = 0;
+  let refusalPause = NO_PAUSE;
+  /** One that began later by a clock that was set back is over: it would last as much longer. */
+  const isOn = ({ sinceMs, ms }: Pause): boolean => now() >= sinceMs && now() - sinceMs < ms;
 
   const configured = () => {
     configuration ??= configure(options, guarded).catch((error: unknown) => {
@@ -87,7 +89,8 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
     } catch (error) {
       fault = error instanceof CredentialsMissing ? error : new CredentialsMissing(wordsOf(error));
       slowFaults = now() - begunMs > AT_ONCE_MS ? slowFaults + 1 : 0;
-      faultUntilMs = now() + (slowFaults > 0 ? doubled(AFTER_SLOW_FAULT_MS, slowFaults) : AFTER_FAULT_MS);
+      const ms = slowFaults > 0 ? doubled(AFTER_SLOW_FAULT_MS, slowFaults) : AFTER_FAULT_MS;
+      faultPause = { sinceMs: now(), ms };
       throw fault;
     }
   }
@@ -96,7 +99,7 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
 
   return {
     async headers() {
-      const isAway = fault !== null && now() < faultUntilMs && !asking;
+      const isAway = fault !== null && isOn(faultPause) && !asking;
       if (held && now() < held.untilMs) {
         // Behind the request: an issuer that is away, or hangs, closes nothing while the token holds that it gave.
         if (now() >= held.untilMs - EARLY_MS && !isAway) void renewed().catch(() => undefined);
@@ -109,15 +112,22 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
     },
     refused(sent) {
       if (held === null || sent['authorization'] !== bearer(held.token).authorization) return;
-      if (now() < refusedUntilMs) return;
+      if (isOn(refusalPause)) return;
       held.isRefused = true;
       held = null;
-      refusedUntilMs = now() + doubled(AFTER_REFUSAL_MS, stillHidden().filter(({ isRefused }) => isRefused).length);
+      const refused = stillHidden().filter(({ isRefused }) => isRefused).length;
+      refusalPause = { sinceMs: now(), ms: doubled(AFTER_REFUSAL_MS, refused) };
     },
     secrets: () => stillHidden().map(({ token }) => token),
     close: () => guarded.close(),
   };
 }
+
+interface Pause {
+  readonly sinceMs: number;
+  readonly ms: number;
+}
+const NO_PAUSE: Pause = { sinceMs: 0, ms: 0 };
 
 interface Given {
   readonly token: string;

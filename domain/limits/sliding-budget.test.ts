@@ -25,6 +25,15 @@ describe('a budget that slides', () => {
     expect(budget.look('a', T0 + MINUTE)).toBe(60);
   });
 
+  it('refuses nobody for longer than a window where the clock is set back', () => {
+    const budget = slidingBudget(3, MINUTE);
+    for (let n = 0; n < 2; n += 1) budget.take('a', 1, T0 + n * 10_000);
+    const set = T0 - 600_000;
+    expect(budget.take('a', 1, set)).toBe(0);
+    expect(budget.take('a', 1, set + 10_000)).toBe(50);
+    expect(budget.take('a', 1, set + MINUTE)).toBe(0);
+  });
+
   it('is off at 0', () => {
     const budget = slidingBudget(0, MINUTE);
     for (let n = 0; n < 10; n += 1) expect(budget.take('a', 1e9, T0)).toBe(0);

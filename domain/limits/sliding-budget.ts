@@ -19,7 +19,11 @@ export function slidingBudget(limit: number, windowMs: number): SlidingBudget {
   const taken = new LRUCache<string, { atMs: number; amount: number }[]>(roomFor(MAX_KEYS));
   const partMs = windowMs / PARTS;
 
-  const within = (key: string, nowMs: number) => (taken.get(key) ?? []).filter(({ atMs }) => atMs > nowMs - windowMs);
+  /** What was taken before a clock was set back counts as taken now: it would count for as much longer. */
+  const within = (key: string, nowMs: number) =>
+    (taken.get(key) ?? [])
+      .filter(({ atMs }) => atMs > nowMs - windowMs)
+      .map(({ atMs, amount }) => ({ atMs: Math.min(atMs, nowMs), amount }));
   const waitOf = (parts: readonly { atMs: number; amount: number }[], nowMs: number): number => {
     let left = parts.reduce((sum, { amount }) => sum + amount, 0);
     for (const { atMs, amount } of parts) {

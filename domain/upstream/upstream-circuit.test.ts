@@ -77,6 +77,14 @@ describe('the circuit of one upstream', () => {
     expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   });
 
+  it('holds nobody back for longer where the clock is set back', () => {
+    const { circuit, pass } = at(7_200_000);
+    for (let failure = 0; failure < 3; failure += 1) circuit.failed('timeout');
+    pass(-3_600_000);
+    expect(circuit.held()).toBeNull();
+    expect(circuit.held()).toBe('timeout');
+  });
+
   it('lets another one try where the first was lost', () => {
     const { circuit, pass } = at();
     for (let failure = 0; failure < 3; failure += 1) circuit.failed('timeout');

@@ -35,7 +35,9 @@ export function createUpstreamCircuit(now: () => number = Date.now): UpstreamCir
   return {
     held() {
       if (!holds()) return null;
-      if (now() < againMs) return fault;
+      const waitMs = againMs - now();
+      // A clock that was set back would otherwise hold it back for as long.
+      if (waitMs > 0 && waitMs <= LONGEST_PAUSE_MS) return fault;
       againMs = now() + TRIAL_MS;
       return null;
     },
