@@ -35,6 +35,8 @@ const probes = parseProbes(
 );
 
 let now: number;
+/** What the clock of the store says, where that is another one. */
+let storeMs: (() => number) | null;
 const clock = { now: () => now, sleep: () => new Promise<void>(() => undefined) };
 let folder: string;
 let gate: PipelineFixture;
@@ -53,6 +55,7 @@ const open = async () => {
   gate = await openPipeline({
     folder,
     clock,
+    storeClockMs: () => storeMs?.() ?? null,
     probes: { of: probes, askUrl: async (url) => address(url) },
     compose: (ports) =>
       createActivities({
@@ -70,6 +73,7 @@ const open = async () => {
 };
 beforeEach(async () => {
   now = Date.parse('2026-03-02T10:00:00Z');
+  storeMs = null;
   folder = await fixtureFolder();
   says = () => reply({ status: 'open' });
   address = () => ({ status: 500, text: '' });
@@ -174,6 +178,25 @@ describe('a call whose answer was lost', () => {
     // Nothing leads from there to an attempt.
     expect((await gate.calls.move(call.correlation_id, 'claim')).applied).toBe(false);
     expect(ranTool()).toBe(1);
+  });
+
+  it('is not said to have not run by a clock of the worker that is ahead of that of the store', async () => {
+    let aheadMs = 0;
+    storeMs = () => now - aheadMs;
+    const call = await lost();
+    says = () => reply({ gone: true });
+    const looked = () => gate.activities.probeCall(call.correlation_id);
+    for (aheadMs of [50_000, 3_600_000]) {
+      now += aheadMs + 10_000;
+      expect(await looked()).toMatchObject({ state: 'uncertain' });
+    }
+    expect((await record(call)).outcome?.probes?.map(({ said }) => said)).toEqual([
+      'not_run_too_early',
+      'not_run_too_early',
+    ]);
+    aheadMs = 0;
+    now += 10_000;
+    expect(await looked()).toEqual({ state: 'not_run', wait_ms: null });
   });
 
   it.each([

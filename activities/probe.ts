@@ -5,6 +5,7 @@ import type { CallStore } from '../domain/call-record/ports.js';
 import { MAX_STEPS } from '../domain/call-record/reconciliation.js';
 import { type CallRecord, NotAsStaged, type ProbeStep } from '../domain/call-record/record.js';
 import { secretsOf } from '../domain/call-record/rows.js';
+import { clocksNow } from '../domain/clocks.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
@@ -119,6 +120,13 @@ export function createProbeActivities({
     });
   }
 
+  /** Whether the tool may still be at it. What is ended by a clock that is ahead comes back by none that is put right: so the earlier one counts. */
+  async function isTooEarly(one: Probe, { outcome }: CallRecord): Promise<boolean> {
+    const { fault, nowMs, storeMs } = await clocksNow('this worker', now, () => calls.clockMs());
+    const untilMs = Date.parse(outcome?.at ?? '') + one.not_run_after_secs * 1_000;
+    return fault !== null || Math.min(nowMs, storeMs ?? nowMs) < untilMs;
+  }
+
   /** One question and what its answer says. Never throws: an outage is a look too. */
   async function look(one: Probe, record: CallRecord, question: JsonObject): Promise<Omit<ProbeStep, 'last' | 'at'>> {
     const seen = { probe: nameOf(one), asked_sha256: sha256Hex(canonicalJson(question)), answer_sha256: null };
@@ -131,9 +139,8 @@ export function createProbeActivities({
       if (answer.value === null)
         return { ...heard, said: 'invalid', detail: 'the answer is not of the form of its protocol' };
       const said = readAnswer(one, answer.value);
-      const tooEarly =
-        said === 'not_run' && now() < Date.parse(record.outcome?.at ?? '') + one.not_run_after_secs * 1_000;
-      return { ...heard, said: tooEarly ? 'not_run_too_early' : said, detail: DETAIL[said] };
+      const isEarly = said === 'not_run' && (await isTooEarly(one, record));
+      return { ...heard, said: isEarly ? 'not_run_too_early' : said, detail: DETAIL[said] };
     } catch (error) {
       return unheard({ said: 'unreachable', detail: errorText(error) });
     }
