@@ -68,10 +68,15 @@ const program: BuildOptions = {
 };
 
 const threadsFolder = join(COMPILED, 'threads');
-/** Only the full edition walks its ledger in threads, and studies what rules say of recorded calls. */
+/** Only the full edition walks its ledger in threads, compiles policies, and studies what rules say of recorded calls. */
 const threads: BuildOptions = {
   ...forNode(threadsFolder),
-  entryPoints: [...THREADS, 'adapters/ledger/walk-thread.js', 'adapters/policy/study-thread.js'].map((entry) => ({
+  entryPoints: [
+    ...THREADS,
+    'adapters/ledger/walk-thread.js',
+    'adapters/policy/study-thread.js',
+    'adapters/policy/syntax-tree-thread.js',
+  ].map((entry) => ({
     in: join(COMPILED, entry),
     out: basename(entry, '.js'),
   })),

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertAdded, createAddedRules } from '../../domain/policy/added-rules.js';
@@ -41,6 +42,43 @@ const call = (tool_type: string, given: PolicyInput['arguments'] = {}): PolicyIn
   intent_score: 0,
   current_time: '2026-11-25T12:00:00Z',
   arguments: given,
+});
+
+describe('the syntax tree of a text', () => {
+  const long = (rules: number): string =>
+    Array.from({ length: rules }, (_, at) => `deny contains "Violation: ${at}" if input.arguments.n == ${at}`).join(
+      '\n\n',
+    );
+
+  it('says the same of a text whose tree is read in a thread', async () => {
+    const text = `helper if input.misspelt\n\n${long(2_000)}`;
+    const checked = await compiler.check(rule(text));
+    expect(checked).toMatchObject({
+      fault: null,
+      rules: expect.arrayContaining([{ name: 'helper', line: 5 }]),
+      inputs: [
+        { name: 'misspelt', line: 5 },
+        { name: 'arguments', line: 7 },
+      ],
+      reads: [],
+    });
+    expect(checked.fault === null && checked.names.includes('helper')).toBe(false);
+    expect(await compiler.check(rule(`${text}\n\nallow := true`))).toMatchObject({
+      fault: { message: expect.stringContaining('defined by the floor alone'), line: 4_007 },
+    });
+  });
+
+  it('leaves the thread that judges calls free meanwhile, also of a text of one MiB', async () => {
+    const text = long(15_000);
+    expect(text.length).toBeGreaterThan(900_000);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const checked = await compiler.check(rule(text));
+    delay.disable();
+    expect(checked).toMatchObject({ fault: null });
+    // Read in place it takes a second.
+    expect(delay.max / 1e6).toBeLessThan(500);
+  });
 });
 
 describe('policies that are compiled together', () => {

@@ -11,16 +11,18 @@ import {
   type Checked,
   type Compiled,
   FLOOR_RULES,
+  type IdleRule,
   type PolicyCompiler,
   type PolicyFault,
   type PolicyTester,
-  type FirstRead,
   type RegoSource,
   type RegoTest,
   type Tested,
 } from '../../domain/policy/compiler.js';
 import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
 import { POLICY_LAYOUT } from './policy-sources.js';
+import type { ReadTree } from './syntax-tree.js';
+import { treeIn } from './syntax-tree-in-thread.js';
 import { fileInTar } from './tar-file.js';
 
 export interface OpaCompilerOptions {
@@ -80,25 +82,8 @@ const location = z.object({ file: z.string(), row: z.int(), col: z.int() });
 const complaints = z.object({
   errors: z.array(z.object({ message: z.string(), location: location.optional() })).min(1),
 });
-const term = z.object({ value: z.unknown(), location: location.optional() });
 /** Notes at a text, as OPA reads them of its comments (`# METADATA`). Schemas are what it would open. */
 const notes = z.object({ schemas: z.array(z.unknown()).default([]) });
-const tree = z.object({
-  annotations: z.array(notes.extend({ location })).default([]),
-  package: z.object({ path: z.array(term) }),
-  rules: z
-    .array(
-      z.object({
-        head: z.object({
-          ref: z.array(term).min(1),
-          key: z.unknown().optional(),
-          value: z.unknown().optional(),
-          location,
-        }),
-      }),
-    )
-    .optional(),
-});
 
 const unavailable = (message: string, cause?: unknown): GateError =>
   new GateError('policy_compiler_unavailable', message, { cause });
@@ -117,6 +102,8 @@ function wasmIn(bundle: Buffer): Buffer {
 const NO_SPACE = ['no space left on device', 'disk quota exceeded'];
 
 interface Run {
+  readonly bytes: Buffer;
+  /** The same as text. */
   readonly stdout: string;
   readonly stderr: string;
   /** What ended it other than its own end. */
@@ -167,24 +154,34 @@ export function opaCompiler({
           timeout: timeMs,
           killSignal: 'SIGKILL',
           maxBuffer: limits.outputBytes,
-          encoding: 'utf8',
+          encoding: 'buffer',
         },
-        (error, stdout, stderr) => {
+        (error, bytes, said) => {
+          const stderr = said.toString();
+          const ended = (code: number, cut: string | null): void =>
+            resolve({
+              bytes,
+              get stdout() {
+                return bytes.toString();
+              },
+              stderr,
+              code,
+              cut,
+            });
           const { code, killed, signal } = (error ?? {}) as {
             code?: unknown;
             killed?: boolean;
             signal?: string | null;
           };
-          if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
-            return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
-          if (killed) return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${timeMs} ms` });
+          if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return ended(1, 'it is too large to be compiled');
+          if (killed) return ended(1, `it takes longer than ${timeMs} ms`);
           // Whoever ended it, most often the kernel for lack of memory, says nothing of the policy.
           if (signal && FROM_OUTSIDE.has(signal))
             return reject(unavailable(`OPA was ended by ${signal}, as for lack of memory; try again`, error));
           // It ended by itself, and does so each time.
-          if (signal) return resolve({ stdout, stderr, code: 1, cut: `OPA fails at it (${signal})` });
+          if (signal) return ended(1, `OPA fails at it (${signal})`);
           if (typeof code === 'string') return reject(unavailable(`OPA does not run: ${code}`, error));
-          resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
+          ended(error ? Number(code ?? 1) : 0, null);
         },
       );
     });
@@ -224,8 +221,13 @@ export function opaCompiler({
     };
   };
   const rulesOnly = ['--capabilities', allowed];
-  const treeOf = (folder: string, file: string): Promise<Run> =>
-    opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', file]);
+  /** What the syntax tree of a file says, or what is wrong with the file, which has this name to people. */
+  async function treeOf(folder: string, file: string, source: RegoSource): Promise<ReadTree | PolicyFault> {
+    const run = await opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', file]);
+    if (run.code !== 0) return { ...faultOf(run, [source]), file: source.name };
+    const read = await treeIn(run.bytes);
+    return 'unreadable' in read ? { message: read.unreadable, file: source.name, line: null, column: null } : read;
+  }
   /**
    * Schemas in notes: OPA opens what they refer to while it checks types, so it is asked for them before it checks, and as it reads them, since
    * they are YAML and have many spellings. Nothing is typed where it cannot say.
@@ -246,9 +248,9 @@ export function opaCompiler({
     const annotated = inspected.code === 0 ? filesWithSchemas(inspected.stdout) : null;
     for (const { file, name, body } of files) {
       if (annotated && !annotated.has(file)) continue;
-      const parsed = await treeOf(folder, file);
-      if (parsed.code !== 0) return { ...faultOf(parsed, [{ name, body }]), file: name };
-      const fault = schemaFault(parsed.stdout, name);
+      const read = await treeOf(folder, file, { name, body });
+      if ('message' in read) return read;
+      const fault = schemaFault(read, name);
       if (fault) return fault;
     }
     if (annotated && annotated.size > 0) return { message: NO_SCHEMAS, file: null, line: null, column: null };
@@ -278,8 +280,10 @@ export function opaCompiler({
         const other = seen.get(full);
         if (other !== undefined && other !== file) {
           const name = full.slice(full.lastIndexOf('.') + 1);
-          const parsed = await treeOf(folder, `${at}.rego`);
-          const { line, column } = placeOf(name, parsed.stdout);
+          const read = await treeOf(folder, `${at}.rego`, sources[at] as RegoSource);
+          if ('message' in read) return read;
+          const first = read.heads.find((head) => head.name === name && head.value);
+          const { line, column } = first ?? { line: 1, column: 1 };
           return {
             message: `${name} is defined in ${other} as well; give it another name: all policies are one package`,
             file,
@@ -292,25 +296,35 @@ export function opaCompiler({
     }
     return null;
   }
+  /** Of tests that OPA has read; null for one that has no syntax tree in JSON. */
+  async function treesOf(folder: string, tests: readonly RegoSource[]): Promise<readonly (ReadTree | null)[]> {
+    const trees: (ReadTree | null)[] = [];
+    for (const [at, test] of tests.entries()) {
+      const read = await treeOf(folder, `${at}_test.rego`, test);
+      trees.push('message' in read ? null : read);
+    }
+    return trees;
+  }
 
   return {
     check: (source) =>
       inFolder([source], async (folder): Promise<Checked> => {
-        const parsed = await treeOf(folder, '0.rego');
-        if (parsed.code !== 0) return { fault: faultOf(parsed, [source]) };
-        const misplaced = misplacedIn(parsed.stdout, source.name) ?? schemaFault(parsed.stdout, source.name);
+        const read = await treeOf(folder, '0.rego', source);
+        if ('message' in read) return { fault: read };
+        const misplaced = misplacedIn(read, source.name) ?? schemaFault(read, source.name);
         if (misplaced) return { fault: misplaced };
         const checked = await opa(folder, ['check', '--strict', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
         const formatted = await opa(folder, ['fmt', '0.rego']);
         if (formatted.code !== 0) return { fault: faultOf(formatted, [source]) };
-        return { fault: null, formatted: formatted.stdout, ...readsIn(parsed.stdout) };
+        const { reads, inputs, rules, names } = read;
+        return { fault: null, formatted: formatted.stdout, reads, inputs, rules, names };
       }),
     reads: (source) =>
       inFolder([source], async (folder) => {
-        const parsed = await treeOf(folder, '0.rego');
+        const read = await treeOf(folder, '0.rego', source);
         // No text that was stored; there is nothing to say of it.
-        return parsed.code === 0 ? readsIn(parsed.stdout).reads : [];
+        return 'message' in read ? [] : read.reads;
       }),
     compile: (sources) =>
       inFolder(sources, async (folder): Promise<Compiled> => {
@@ -369,6 +383,7 @@ export function opaCompiler({
         }
         return {
           fault: null,
+          idle: idleIn(tests, await treesOf(folder, tests)),
           tests: inOrder(found).map(
             ({ name, location: at, fail = false, error, skip = false }): RegoTest => ({
               name,
@@ -424,69 +439,14 @@ const filesWithSchemas = (text: string): ReadonlySet<string> =>
       .annotations.filter(({ annotations: { schemas } }) => schemas.length > 0)
       .map(({ location: { file } }) => file),
   );
-function schemaFault(text: string, file: string): PolicyFault | null {
-  const note = tree.parse(JSON.parse(text)).annotations.find(({ schemas }) => schemas.length > 0);
-  return note ? { message: NO_SCHEMAS, file, line: note.location.row, column: note.location.col } : null;
-}
+const schemaFault = ({ schemas }: ReadTree, file: string): PolicyFault | null =>
+  schemas && { message: NO_SCHEMAS, file, ...schemas };
 const EVALUATED = ['eval', '--format', 'json'];
 const namesOfFiles = z.object({
   result: z.tuple([
     z.object({ expressions: z.tuple([z.object({ value: z.record(z.string(), z.array(z.string())) })]) }),
   ]),
 });
-/** Where a file first gives a rule a value. */
-function placeOf(name: string, text: string): { readonly line: number; readonly column: number } {
-  const first = tree
-    .parse(JSON.parse(text))
-    .rules?.find(
-      ({ head: { ref, key, value } }) => String(ref[0]?.value) === name && (key === undefined || value !== undefined),
-    );
-  return { line: first?.head.location.row ?? 1, column: first?.head.location.col ?? 1 };
-}
-
-const dataOfGate = z.object({
-  type: z.literal('ref'),
-  value: z.tuple(
-    [
-      z.object({ type: z.literal('var'), value: z.literal('data') }),
-      z.object({ type: z.literal('string'), value: z.literal('gate') }),
-      z.object({ type: z.literal('string'), value: z.string(), location }),
-    ],
-    z.unknown(),
-  ),
-});
-const inputOfCall = z.object({
-  type: z.literal('ref'),
-  value: z.tuple(
-    [
-      z.object({ type: z.literal('var'), value: z.literal('input') }),
-      z.object({ type: z.literal('string'), value: z.string(), location }),
-    ],
-    z.unknown(),
-  ),
-});
-
-function readsIn(text: string): { readonly reads: readonly FirstRead[]; readonly inputs: readonly FirstRead[] } {
-  const reads = new Map<string, number>();
-  const inputs = new Map<string, number>();
-  const note = (first: Map<string, number>, name: string, row: number) =>
-    void first.set(name, Math.min(row, first.get(name) ?? row));
-  const open: unknown[] = [JSON.parse(text)];
-  while (open.length > 0) {
-    const one = open.pop();
-    if (typeof one !== 'object' || one === null) continue;
-    if ('type' in one && one.type === 'ref') {
-      const [data, input] = [dataOfGate.safeParse(one), inputOfCall.safeParse(one)];
-      if (data.success) note(reads, data.data.value[2].value, data.data.value[2].location.row);
-      if (input.success) note(inputs, input.data.value[1].value, input.data.value[1].location.row);
-    }
-    for (const part of Object.values(one)) open.push(part);
-  }
-  const inOrder = (first: ReadonlyMap<string, number>) =>
-    [...first].map(([name, line]) => ({ name, line })).toSorted((one, other) => one.line - other.line);
-  return { reads: inOrder(reads), inputs: inOrder(inputs) };
-}
-
 async function readLibrary(folder: string): Promise<readonly RegoSource[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.rego') && !name.endsWith('_test.rego'));
   return Promise.all(
@@ -517,6 +477,18 @@ const testedRules = z.array(
     error: z.object({ message: z.string().optional() }).nullish(),
   }),
 );
+/** OPA runs what has this name, in whatever package. */
+const TEST = /(?:^|\.)(?:todo_)?test_/;
+/** Rules of tests that OPA does not run and that no test uses, and files without a test where something is left to say of them. */
+function idleIn(tests: readonly RegoSource[], trees: readonly (ReadTree | null)[]): readonly IdleRule[] {
+  const used = new Set(trees.flatMap((read) => read?.names ?? []));
+  return tests.flatMap(({ name: file }, at): readonly IdleRule[] => {
+    const rules = trees[at]?.rules ?? [];
+    const idle = rules.filter(({ name }) => !TEST.test(name) && !used.has(name.split('.')[0] ?? ''));
+    if (idle.length > 0) return idle.map((rule) => ({ file, rule }));
+    return trees[at] && rules.length === 0 ? [{ file, rule: null }] : [];
+  });
+}
 type TestedRules = z.infer<typeof testedRules>;
 const inOrder = (tests: TestedRules): TestedRules =>
   tests.toSorted(
@@ -562,40 +534,15 @@ const firstLine = ({ stdout, stderr }: Run): string =>
   (stderr.trim() || stdout.trim() || 'OPA gives no reason').split('\n')[0]?.slice(0, 300) ?? '';
 
 /** Another package, or a rule that is the floor's. */
-function misplacedIn(text: string, file: string): PolicyFault | null {
-  let found: z.infer<typeof tree>;
-  try {
-    found = tree.parse(JSON.parse(text));
-  } catch (error) {
-    return {
-      message: `the syntax tree cannot be read: ${errorText(error).slice(0, 200)}`,
-      file,
-      line: null,
-      column: null,
-    };
-  }
-  const { path } = found.package;
-  // The first part is `data`, which every package has.
-  const name = path
-    .slice(1)
-    .map(({ value }) => String(value))
-    .join('.');
-  if (name !== ADDED_PACKAGE) {
-    const at = path.at(-1)?.location;
-    return {
-      message: `the package is ${name}; policies are in ${ADDED_PACKAGE}`,
-      file,
-      line: at?.row ?? 1,
-      column: at?.col ?? 1,
-    };
-  }
-  const own = found.rules?.find(({ head: { ref } }) => FLOOR_RULES.has(String(ref[0]?.value)));
+function misplacedIn({ package: { name, line, column }, heads }: ReadTree, file: string): PolicyFault | null {
+  if (name !== ADDED_PACKAGE)
+    return { message: `the package is ${name}; policies are in ${ADDED_PACKAGE}`, file, line, column };
+  const own = heads.find((head) => FLOOR_RULES.has(head.name));
   if (!own) return null;
-  const { row, col } = own.head.location;
   return {
-    message: `${String(own.head.ref[0]?.value)} is defined by the floor alone; a policy adds to deny and review`,
+    message: `${own.name} is defined by the floor alone; a policy adds to deny and review`,
     file,
-    line: row,
-    column: col,
+    line: own.line,
+    column: own.column,
   };
 }

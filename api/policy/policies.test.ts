@@ -467,7 +467,7 @@ describe.each(PLACES)('policies of operators, on %s', (kind) => {
     const earlier = await replica(place, {}, null, null, {
       compiling: {
         ...compiler,
-        check: async ({ body }) => ({ fault: null, formatted: body, reads: [], inputs: [] }),
+        check: async ({ body }) => ({ fault: null, formatted: body, reads: [], inputs: [], rules: [], names: [] }),
       },
     });
     const make = { name: 'a.rego', content_type: 'rego', body: taken, ...by };

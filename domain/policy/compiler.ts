@@ -20,16 +20,24 @@ export interface FirstRead {
   readonly line: number;
 }
 
+/** The rules that a file defines, and every name that it says in them: of rules, of variables, of parts of data. */
+export interface RuleNames {
+  readonly rules: readonly FirstRead[];
+  /** `EVERY_RULE` among them where it reads the package as a whole. */
+  readonly names: readonly string[];
+}
+export const EVERY_RULE = '*';
+
 export type Checked =
   | { readonly fault: PolicyFault }
-  | {
+  | ({
       readonly fault: null;
       readonly formatted: string;
       /** Behind `data.gate`. */
       readonly reads: readonly FirstRead[];
       /** Behind `input`. */
       readonly inputs: readonly FirstRead[];
-    };
+    } & RuleNames);
 export type Compiled = { readonly fault: PolicyFault } | { readonly fault: null; readonly wasm: Uint8Array };
 
 /**
@@ -58,7 +66,15 @@ export interface RegoTest {
   /** Its name begins with `todo_`. */
   readonly skipped: boolean;
 }
-export type Tested = { readonly fault: PolicyFault } | { readonly fault: null; readonly tests: readonly RegoTest[] };
+/** Something in a file of tests that is no test and that nothing uses. */
+export interface IdleRule {
+  readonly file: string;
+  /** Null for a file without any test. */
+  readonly rule: FirstRead | null;
+}
+export type Tested =
+  | { readonly fault: PolicyFault }
+  | { readonly fault: null; readonly tests: readonly RegoTest[]; readonly idle: readonly IdleRule[] };
 
 /** Where tests that people wrote of their rules are run, as a compiler reads the rules. */
 export interface PolicyTester {
@@ -78,3 +94,6 @@ export const ADDED_PACKAGE = 'gate.authz';
 
 /** What the floor alone says. A file that defines one of these would promise something that it cannot do. */
 export const FLOOR_RULES: ReadonlySet<string> = new Set(['allow', 'retention_class', 'approval_tier']);
+
+/** What Gate reads of what operators add; any other rule is there for these. */
+export const READ_RULES: ReadonlySet<string> = new Set(['deny', 'review', 'watches']);
