@@ -8,6 +8,8 @@ import {
   jwks,
   type RevocationList,
   revocationList,
+  type SpiffeBundle,
+  spiffeBundle,
   type StopCalls,
   type SvidRenewRequest,
   workloadSvid,
@@ -32,6 +34,8 @@ export interface IdentityClient {
   grant(request: GrantRequest): Promise<IssuedGrant>;
   /** Says how often grants were used in all; whatever is said twice changes nothing. */
   tellGrantUses(told: GrantUses): Promise<void>;
+  /** What certificates are verified with. */
+  trustBundle(): Promise<SpiffeBundle>;
   /** The next certificate of the service that asks. Throws as `renew` does. */
   workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
 }
@@ -75,6 +79,7 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
       await ask(null, { method: 'POST', path: `/stops/reports/${id}/calls`, timeoutMs: REPORT_LIMIT_MS, body });
     },
     grantKeys: () => ask(jwks, { method: 'GET', path: '/jwks.json', timeoutMs }),
+    trustBundle: () => ask(spiffeBundle, { method: 'GET', path: '/.well-known/spiffe-bundle', timeoutMs }),
     // An issuer may have to be asked for its keys.
     grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),
     async tellGrantUses(body) {

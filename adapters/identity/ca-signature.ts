@@ -15,18 +15,22 @@ export function caSigner(caPem: string, key: string): (bytes: Buffer) => CaSigna
   });
 }
 
-/** Checks that a CA of `trusted` signed these bytes. Throws where none did; `what` is what they are, as after "a", and `where` those CAs are named. */
+/** Checks that a CA that is `trusted` now signed these bytes. Throws where none did; `what` is what they are, as after "a", and `where` those CAs are named. */
 export function caVerifier(
-  trusted: string,
+  trusted: () => string,
   what: string,
   where: string,
 ): (bytes: Buffer, signature: CaSignature) => void {
-  const keys = new Map<string, KeyObject>();
-  for (const authority of certificatesOf(trusted))
-    if (authority.ca && authority.publicKey.asymmetricKeyType === 'ec')
-      keys.set(keyIdOf(authority), authority.publicKey);
+  let read: { readonly of: string; readonly keys: ReadonlyMap<string, KeyObject> } | null = null;
+  const keysNow = (): ReadonlyMap<string, KeyObject> => {
+    const of = trusted();
+    if (read?.of !== of) read = { of, keys: keysOf(of) };
+    return read.keys;
+  };
+  // What is no certificate is found at the start.
+  keysNow();
   return (bytes, signature) => {
-    const key = keys.get(signature.key_id);
+    const key = keysNow().get(signature.key_id);
     if (!key) throw new Error(`a ${what} that no CA of ${where} signed`);
     const value = Buffer.from(signature.value, 'base64url');
     if (!verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, value))
@@ -34,5 +38,12 @@ export function caVerifier(
   };
 }
 
-const keyIdOf = ({ publicKey }: X509Certificate): string =>
+const keysOf = (pem: string): ReadonlyMap<string, KeyObject> =>
+  new Map(
+    certificatesOf(pem)
+      .filter((authority) => authority.ca && authority.publicKey.asymmetricKeyType === 'ec')
+      .map((authority) => [keyIdOf(authority), authority.publicKey]),
+  );
+
+export const keyIdOf = ({ publicKey }: X509Certificate): string =>
   hash('sha256', publicKey.export({ type: 'spki', format: 'der' }));

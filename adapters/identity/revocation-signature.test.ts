@@ -36,7 +36,7 @@ const signed = () => revocationSigner((ca as Credential).cert, (ca as Credential
 describe('a signed list of revocations', () => {
   it('is taken by who trusts the CA that signed it, beside others', () => {
     const trusted = `${(other as Credential).cert}${(ca as Credential).cert}`;
-    expect(revocationVerifier(trusted)(signed())).toEqual(content);
+    expect(revocationVerifier(() => trusted)(signed())).toEqual(content);
   });
 
   it.each<[string, (list: RevocationList) => Partial<RevocationList>]>([
@@ -53,16 +53,16 @@ describe('a signed list of revocations', () => {
     ['has the signature of nothing', ({ signature }) => ({ signature: { ...signature, value: '' } })],
   ])('is refused where it %s', (_what, change) => {
     const list = signed();
-    const verify = revocationVerifier((ca as Credential).cert);
+    const verify = revocationVerifier(() => (ca as Credential).cert);
     expect(() => verify({ ...list, ...change(list) })).toThrow('signature does not hold');
   });
 
   it('is refused by who does not trust the CA, and under a key that is not the CA’s', () => {
     const { cert, key } = other as Credential;
-    expect(() => revocationVerifier(cert)(signed())).toThrow('no CA of GATE_TLS_CA_FILE');
+    expect(() => revocationVerifier(() => cert)(signed())).toThrow('no CA of GATE_TLS_CA_FILE');
     const { signature } = revocationSigner(cert, key)(content);
     const forged = { ...content, signature: { ...signature, key_id: signed().signature.key_id } };
-    expect(() => revocationVerifier((ca as Credential).cert)(forged)).toThrow('signature does not hold');
+    expect(() => revocationVerifier(() => (ca as Credential).cert)(forged)).toThrow('signature does not hold');
     expect(() => revocationSigner((ca as Credential).cert, key)).toThrow('not the key of this CA');
   });
 });

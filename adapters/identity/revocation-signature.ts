@@ -10,8 +10,8 @@ export function revocationSigner(caPem: string, key: string): RevocationSigner {
   return (content) => ({ ...content, signature: signed(revocationBytes(content)) });
 }
 
-/** Checks that a CA of `trusted` signed a list. Throws where none did. */
-export function revocationVerifier(trusted: string): (list: RevocationList) => RevocationContent {
+/** Checks that a CA that is `trusted` now signed a list. Throws where none did. */
+export function revocationVerifier(trusted: () => string): (list: RevocationList) => RevocationContent {
   const verified = caVerifier(trusted, 'list', 'GATE_TLS_CA_FILE');
   return ({ signature, ...content }) => {
     verified(revocationBytes(content), signature);

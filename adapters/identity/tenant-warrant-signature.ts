@@ -11,11 +11,11 @@ export function tenantWarrantSigner(caPem: string, key: string): TenantWarrantSi
   return (content) => ({ ...content, signature: signed(tenantWarrantBytes(content)) });
 }
 
-/** What a warrant says, where it is for this owner, counts, and a CA of `trusted` signed it. Throws `warrant_invalid`, and `warrant_over`. */
+/** What a warrant says, where it is for this owner, counts, and a CA that is `trusted` now signed it. Throws `warrant_invalid`, and `warrant_over`. */
 export type TenantWarrantCheck = (warrant: TenantWarrant) => TenantWarrantContent;
 
 export function tenantWarrantCheck(
-  trusted: string,
+  trusted: () => string,
   owner: StepOwner,
   clock: () => number = Date.now,
 ): TenantWarrantCheck {

@@ -2,21 +2,36 @@ import { X509Certificate } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
-import type { HeldCertificate, WorkloadKeep } from '../../domain/identity/workload-renewal.js';
+import type { HeldCertificate, KeptTrust, WorkloadKeep } from '../../domain/identity/workload-renewal.js';
 import { PRIVATE_FILE, readIfPresent, replaceFile } from '../store/durable-file.js';
 import { readCredential } from './certificate-authority.js';
 import { certificatesOf } from './svid-signer.js';
 
 const currentFile = z.strictObject({ cert: z.string(), key: z.string() });
+const trustFile = z.strictObject({
+  started_with_sha256: z.string(),
+  sequence: z.number().int(),
+  ca: z.string().min(1),
+});
 const pendingFile = z.strictObject({ requestId: z.uuid(), csr: z.string(), key: z.string() });
 
 /** What a service keeps of its certificate in a folder of its own, readable by its owner alone. */
 export function workloadFiles(
   folder: string,
+  /** `ca`: the CAs that the process was started with. */
   expected: { readonly ca: string; readonly spiffe: string },
 ): WorkloadKeep {
-  const [current, pending] = [join(folder, 'current.json'), join(folder, 'pending.json')];
+  const file = (name: string): string => join(folder, `${name}.json`);
+  const [current, pending, trust] = [file('current'), file('pending'), file('trust')];
+  const startedWith = sha256Hex(expected.ca);
+
+  function keptTrust(): KeptTrust | null {
+    const stored = read(trust, trustFile);
+    // Where an operator gave the process other CAs, identity says anew which count.
+    return stored?.started_with_sha256 === startedWith ? { sequence: stored.sequence, ca: stored.ca } : null;
+  }
 
   function read<Type extends z.ZodType>(file: string, type: Type): z.infer<Type> | null {
     const text = readIfPresent(file, PRIVATE_FILE);
@@ -37,7 +52,12 @@ export function workloadFiles(
       const held = heldOf(stored);
       if (held === null) throw new Error(`${current} is damaged: its key is not that of its certificate`);
       // Of another CA or service, as after the state folder was made anew: nobody would take it.
-      return faultOf(held.certificate, expected) === null ? held.held : null;
+      const { ca } = keptTrust() ?? expected;
+      return faultOf(held.certificate, { ...expected, ca }) === null ? held.held : null;
+    },
+    trust: keptTrust,
+    storeTrust(kept) {
+      replaceFile(trust, `${JSON.stringify({ started_with_sha256: startedWith, ...kept })}\n`, PRIVATE_FILE);
     },
     pending: () => read(pending, pendingFile),
     storePending(request) {
@@ -56,6 +76,8 @@ export function keptInMemory(): WorkloadKeep {
   let pending: ReturnType<WorkloadKeep['pending']> = null;
   return {
     current: () => null,
+    trust: () => null,
+    storeTrust: () => undefined,
     pending: () => pending,
     storePending: (request) => void (pending = request),
     storeCurrent: () => void (pending = null),

@@ -787,7 +787,7 @@ describe.each(STORES)('identity on %s', (kind) => {
       caller = serviceCaller('proxy');
       const reply = await ask('GET', `/revocation/list?after=${after}`);
       expect(reply.statusCode).toBe(200);
-      return revocationVerifier(ca.cert)(revocationList.parse(reply.json()));
+      return revocationVerifier(() => ca.cert)(revocationList.parse(reply.json()));
     };
 
     it.each(['id', 'serial'] as const)(

@@ -157,13 +157,13 @@ describe.each(STORES)('a tenant that comes or goes, on %s', (kind) => {
       const { claim } = await drive(id);
       if (!claim) throw new Error('nothing can be claimed');
       const check = (owner: 'policy-engine' | 'hil', nowMs = at.now) =>
-        tenantWarrantCheck(ca(), owner, () => nowMs)(claim.warrant);
+        tenantWarrantCheck(ca, owner, () => nowMs)(claim.warrant);
       expect(check('policy-engine')).toMatchObject({ tenant: 'acme', operation_id: id, asked_by: 'operator:dev' });
       expect(() => check('hil')).toThrow('it is for policy-engine');
       expect(() => check('policy-engine', at.now + 30_000)).toThrow(
         /ended at .* and by the clock of policy-engine it is/,
       );
-      expect(() => tenantWarrantCheck(ca(), 'policy-engine')({ ...claim.warrant, tenant: 'other' })).toThrow(
+      expect(() => tenantWarrantCheck(ca, 'policy-engine')({ ...claim.warrant, tenant: 'other' })).toThrow(
         'signature does not hold',
       );
       // While it has it, it is given no other, and told how long that lasts.

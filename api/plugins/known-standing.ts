@@ -1,5 +1,6 @@
 import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
 import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
+import { trustedBy } from '../../domain/identity/live-tls.js';
 import { createRevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { KnownStanding, Opening, Over } from './declaration.js';
 import { watchRevocations } from './revocation-watch.js';
@@ -15,7 +16,7 @@ export function knownStanding({
   readonly over: () => Promise<Over>;
 }): KnownStanding {
   const mirror = createRevocationMirror({ trustDomain });
-  const verified = revocationVerifier(tls.ca);
+  const verified = revocationVerifier(trustedBy(tls));
   let client: Promise<IdentityClient> | undefined;
   const watch = watchRevocations({
     mirror,

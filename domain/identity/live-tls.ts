@@ -13,7 +13,9 @@ export interface LiveTls {
   now(): TlsCredential;
   /** Resolves when the asking that is under way is over; where the certificate ended unnoticed, as while a machine slept, that begins now. */
   settled(): Promise<unknown>;
-  /** Called with each that takes the place of the one before; the answer ends that. */
+  /** The CAs that are trusted now, as PEM; also where the certificate has ended. */
+  trusted(): string;
+  /** Called with each that takes the place of the one before, and with the one that stays where other CAs are trusted; the answer ends that. */
   onRenewed(listener: (next: TlsCredential) => void): () => void;
   /** For readiness: throws where it has ended, and says what is wrong where renewing fails. */
   ready(): string | undefined;
@@ -28,8 +30,15 @@ export interface TlsMaterial extends TlsCredential {
 export const withCa = (live: LiveTls, ca: string): LiveTls => ({
   ...live,
   now: () => ({ ...live.now(), ca }),
+  trusted: () => ca,
   onRenewed: (listener) => live.onRenewed((next) => listener({ ...next, ca })),
 });
+
+/** The CAs that are trusted whenever it is asked, as PEM. */
+export const trustedBy =
+  ({ ca, live }: Pick<TlsMaterial, 'ca' | 'live'>): (() => string) =>
+  () =>
+    live?.trusted() ?? ca;
 
 export const hasEnded = (live: LiveTls): boolean => {
   try {

@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import type { SpiffeBundle } from '../../contracts/identity.js';
 import { sha256Hex } from '../crypto/digest.js';
 import type { PublicJwk } from './signer.js';
@@ -25,6 +25,19 @@ export const bundleKeys = (
     }),
     ...tokenKeys.map(({ kty, crv, x, kid }) => ({ use: 'jwt-svid' as const, kty, crv, x, kid })),
   ] as SpiffeBundle['keys'];
+
+/** The CAs of a bundle, as PEM. Throws where there is none, or one of them is no CA. */
+export function authoritiesOf({ keys }: SpiffeBundle): string {
+  const authorities = keys.flatMap((key) => (key.use === 'x509-svid' ? key.x5c : []));
+  if (authorities.length === 0) throw new Error('the trust bundle of identity names no CA');
+  return authorities
+    .map((der) => {
+      const certificate = new X509Certificate(Buffer.from(der, 'base64'));
+      if (!certificate.ca) throw new Error('the trust bundle of identity names what is no CA');
+      return certificate.toString();
+    })
+    .join('');
+}
 
 /** Tells one bundle from another; the same for the same keys in the same order. */
 export const bundleDigest = (keys: SpiffeBundle['keys']): string => sha256Hex(JSON.stringify(keys));

@@ -4,6 +4,7 @@ import type { TlsCredential } from './live-tls.js';
 import {
   createWorkloadRenewal,
   type HeldCertificate,
+  type KeptTrust,
   type PendingRequest,
   type WorkloadKeep,
   type WorkloadRenewal,
@@ -16,6 +17,7 @@ const away = () => new GateError('ca_unavailable', 'identity does not answer');
 describe('the certificate of a service', () => {
   let current: HeldCertificate | null;
   let pending: PendingRequest | null;
+  let trust: KeptTrust | null;
   let identity: (request: PendingRequest, shown: string) => string;
   /** What identity was asked, and with which certificate. */
   let asked: string[];
@@ -27,6 +29,8 @@ describe('the certificate of a service', () => {
   const keep: WorkloadKeep = {
     current: () => current,
     pending: () => pending,
+    trust: () => trust,
+    storeTrust: (kept) => void (trust = kept),
     storePending: (request) => void (pending = request),
     storeCurrent: (held) => void ([current, pending] = [held, null]),
   };
@@ -48,7 +52,7 @@ describe('the certificate of a service', () => {
     });
   beforeEach(() => {
     jest.useFakeTimers({ now: 1_800_000_000_000 });
-    [current, pending, asked, told, requests, given] = [null, null, [], [], 0, 0];
+    [current, pending, trust, asked, told, requests, given] = [null, null, null, [], [], 0, 0];
     identity = () => `c${(given += 1)}`;
     renewal = open();
   });
@@ -210,5 +214,40 @@ describe('the certificate of a service', () => {
     const had = renewal.had();
     await renewal.start(1_000);
     await had;
+  });
+
+  describe('of a service that is told other CAs', () => {
+    const heard: TlsCredential[] = [];
+    beforeEach(async () => {
+      heard.length = 0;
+      await renewal.start(1_000);
+      renewal.onRenewed((next) => heard.push(next));
+    });
+
+    it('stays, and is shown beside them from then on, also after a restart', async () => {
+      renewal.trust({ sequence: 2, ca: 'both' });
+      expect(heard).toEqual([{ ca: 'both', cert: 'c1', key: 'k1' }]);
+      expect([renewal.now().ca, renewal.trusted()]).toEqual(['both', 'both']);
+      await renewal.close();
+      renewal = open();
+      await renewal.start(1_000);
+      expect([renewal.now(), asked.length]).toEqual([{ ca: 'both', cert: 'c1', key: 'k1' }, 1]);
+    });
+
+    it('makes no new connections where they are the same, and takes no older ones', () => {
+      renewal.trust({ sequence: 3, ca: 'ca' });
+      renewal.trust({ sequence: 2, ca: 'withdrawn' });
+      expect([heard, renewal.trusted(), trust]).toEqual([[], 'ca', { sequence: 3, ca: 'ca' }]);
+    });
+
+    it('says which CAs count where it has ended', async () => {
+      identity = () => {
+        throw away();
+      };
+      renewal.trust({ sequence: 2, ca: 'both' });
+      await passes(LIFE_MS + 1);
+      expect(() => renewal.now()).toThrow('ended at');
+      expect(renewal.trusted()).toBe('both');
+    });
   });
 });

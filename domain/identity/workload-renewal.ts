@@ -15,7 +15,18 @@ export interface PendingRequest {
   readonly key: string;
 }
 
+/** The CAs that identity published last. */
+export interface KeptTrust {
+  /** The number of the bundle. */
+  readonly sequence: number;
+  /** PEM. */
+  readonly ca: string;
+}
+
 export interface WorkloadKeep {
+  /** `null` where none is kept, or it began with other CAs than this process was started with. */
+  trust(): KeptTrust | null;
+  storeTrust(trust: KeptTrust): void;
   /** Throws for one that is damaged. */
   current(): HeldCertificate | null;
   pending(): PendingRequest | null;
@@ -27,6 +38,7 @@ export interface WorkloadKeep {
 export interface WorkloadRenewalParts {
   /** Of the process, for people. */
   readonly name: string;
+  /** PEM of the CAs that are trusted until identity says which. */
   readonly ca: string;
   readonly keep: WorkloadKeep;
   newRequest(): Promise<PendingRequest>;
@@ -60,6 +72,8 @@ export interface WorkloadRenewal extends LiveTls {
   start(limitMs: number): Promise<void>;
   /** Until when the certificate counts; 0 before the first one. */
   endsMs(): number;
+  /** Trusts these CAs from now on, and keeps them. An older bundle than the last one changes nothing. */
+  trust(published: KeptTrust): void;
   close(): Promise<void>;
 }
 
@@ -68,9 +82,10 @@ export interface WorkloadRenewal extends LiveTls {
  * and keeps the one that it has to its end. Then nothing is connected with it any more, and asking goes on (docs/architecture/identity.md#services).
  */
 export function createWorkloadRenewal(parts: WorkloadRenewalParts): WorkloadRenewal {
-  const { name, ca, keep, clock = Date.now, random = Math.random } = parts;
+  const { name, keep, clock = Date.now, random = Math.random } = parts;
   const renewAfterMs = parts.renewAfterMs ?? ((leftMs: number) => leftMs / 2);
   const listeners = new Set<(next: TlsCredential) => void>();
+  let trusted: KeptTrust = keep.trust() ?? { sequence: 0, ca: parts.ca };
   let held: HeldCertificate | null = null;
   let fault: string | null = null;
   let failures = 0;
@@ -104,7 +119,12 @@ export function createWorkloadRenewal(parts: WorkloadRenewalParts): WorkloadRene
     [fault, failures, hasEnded] = [null, 0, false];
     setDue(jittered(Math.max(0, renewAfterMs(next.notAfterMs - clock()))));
     first();
-    for (const listener of listeners) listener({ ca, cert: next.cert, key: next.key });
+    tell(next);
+  }
+
+  const shownAs = ({ cert, key }: HeldCertificate): TlsCredential => ({ ca: trusted.ca, cert, key });
+  function tell(one: HeldCertificate): void {
+    for (const listener of listeners) listener(shownAs(one));
   }
 
   /** The next certificate, by the one that counts, or by the first one's. A request that came to nothing is followed by a new one, once. */
@@ -192,7 +212,16 @@ export function createWorkloadRenewal(parts: WorkloadRenewalParts): WorkloadRene
     had: () => had,
     now() {
       if (!counts(held)) throw ended();
-      return { ca, cert: held.cert, key: held.key };
+      return shownAs(held);
+    },
+    trusted: () => trusted.ca,
+    trust(published) {
+      if (published.sequence < trusted.sequence) return;
+      const isOther = published.ca !== trusted.ca;
+      if (isOther || published.sequence > trusted.sequence) keep.storeTrust(published);
+      trusted = published;
+      // What is open goes on; new connections are made, and taken, with these.
+      if (isOther && counts(held)) tell(held);
     },
     settled() {
       if (!counts(held) && looking && !isAsking && !hasEnded) {

@@ -11,6 +11,7 @@ import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
+import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import type { Service } from '../../api/plugins/service.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -41,7 +42,7 @@ let identity: ApartProcess;
 let url: string;
 const closing: (() => Promise<unknown>)[] = [];
 
-async function startIdentity(port: number): Promise<void> {
+async function startIdentity(port: number, caFile = pki.caFile): Promise<void> {
   const secrets = await ensureDevelopmentSecrets({ stateDir: folder });
   const { identity: first } = await issueBootstraps(pki, [{ name: 'identity', service: 'identity' }]);
   const [cert, key] = ['identity.crt', 'identity.key'].map((name) => join(folder, name)) as [string, string];
@@ -56,7 +57,7 @@ async function startIdentity(port: number): Promise<void> {
     GATE_IDENTITY_HEALTH_PORT: '0',
     // The ledger is away.
     GATE_LEDGER_URL: 'https://127.0.0.1:1',
-    GATE_TLS_CA_FILE: pki.caFile,
+    GATE_TLS_CA_FILE: caFile,
     GATE_TLS_CERT_FILE: cert,
     GATE_TLS_KEY_FILE: key,
   });
@@ -76,8 +77,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function workloadOf(name: string, more: { readonly renewEveryMs?: number } = {}) {
-  const { renewEveryMs } = more;
+async function workloadOf(name: string, more: { readonly renewEveryMs?: number; readonly trustEveryMs?: number } = {}) {
+  const { renewEveryMs, trustEveryMs } = more;
   const workload = createWorkload({
     name,
     service: name,
@@ -88,6 +89,7 @@ async function workloadOf(name: string, more: { readonly renewEveryMs?: number }
     folder: join(folder, 'workloads', name),
     logger,
     startLimitMs: 2_000,
+    ...(trustEveryMs !== undefined && { trustEveryMs }),
     ...(renewEveryMs !== undefined && { renewAfterMs: () => renewEveryMs }),
   });
   closing.push(() => workload.close());
@@ -328,4 +330,65 @@ describe('certificates that identity gives services', () => {
       /unsuitable|purpose|certificate/i,
     );
   });
+
+  it('are verified with the CAs that identity publishes, which are taken without a restart and kept', async () => {
+    const other = await createAuthority(TRUST_DOMAIN, {
+      notBefore: new Date(Date.now() - 60_000),
+      notAfter: new Date(Date.now() + 3_600_000),
+    });
+    const strange = (name: string) =>
+      issueLeaf(other, {
+        commonName: name,
+        spiffe: spiffeOf(name),
+        hosts: ['localhost'],
+        usages: ['server', 'client'],
+        notBefore: new Date(Date.now() - 60_000),
+        notAfter: new Date(Date.now() + 600_000),
+      });
+    const [server, client] = await Promise.all([
+      workloadOf('ledger', { trustEveryMs: 50 }),
+      workloadOf('proxy', { trustEveryMs: 50 }),
+    ]);
+    const { at } = await listening(server);
+    const ofOther = fetchOf({ tls: { ca: pki.ca, ...(await strange('proxy')) } });
+    await expect(ofOther(`${at}/who`, { method: 'GET' })).rejects.toThrow();
+    const fetch = fetchOf(client);
+    // Open before, and still open then.
+    const { cert, key } = liveOf(client).now();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
+    closing.push(() => Promise.resolve(agent.destroy()));
+    const kept = async () => {
+      const sent = request(`${at}/who`, { agent }).end();
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      for await (const _part of reply);
+      return [reply.statusCode, sent.reusedSocket];
+    };
+    expect(await kept()).toEqual([200, false]);
+    const both = join(folder, 'both.crt');
+    writeFileSync(both, `${pki.ca}${other.cert}`);
+    const port = Number(new URL(url).port);
+    await identity.stop();
+    await startIdentity(port, both);
+    try {
+      const count = (workload: Workload) => liveOf(workload).trusted().split('BEGIN CERTIFICATE').length - 1;
+      await eventually('both trust both', () => count(server) === 2 && count(client) === 2);
+      expect((await ofOther(`${at}/who`, { method: 'GET' })).status).toBe(200);
+      expect((await fetch(`${at}/who`, { method: 'GET' })).status).toBe(200);
+      expect(await kept()).toEqual([200, true]);
+      // A process that is started anew need not ask first.
+      await client.close();
+      expect(count(await workloadOf('proxy'))).toBe(2);
+      // As after a withdrawal.
+      await identity.stop();
+      await startIdentity(port);
+      await eventually('the other one counts no more', () => count(server) === 1);
+      await expect(
+        fetchOf({ tls: { ca: pki.ca, ...(await strange('proxy')) } })(`${at}/who`, { method: 'GET' }),
+      ).rejects.toThrow();
+      expect(await kept()).toEqual([200, true]);
+    } finally {
+      await identity.stop();
+      await startIdentity(port);
+    }
+  }, 60_000);
 });

@@ -3,14 +3,20 @@ import type { Registry } from 'prom-client';
 import { createIdentityClient } from '../../activities/clients/identity-client.js';
 import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
 import { newCertificateRequest } from '../../adapters/identity/new-request.js';
+import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { checkedCertificate, keptInMemory, workloadFiles } from '../../adapters/identity/workload-files.js';
 import type { OwnCertificate } from '../../api/plugins/declaration.js';
 import { type WorkloadMetrics, workloadMetrics } from '../../api/plugins/workload-metrics.js';
 import { StartError } from '../../config/start-error.js';
 import { errorText } from '../../domain/errors.js';
 import type { TlsMaterial } from '../../domain/identity/live-tls.js';
-import { serviceSpiffe } from '../../domain/identity/spiffe.js';
-import { createWorkloadRenewal, type WorkloadRenewalParts } from '../../domain/identity/workload-renewal.js';
+import { fingerprintOf, serviceSpiffe } from '../../domain/identity/spiffe.js';
+import { authoritiesOf } from '../../domain/identity/trust-bundle.js';
+import {
+  createWorkloadRenewal,
+  type WorkloadRenewal,
+  type WorkloadRenewalParts,
+} from '../../domain/identity/workload-renewal.js';
 
 /** The certificate of a service, which identity gives and renews. */
 export interface Workload {
@@ -29,6 +35,7 @@ export interface WorkloadOptions {
   /** As whom its peers see it. */
   readonly service: string;
   readonly trustDomain: string;
+  /** PEM of the CAs that are trusted until identity says which. */
   readonly ca: string;
   /** The certificate for the first time, read each time that it is needed. */
   readonly bootstrap: () => Promise<{ readonly cert: string; readonly key: string }>;
@@ -37,21 +44,35 @@ export interface WorkloadOptions {
   readonly logger: Logger;
   /** How long identity may not answer at the start. */
   readonly startLimitMs?: number;
+  /** How often identity is asked which CAs count. */
+  readonly trustEveryMs?: number;
   readonly renewAfterMs?: WorkloadRenewalParts['renewAfterMs'];
 }
 
 const START_LIMIT_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
+/** A CA is published for at least ten times as long before it signs. */
+const TRUST_EVERY_MS = 30_000;
 
 export function createWorkload(options: WorkloadOptions): Workload {
-  const { name, service, trustDomain, ca, logger, startLimitMs = START_LIMIT_MS, renewAfterMs } = options;
-  const expected = { ca, spiffe: serviceSpiffe(trustDomain, service) };
+  const {
+    name,
+    service,
+    trustDomain,
+    ca,
+    logger,
+    startLimitMs = START_LIMIT_MS,
+    renewAfterMs,
+    trustEveryMs = TRUST_EVERY_MS,
+  } = options;
+  const spiffe = serviceSpiffe(trustDomain, service);
+  const expected = () => ({ ca: renewal.trusted(), spiffe });
   let ask: WorkloadRenewalParts['ask'] = () => Promise.reject(new Error('nobody is asked yet'));
   let metrics: WorkloadMetrics | null = null;
   const renewal = createWorkloadRenewal({
     name,
     ca,
-    keep: options.folder === null ? keptInMemory() : workloadFiles(options.folder, expected),
+    keep: options.folder === null ? keptInMemory() : workloadFiles(options.folder, { ca, spiffe }),
     newRequest: newCertificateRequest,
     ask: (pending, shown) => ask(pending, shown),
     bootstrap: options.bootstrap,
@@ -88,12 +109,13 @@ export function createWorkload(options: WorkloadOptions): Workload {
   }
 
   let started: Promise<void> | null = null;
+  let trust: { stop(): Promise<void> } | null = null;
   return {
     tls: { ca, cert: '', key: '', live: renewal },
     startAt(url) {
       ask = async ({ requestId, csr, key }, shown) => {
         const fetch = createMtlsFetch({
-          ca,
+          ca: renewal.trusted(),
           cert: shown.cert,
           key: shown.key,
           expectedServerSpiffe: serviceSpiffe(trustDomain, 'identity'),
@@ -102,19 +124,98 @@ export function createWorkload(options: WorkloadOptions): Workload {
         try {
           const client = createIdentityClient({ url, fetch });
           const given = await client.workloadSvid({ request_id: requestId, csr_pem: csr });
-          return checkedCertificate({ cert: given.cert_pem, key }, expected);
+          return checkedCertificate({ cert: given.cert_pem, key }, expected());
         } finally {
           await fetch.close();
         }
       };
-      return (started ??= start());
+      return (started ??= start().then(() => {
+        trust ??= watchTrust({ url, renewal, trustDomain, everyMs: trustEveryMs, logger, name });
+      }));
     },
     startBy(issueOwn) {
       ask = async ({ requestId, csr, key }, shown) =>
-        checkedCertificate({ cert: (await issueOwn({ requestId, csr }, shown)).cert, key }, expected);
+        checkedCertificate({ cert: (await issueOwn({ requestId, csr }, shown)).cert, key }, expected());
       return (started ??= start());
     },
     observe: (registry) => void (metrics = workloadMetrics(registry)),
-    close: () => renewal.close(),
+    async close() {
+      await trust?.stop();
+      await renewal.close();
+    },
   };
 }
+
+/** Asks identity which CAs count, and trusts those: one that comes is trusted before it signs, and one that is withdrawn no more. */
+function watchTrust({
+  url,
+  renewal,
+  trustDomain,
+  everyMs,
+  logger,
+  name,
+}: {
+  readonly url: string;
+  readonly renewal: WorkloadRenewal;
+  readonly trustDomain: string;
+  readonly everyMs: number;
+  readonly logger: Logger;
+  readonly name: string;
+}) {
+  const fetch = createMtlsFetch({
+    ca: '',
+    cert: '',
+    key: '',
+    live: renewal,
+    expectedServerSpiffe: serviceSpiffe(trustDomain, 'identity'),
+    timeoutMs: ASK_LIMIT_MS,
+  });
+  const client = createIdentityClient({ url, fetch });
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let asking = Promise.resolve();
+  let fault: string | null = null;
+
+  async function once(): Promise<void> {
+    try {
+      const bundle = await client.trustBundle();
+      const before = renewal.trusted();
+      const ca = authoritiesOf(bundle);
+      const isSame = digestsOf(ca).join() === digestsOf(before).join();
+      if (!isOver) renewal.trust({ sequence: bundle.spiffe_sequence, ca: isSame ? before : ca });
+      if (renewal.trusted() !== before)
+        logger.info(
+          { event: 'trust_changed', workload: name, sequence: bundle.spiffe_sequence },
+          'other CAs count from now on, as identity says',
+        );
+      fault = null;
+    } catch (error) {
+      // Said once, for as long as it lasts: what is trusted stays trusted.
+      if (fault === null && !isOver)
+        logger.warn(
+          { event: 'trust_unknown', workload: name, reason: errorText(error) },
+          'identity does not say which CAs count; those of before do',
+        );
+      fault = errorText(error);
+    }
+  }
+  const next = (): void => {
+    if (isOver) return;
+    timer = setTimeout(() => {
+      asking = once().finally(next);
+    }, everyMs);
+    timer.unref();
+  };
+  asking = once().finally(next);
+  return {
+    async stop(): Promise<void> {
+      isOver = true;
+      clearTimeout(timer);
+      await fetch.close();
+      await asking;
+    },
+  };
+}
+
+/** Of whatever CAs are in a text, in an order of their own. */
+const digestsOf = (pem: string): readonly string[] => certificatesOf(pem).map(fingerprintOf).toSorted();

@@ -173,7 +173,7 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
       const reply = await ask('GET', `/revocation/list?after=${after}`, { as: null });
       at.caller = before;
       expect(reply.statusCode).toBe(200);
-      return revocationVerifier(ca.cert)(revocationList.parse(reply.json()));
+      return revocationVerifier(() => ca.cert)(revocationList.parse(reply.json()));
     },
   };
 }

@@ -37,7 +37,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   let atTool: string | null = null;
 
   const owner = (name: 'policy-engine' | 'hil' | 'ledger') => async (warrant: TenantWarrant) => {
-    const { tenant, operation_id, step_id } = tenantWarrantCheck(ca, name)(warrant);
+    const { tenant, operation_id, step_id } = tenantWarrantCheck(() => ca, name)(warrant);
     asked.push(step_id);
     const fault = failing.get(step_id)?.shift();
     if (fault instanceof Error) throw fault;

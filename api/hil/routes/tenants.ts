@@ -9,7 +9,7 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import type { TenantLifecycle } from '../../../domain/review/tenant-lifecycle.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { tenantStepRoute } from '../../plugins/tenant-steps.js';
+import { tenantStepRoute, type Trusting } from '../../plugins/tenant-steps.js';
 import { administratorsOnly, deciderOf, scopeFirst } from '../scope.js';
 import { type DecideRoutes, mayDecide } from './decide.js';
 import type { ServiceScope } from '../scope.js';
@@ -18,7 +18,7 @@ import type { FastifyRequest } from 'fastify';
 export interface TenantRoutes extends Pick<DecideRoutes, 'scopeOf'> {
   readonly scopeOf: (request: FastifyRequest) => ServiceScope;
   readonly tenantLifecycle: TenantLifecycle;
-  readonly tls: { readonly ca: string } | undefined;
+  readonly tls: Trusting | undefined;
 }
 
 /** What ends many reviews at once (docs/architecture/reviews.md#tenants), safe to repeat; and what was done so. */

@@ -13,7 +13,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { TenantLifecycle } from '../../../adapters/evidence/tenant-lifecycle/tenant-lifecycle.js';
 import type { Erasure } from '../../../adapters/ledger/erasure/erasure.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { tenantStepRoute } from '../../plugins/tenant-steps.js';
+import { tenantStepRoute, type Trusting } from '../../plugins/tenant-steps.js';
 
 const LIFECYCLE_STEPS: ReadonlyMap<StepId, LifecycleKind> = new Map([
   ['ledger_lifecycle_marker', 'lifecycle_marker'],
@@ -31,7 +31,7 @@ export function erasureRoutes({
   readonly app: ServiceApp;
   readonly erasure: Erasure;
   readonly tenantLifecycle: TenantLifecycle;
-  readonly tls: { readonly ca: string } | undefined;
+  readonly tls: Trusting | undefined;
 }): void {
   app.post(
     '/admin/tenants/:tenant/tombstone',

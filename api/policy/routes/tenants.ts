@@ -11,7 +11,7 @@ import {
 import { GateError } from '../../../domain/errors.js';
 import { soonToldTo } from '../../../domain/ledger/soon-told.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { tenantStepRoute } from '../../plugins/tenant-steps.js';
+import { tenantStepRoute, type Trusting } from '../../plugins/tenant-steps.js';
 import type { PolicyManagement } from '../management.js';
 
 /** With the step, shorter than whoever brings it waits. */
@@ -23,7 +23,7 @@ const byPrefix = z.strictObject({ prefix: tenantName });
 export function policyTenantRoutes(
   app: ServiceApp,
   management: PolicyManagement | null,
-  tls: { readonly ca: string } | undefined,
+  tls: Trusting | undefined,
 ): void {
   const managed = (): PolicyManagement => {
     if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
