@@ -5,7 +5,7 @@ export function talkMetrics(registry: Registry, dropped: () => number = () => 0)
   let counted = 0;
   new Counter({
     name: 'gate_worker_tool_messages_dropped_total',
-    help: 'Progress and log messages of tools that did not reach the proxy: too many at a time, too long, too many that wait for a client, or the store failed.',
+    help: 'Progress and log messages of tools that did not reach the proxy: too many at a time, too long, too many that wait for a client, taken by nobody in time, or the store failed.',
     registers: [registry],
     collect() {
       const total = dropped();

@@ -1,3 +1,4 @@
+import type { DeleteQueryBuilder } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { KeptNotes, NoteStore } from '../../domain/upstream/notes-apart.js';
 import type { Store } from '../store/database.js';
@@ -33,6 +34,15 @@ export const keptNotesOver = (
       return [];
     }
   };
+  /** How many notes were in the rows that went. One that nobody of Gate wrote has none. */
+  async function gone(rows: DeleteQueryBuilder<NoteTables, 'mcp_notes', unknown>): Promise<number> {
+    const deleted = await rows.returning(['correlation_id', 'at_ms', 'notes']).execute();
+    isInLog ||= deleted.length > 0;
+    return deleted.reduce(
+      (sum, { correlation_id: of, at_ms, notes }) => sum + opened(of, Number(at_ms), notes).length,
+      0,
+    );
+  }
   return {
     async keep({ correlationId, at, notes }) {
       const said = JSON.stringify(notes.map(({ method, params }) => [method, params]));
@@ -68,25 +78,22 @@ export const keptNotesOver = (
       }
       return taken.toSorted((one, other) => one.at - other.at);
     },
-    async drop({ correlationId, at }) {
-      const { numDeletedRows } = await db
-        .deleteFrom('mcp_notes')
+    async waiting(correlationId) {
+      const rows = await db
+        .selectFrom('mcp_notes')
+        .select('at_ms')
         .where('correlation_id', '=', correlationId)
-        .where('at_ms', '=', at)
-        .executeTakeFirst();
-      isInLog = true;
-      return numDeletedRows > 0n;
+        .orderBy('at_ms')
+        .execute();
+      return rows.map(({ at_ms: at }) => Number(at));
     },
-    async removeOf(correlationId) {
-      await db.deleteFrom('mcp_notes').where('correlation_id', '=', correlationId).execute();
-      isInLog = true;
-    },
+    drop: ({ correlationId, at }) =>
+      gone(db.deleteFrom('mcp_notes').where('correlation_id', '=', correlationId).where('at_ms', '=', at)),
+    removeOf: (correlationId) => gone(db.deleteFrom('mcp_notes').where('correlation_id', '=', correlationId)),
     async purge() {
-      const { numDeletedRows } = await db
-        .deleteFrom('mcp_notes')
-        .where('at_ms', '<', now() - STALE_MS)
-        .executeTakeFirst();
-      if (sqlite && (isInLog || numDeletedRows > 0n)) isInLog = !(await emptyLog(sqlite));
+      const lost = await gone(db.deleteFrom('mcp_notes').where('at_ms', '<', now() - STALE_MS));
+      if (sqlite && isInLog) isInLog = !(await emptyLog(sqlite));
+      return lost;
     },
   };
 };

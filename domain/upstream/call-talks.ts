@@ -31,6 +31,17 @@ export interface AskedMeanwhile {
 /** Nobody who comes back for the call can be asked that either. */
 export class Unaskable extends Error {}
 
+export const LOG_METHOD = 'notifications/message';
+
+/** How a client is told that it did not hear of everything, as the `params` of a log message. */
+export const droppedText = (count: number): string =>
+  JSON.stringify({
+    level: DROPPED_LEVEL,
+    logger: 'gate',
+    data: { message: `${count} messages were dropped: more were said than could be handed on`, dropped: count },
+  });
+export const DROPPED_LEVEL = 'warning';
+
 /** Whoever holds the agent's open request. Texts are JSON as the upstream wrote it. */
 export interface Listener {
   /** The agent asked to be told of progress. */
@@ -117,6 +128,7 @@ export function createCallTalks(): CallTalks {
         get progress() {
           return newest().progress;
         },
+        drops: (...said) => newest().drops?.(...said) ?? false,
         told: (...said) => newest().told(...said),
         asked: (...question) => newest().asked(...question),
       };

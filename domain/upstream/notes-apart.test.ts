@@ -33,6 +33,10 @@ function client() {
   return { heard, listener, state };
 }
 
+interface Lost {
+  readonly data: { readonly dropped: number };
+}
+
 describe.each(STORES)('what a tool says where proxy and worker are apart, over %s', (kind) => {
   const keys = testKeys();
   const { opened, connected } = processesApart(kind);
@@ -149,9 +153,14 @@ describe.each(STORES)('what a tool says where proxy and worker are apart, over %
     for (const id of ['a-call', 'b-call']) await worker.talks.over(id);
     const kept = await worker.stored.take(['a-call', 'b-call']);
     expect(Object.fromEntries(kept.map((of) => [of.correlationId, of.notes.length]))).toEqual({
-      'a-call': 100,
-      'b-call': 2,
+      'a-call': 101,
+      'b-call': 3,
     });
+    // And who hears log messages hears that too.
+    expect(kept.map(({ notes }) => JSON.parse(notes.at(-1)?.params ?? '') as unknown)).toMatchObject([
+      { level: 'warning', logger: 'gate', data: { dropped: 4_901 } },
+      { level: 'warning', logger: 'gate', data: { dropped: 4 } },
+    ]);
   });
 
   it('gives what is withheld its room too, so that no more than that is looked at', async () => {
@@ -170,8 +179,10 @@ describe.each(STORES)('what a tool says where proxy and worker are apart, over %
     await eventually('there is room again', () => tool.drops?.(LOG, long) === false);
     listener.told(LOG, '{"data":"fine"}');
     await worker.talks.over('a-call');
-    expect((await worker.stored.take(['a-call'])).flatMap(({ notes }) => notes)).toEqual([
-      { method: LOG, params: '{"data":"fine"}' },
+    const said = (await worker.stored.take(['a-call'])).flatMap(({ notes }) => notes);
+    expect(said.map(({ params }) => JSON.parse(params) as unknown)).toEqual([
+      { data: 'fine' },
+      expect.objectContaining({ data: expect.objectContaining({ dropped: expect.any(Number) }) }),
     ]);
   });
 
@@ -208,9 +219,76 @@ describe.each(STORES)('what a tool says where proxy and worker are apart, over %
     const { heard, listener } = client();
     proxy.talks.listen('a-call', listener);
     await proxy.talks.caughtUp?.('a-call');
-    expect(heard.filter((one) => !one.startsWith('asked'))).toEqual(
-      Array.from({ length: 16 }, (_, at) => `{"n":${at + 4}}`),
-    );
+    const told = heard.filter((one) => one.startsWith('{"n"'));
+    expect(told).toEqual(Array.from({ length: 16 }, (_, at) => `{"n":${at + 4}}`));
+    const lost = heard.flatMap((one) => (one.includes('"gate"') ? (JSON.parse(one) as Lost).data.dropped : []));
+    // What went for the last one is told with the next.
+    expect(lost).toEqual([1, 1, 1]);
+  });
+
+  it('looks once in sixteen times for what nobody took, and takes nothing out that is not there', async () => {
+    const statements: string[] = [];
+    const { stored } = await process();
+    const worker = await process({
+      notes: {
+        waiting: (id) => stored.waiting(id).finally(() => statements.push('look')),
+        drop: (of) => stored.drop(of).finally(() => statements.push('drop')),
+      },
+    });
+    const proxy = await process();
+    const { heard, listener } = client();
+    proxy.talks.listen('a-call', listener);
+    const tool = toolOf(worker);
+    for (let at = 0; at < 40; at += 1) {
+      tool.told(PROGRESS, `{"n":${at}}`);
+      await eventually('it is heard', () => heard.length === at + 1);
+    }
+    await worker.talks.over('a-call');
+    expect([statements, worker.talks.dropped?.()]).toEqual([['look', 'look'], 0]);
+  });
+
+  it('is counted where nobody takes it: with its closing, or after its time', async () => {
+    const [worker, other] = [await process(), await process()];
+    const tool = toolOf(worker);
+    tool.told(LOG, '{"n":1}');
+    tool.told(PROGRESS, '{"n":2}');
+    await worker.talks.over('a-call');
+    await other.talks.kept?.withdraw('a-call');
+    expect(other.talks.dropped?.()).toBe(2);
+    toolOf(worker, { ...CALL, correlation_id: 'b-call' }).told(LOG, '{"n":3}');
+    await worker.talks.over('b-call');
+    const past = 3 * 60_000;
+    const later = await process({ now: () => Date.now() + past });
+    await eventually('it is gone', () => later.talks.dropped?.() === 1);
+  });
+
+  it('fails by itself: while it is kept and no question can be looked for, one outage is told', async () => {
+    const faults: unknown[] = [];
+    const state = { away: true };
+    const store = await connected();
+    const stored = keptQuestionsOver(store, { keys });
+    const talks = talksApart({
+      questions: { ...stored, open: (of) => (state.away ? Promise.reject(new Error('away')) : stored.open(of)) },
+      notes: keptNotesOver(store, { keys }),
+      keys,
+      pauseMs: 1,
+      onFault: (error) => faults.push(error instanceof Error ? error.message : error),
+    });
+    opened.push(talks);
+    talks.listen('b-call', client().listener);
+    const tool = talks.listenerOf(CALL) as Listener;
+    for (let at = 0; at < 5; at += 1) {
+      tool.told(LOG, '{}');
+      const rows = at + 1;
+      await eventually(
+        'it is kept',
+        async () => (await store.db.selectFrom('mcp_notes').select('at_ms').execute()).length === rows,
+      );
+    }
+    expect(faults).toEqual(['away']);
+    state.away = false;
+    await eventually('it is over', () => faults.length === 2);
+    expect(faults).toEqual(['away', null]);
   });
 
   it('ends no call and holds none up where it cannot be kept, or not in time', async () => {

@@ -1,4 +1,5 @@
 import { within } from '../within.js';
+import { droppedText, LOG_METHOD } from './call-talks.js';
 
 /** What a tool says of its call while it works: progress, or a log message. */
 export interface Note {
@@ -20,11 +21,14 @@ export interface NoteStore {
   keep(kept: KeptNotes): Promise<void>;
   /** Those of these calls, in the order in which they were said. They are nobody else's from then on. */
   take(correlationIds: readonly string[]): Promise<readonly KeptNotes[]>;
-  /** Whether it was there: somebody took it otherwise. */
-  drop(kept: Pick<KeptNotes, 'correlationId' | 'at'>): Promise<boolean>;
-  removeOf(correlationId: string): Promise<void>;
-  /** What nobody took in time goes, also where whoever said it was killed. */
-  purge(): Promise<void>;
+  /** Where those of this call stand that nobody took, the oldest first. */
+  waiting(correlationId: string): Promise<readonly number[]>;
+  /** How many notes nobody will hear of because of that: none where somebody took them. */
+  drop(kept: Pick<KeptNotes, 'correlationId' | 'at'>): Promise<number>;
+  /** The same for all of a call. */
+  removeOf(correlationId: string): Promise<number>;
+  /** The same for what nobody took in time, also where whoever said it was killed. */
+  purge(): Promise<number>;
 }
 
 /** A longer note is not handed on. */
@@ -43,9 +47,8 @@ const STAYS_MS = 16_000;
 
 export interface SpokenOptions {
   readonly notes: NoteStore;
-  readonly onFault: (error: unknown) => void;
-  /** The store answered. */
-  readonly onKept: () => void;
+  /** What was said last was not kept in time. */
+  readonly onLate: (error: unknown) => void;
   readonly now: () => number;
   /** Between two times that what was said is kept. */
   readonly pauseMs: number;
@@ -65,9 +68,9 @@ export interface Spoken {
 
 /**
  * The side that sends a call: keeps what its tool says, some of it at a time. Nobody waits for that but the end of the attempt, a second at most. What is too
- * much, or cannot be kept, is dropped and counted.
+ * much, cannot be kept, or is taken by nobody in time is dropped and counted, and a client that hears log messages is told how much.
  */
-export function spokenNotes({ notes: store, onFault, onKept, now, pauseMs }: SpokenOptions) {
+export function spokenNotes({ notes: store, onLate, now, pauseMs }: SpokenOptions) {
   let dropped = 0;
   const talking = new Set<{ kept(): Promise<void> }>();
   let timer: NodeJS.Timeout | null = null;
@@ -85,28 +88,48 @@ export function spokenNotes({ notes: store, onFault, onKept, now, pauseMs }: Spo
 
   return {
     dropped: (): number => dropped,
-    of(correlationId: string): Spoken {
+    /** What went without somebody who heard it. */
+    lost(count: number): void {
+      dropped += count;
+    },
+    of(correlationId: string, hearsLogs: boolean): Spoken {
+      /** Its client was not told of these yet. */
+      let untold = 0;
+      const lose = (count: number): void => {
+        dropped += count;
+        untold += count;
+      };
       let queued: Note[] = [];
       let chars = 0;
       let last = 0;
+      let isOver = false;
       let writing: Promise<void> = Promise.resolve();
-      const waiting: { readonly at: number; readonly count: number }[] = [];
+      /** So many were kept since it was looked which of them nobody took; more than that wait nowhere. */
+      let kept = 0;
       const write = async (): Promise<void> => {
         const said = queued;
-        [queued, chars] = [[], 0];
-        if (said.length === 0) return;
-        last = Math.max(now(), last + 1);
-        try {
-          await store.keep({ correlationId, at: last, notes: said });
-        } catch (error) {
-          dropped += said.length;
-          onFault(error);
+        // A row of its own only where nothing else comes: it would take the place of what was said.
+        if (said.length === 0 && !isOver) {
+          chars = 0;
           return;
         }
-        onKept();
-        waiting.push({ at: last, count: said.length });
-        const oldest = waiting.length > MAX_KEPT ? waiting.shift() : undefined;
-        if (oldest && (await store.drop({ correlationId, at: oldest.at }))) dropped += oldest.count;
+        const of = untold;
+        [queued, chars, untold] = [[], 0, hearsLogs ? 0 : untold];
+        const notes = hearsLogs && of > 0 ? [...said, { method: LOG_METHOD, params: droppedText(of) }] : said;
+        if (notes.length === 0) return;
+        last = Math.max(now(), last + 1);
+        try {
+          await store.keep({ correlationId, at: last, notes });
+        } catch {
+          untold += hearsLogs ? of : 0;
+          lose(said.length);
+          return;
+        }
+        kept += 1;
+        if (kept <= MAX_KEPT) return;
+        const waiting = await store.waiting(correlationId);
+        kept = Math.min(waiting.length, MAX_KEPT);
+        for (const at of waiting.slice(0, -MAX_KEPT)) lose(await store.drop({ correlationId, at }));
       };
       let room = MAX_NOTES;
       let roomAtMs = now();
@@ -124,7 +147,7 @@ export function spokenNotes({ notes: store, onFault, onKept, now, pauseMs }: Spo
         drops(note) {
           admitted = null;
           if (!takes(note)) {
-            dropped += 1;
+            lose(1);
             return true;
           }
           admitted = note;
@@ -140,13 +163,14 @@ export function spokenNotes({ notes: store, onFault, onKept, now, pauseMs }: Spo
           admitted = null;
           queued.push(note);
         },
-        kept: () => (writing = writing.then(write).catch(onFault)),
+        kept: () => (writing = writing.then(write).catch(() => undefined)),
         async over() {
           talking.delete(one);
-          await within(LAST_LIMIT_MS, one.kept(), () => new Error('the last notes were not kept in time')).catch(
-            onFault,
-          );
-          if (waiting.length > 0) setTimeout(() => void store.removeOf(correlationId).catch(onFault), STAYS_MS).unref();
+          isOver = true;
+          const late = () => new Error('the last notes were not kept in time');
+          await within(LAST_LIMIT_MS, one.kept(), late).catch(onLate);
+          const remove = () => void store.removeOf(correlationId).then(lose, () => undefined);
+          if (kept > 0) setTimeout(remove, STAYS_MS).unref();
         },
       };
       return one;

@@ -60,7 +60,7 @@ export interface TalksApartOptions {
   readonly questions: QuestionStore;
   readonly notes: NoteStore;
   readonly keys: Pick<KeyRing, 'authenticate' | 'authentic'>;
-  /** Called once where the store begins to fail, and with `null` once it answers again. */
+  /** Called once where something of the store begins to fail, and with `null` once nothing of it does. */
   readonly onFault?: (error: unknown) => void;
   readonly now?: () => number;
   /** Between two looks while somebody waits. */
@@ -108,29 +108,19 @@ const patience = (leftMs: number, unheldMs: number): number =>
  * answer. The first answer counts. What ends the attempt withdraws its questions. What a tool says goes by rows too (`notes-apart.ts`).
  */
 export function talksApart(options: TalksApartOptions): CallTalks & { close(): void } {
-  const { questions, keys, now = Date.now, pauseMs = PAUSE_MS } = options;
+  const { keys, now = Date.now, pauseMs = PAUSE_MS } = options;
   const { unheldMs = UNHELD_MS, purgeEveryMs = PURGE_EVERY_MS } = options;
   let closed = false;
-  let failing = false;
-  const fault = (error: unknown): void => {
-    if (closed) return;
-    if (!failing) options.onFault?.(error);
-    failing = true;
-  };
-  const answers = (): void => {
-    if (failing && !closed) options.onFault?.(null);
-    failing = false;
-  };
+  const outage = outageOf((error) => {
+    if (!closed) options.onFault?.(error);
+  });
+  const questions = toldOf(options.questions, QUESTION_PARTS, outage);
+  const notes = toldOf(options.notes, NOTE_PARTS, outage);
   const looking = (isNeeded: () => boolean, look: () => Promise<void>) => {
     let running = false;
     const run = async () => {
       while (!closed && isNeeded()) {
-        try {
-          await look();
-          answers();
-        } catch (error) {
-          fault(error);
-        }
+        await look().catch(nothing);
         await sleep(pauseMs, undefined, { ref: false });
       }
       running = false;
@@ -142,9 +132,10 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     };
   };
 
-  const purge = () => void Promise.all([questions.purge(), options.notes.purge()]).catch(fault);
-  const purging = setInterval(purge, purgeEveryMs).unref();
-  purge();
+  const purge = (): void => {
+    questions.purge().catch(nothing);
+    notes.purge().then(spoken.lost, nothing);
+  };
 
   // The side that sends the call.
 
@@ -164,12 +155,13 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     readonly spoken: Spoken;
   }
   const spoken = spokenNotes({
-    notes: options.notes,
-    onFault: fault,
-    onKept: answers,
+    notes,
+    onLate: (error) => outage.failed('notes kept', error),
     now,
     pauseMs: PAUSES_OF_NOTES * pauseMs,
   });
+  const purging = setInterval(purge, purgeEveryMs).unref();
+  purge();
   const waiting = new Map<string, Waiting>();
   const talks = new Map<string, Talk>();
   const lookForAnswers = looking(
@@ -202,8 +194,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     try {
       // What the tool said before it asked is heard before.
       await talk.spoken.kept();
-      await questions.ask(question).catch((error: unknown) => {
-        fault(error);
+      await questions.ask(question).catch(() => {
         throw new Error('the question cannot be handed on to the client now');
       });
       if (talk.isOver) throw new Error(WITHDRAWN);
@@ -223,8 +214,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   }
   /** Once more where the store fails; after that it goes with what nobody waits for. */
   function remove(id: string, isAgain = false): void {
-    questions.remove([id]).catch((error: unknown) => {
-      fault(error);
+    questions.remove([id]).catch(() => {
       if (!isAgain && !closed) setTimeout(() => remove(id, true), PAUSES_UNTIL_REMOVED_AGAIN * pauseMs).unref();
     });
   }
@@ -253,7 +243,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   let heldMs = 0;
   const hears = (listener: Listener | undefined): boolean => listener !== undefined && listener.hears !== false;
   const lookForNotes = heardNotes(
-    options.notes,
+    notes,
     () => [...listeners].flatMap(([correlationId, listener]) => (hears(listener) ? [correlationId] : [])),
     (correlationId, { method, params }) => listeners.get(correlationId)?.told(method, params),
   );
@@ -300,7 +290,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
           of.reject(error);
         },
       )
-      .catch(fault)
+      .catch(nothing)
       .finally(() => {
         of.to.delete(listener);
         // Where its client is gone, it is put to the one that comes back. One that is over a look that began before may still find open.
@@ -384,7 +374,12 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     },
     listenerOf({ correlation_id: correlationId, client_can: can = [], client_hears: heard = [] }) {
       if ((can.length === 0 && heard.length === 0) || closed) return null;
-      const talk: Talk = { isOver: false, ids: new Set(), keys: new Set(), spoken: spoken.of(correlationId) };
+      const talk: Talk = {
+        isOver: false,
+        ids: new Set(),
+        keys: new Set(),
+        spoken: spoken.of(correlationId, heard.includes('logs')),
+      };
       talks.set(correlationId, talk);
       const isHeard = (method: string): boolean =>
         !talk.isOver && heard.includes(method === 'notifications/progress' ? 'progress' : 'logs');
@@ -414,7 +409,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     async caughtUp(correlationId) {
       if (!hears(listeners.get(correlationId))) return;
       const late = () => new Error('what tools said could not be looked for in time');
-      await within(CATCH_UP_MS, lookForNotes(), late).catch(fault);
+      await within(CATCH_UP_MS, lookForNotes(), late).catch((error: unknown) => outage.failed('notes taken', error));
     },
     dropped: spoken.dropped,
     kept: {
@@ -435,7 +430,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
         return asked ? { correlationId: of.correlationId, method: asked.method } : null;
       },
       async withdraw(correlationId) {
-        await Promise.all([questions.removeOf(correlationId), options.notes.removeOf(correlationId)]);
+        await Promise.all([questions.removeOf(correlationId), notes.removeOf(correlationId).then(spoken.lost)]);
       },
     },
     close() {
@@ -444,6 +439,67 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       spoken.close();
     },
   };
+}
+
+const nothing = (): void => undefined;
+
+/** What may fail by itself: a store that takes notes may give no answers, and the other way round. */
+type Part = 'questions written' | 'questions read' | 'notes kept' | 'notes taken' | 'removed';
+const QUESTION_PARTS: Readonly<Record<keyof QuestionStore, Part>> = {
+  ask: 'questions written',
+  open: 'questions read',
+  read: 'questions read',
+  standing: 'questions read',
+  hold: 'questions written',
+  say: 'questions written',
+  remove: 'removed',
+  removeOf: 'removed',
+  purge: 'removed',
+};
+const NOTE_PARTS: Readonly<Record<keyof NoteStore, Part>> = {
+  keep: 'notes kept',
+  take: 'notes taken',
+  waiting: 'notes taken',
+  drop: 'removed',
+  removeOf: 'removed',
+  purge: 'removed',
+};
+
+/** Tells once of each part that begins to fail, and with `null` once none does. */
+function outageOf(tell: (error: unknown) => void) {
+  const failing = new Set<Part>();
+  return {
+    failed(part: Part, error: unknown): void {
+      if (!failing.has(part)) tell(error);
+      failing.add(part);
+    },
+    answered(part: Part): void {
+      if (failing.delete(part) && failing.size === 0) tell(null);
+    },
+  };
+}
+
+/** The store, which tells of each of its parts whether it answers. */
+function toldOf<Told extends object>(
+  store: Told,
+  parts: Readonly<Record<keyof Told, Part>>,
+  outage: ReturnType<typeof outageOf>,
+): Told {
+  const told = (name: keyof Told) => {
+    const work = store[name] as (...given: unknown[]) => Promise<unknown>;
+    return async (...given: unknown[]) => {
+      try {
+        const done = await work(...given);
+        outage.answered(parts[name]);
+        return done;
+      } catch (error) {
+        outage.failed(parts[name], error);
+        throw error;
+      }
+    };
+  };
+  const names = Object.keys(parts) as (keyof Told)[];
+  return Object.fromEntries(names.map((name) => [name, told(name)])) as Told;
 }
 
 const NAMES = 'mcp-question';
