@@ -46,7 +46,7 @@ import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview'>,
-    Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
+    Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'onDropped' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
     Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
   /** What one agent may do besides tool calls. */
@@ -143,6 +143,8 @@ export function createProxyService(options: ProxyOptions): Service {
   if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
   const streams = createEventStreams(options.agentLimits.streams, standing);
   metrics.watchStreams(streams.count);
+  let dropped = 0;
+  metrics.watchDropped(() => dropped + (options.talks?.dropped?.() ?? 0));
   const { standings } = options.upstream;
   if (standings) metrics.watchUpstreams(standings);
   service.app.decorateRequest('rpc', null);
@@ -231,6 +233,7 @@ export function createProxyService(options: ProxyOptions): Service {
       limits,
       controlLog,
       streams,
+      onDropped: () => void (dropped += 1),
       asGateError: (error) => toGateError(error as FastifyError | GateError),
     });
     registerManual(scope as unknown as Service['app']);

@@ -39,6 +39,7 @@ export const PROXY = declareService({
     metrics.watchInFlight(() => 0);
     metrics.watchWaiting(() => 0);
     metrics.watchStreams(() => 0);
+    metrics.watchDropped(() => 0);
     metrics.watchUpstreams(() => []);
     metrics.watchRevocations(() => null);
     metrics.watchRows(() => Promise.resolve(0));

@@ -20,6 +20,7 @@ export interface CallStreamsOptions {
   readonly answers: ReturnType<typeof createClientAnswers>;
   /** Absent where nothing is handed on while a call is under way. */
   readonly talks?: CallTalks | undefined;
+  readonly onDropped: () => void;
   /** A call of which nothing is recorded by then never began. */
   readonly unknownAfterMs: number;
   readonly onDisk: () => (correlationId: string) => Promise<void>;
@@ -81,6 +82,7 @@ export function createCallStreams(options: CallStreamsOptions) {
       answers,
       onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
       leastLevel,
+      onDropped: options.onDropped,
       signal,
     });
     return { talk, stop: listens ? listens(talk) : options.talks.listen(correlationId, talk) };

@@ -4,7 +4,15 @@ import { errorText } from '../../../domain/errors.js';
 import { isHeard, isMilder, type LeastLevel, levelIn, type LogLevel } from '../../../domain/mcp/log-levels.js';
 import { membersOf, objectText } from '../../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../../domain/mcp/strict-json.js';
-import { type ClientAnswer, type Listener, Unaskable, untilGivenUp } from '../../../domain/upstream/call-talks.js';
+import {
+  type ClientAnswer,
+  DROPPED_LEVEL,
+  droppedText,
+  type Listener,
+  LOG_METHOD,
+  Unaskable,
+  untilGivenUp,
+} from '../../../domain/upstream/call-talks.js';
 import { withoutClaim } from '../../../domain/review/told-change.js';
 import { type Askable, askedAs } from './askable.js';
 import { within } from './event-streams.js';
@@ -17,6 +25,7 @@ const MAX_TEXT = 65_536;
 /** And so many characters: a thousand long ones, for each of the clients that read nothing now, would fill it too. Again log messages leave some. */
 const MAX_CHARS = 16 * MAX_TEXT;
 const MAX_CHARS_BEFORE_LOGS = 12 * MAX_TEXT;
+const PROGRESS_METHOD = 'notifications/progress';
 const NOT_HANDED_ON = 'the request cannot be handed on to the client';
 /** How long a message waits until it is known which ones its client hears. */
 const LEVEL_LIMIT_MS = 1_000;
@@ -74,6 +83,7 @@ export function clientAnswerIn(text: string): { readonly id: string; readonly an
 export type AskedSession = Askable & { readonly id: string };
 
 export interface Conversation extends Listener {
+  drops(method: string, params: string): boolean;
   /** The upstream tells its progress by itself. */
   progressed(): boolean;
   /** Resolves once there is something to take. Whoever asks again waits for no earlier one any more. */
@@ -91,6 +101,7 @@ export function createConversation({
   answers,
   onAsked,
   leastLevel,
+  onDropped,
   signal,
 }: {
   /** Under whose id the client answers, and what it can be asked; `null` where it can be asked nothing. */
@@ -100,6 +111,8 @@ export function createConversation({
   readonly onAsked: (method: string, answered: boolean) => void;
   /** From which level on the client hears log messages; asked for when there is one, because it may change meanwhile. */
   readonly leastLevel: () => Promise<LeastLevel>;
+  /** Called for each message that its client does not hear of, because more was said than it took. */
+  readonly onDropped: () => void;
   /** Fires when the client is gone. */
   readonly signal: AbortSignal;
 }): Conversation {
@@ -108,6 +121,14 @@ export function createConversation({
   let chars = 0;
   let wake: () => void = () => undefined;
   let progressed = false;
+  /** Its client was not told of these yet. */
+  let dropped = 0;
+  const drop = (): void => {
+    dropped += 1;
+    onDropped();
+  };
+  /** What was given a place and is not there: it is being looked at, or was withheld. It keeps the place until what waits is taken. */
+  let admitted = 0;
   const queue = (message: string): void => {
     const told = withoutClaim(message);
     chars += told.length - message.length;
@@ -120,22 +141,34 @@ export function createConversation({
   const heldLogs = new Map<LogLevel | null, number>();
   const countHeld = (level: LogLevel | null, by: number) => heldLogs.set(level, (heldLogs.get(level) ?? 0) + by);
   let comparing: Promise<void> | null = null;
+  // A client whose level nobody knows, or not soon, hears what one hears that never set it.
+  const least = async (): Promise<LeastLevel> =>
+    (await within(leastLevel(), LEVEL_LIMIT_MS, signal).catch(() => null))?.value ?? null;
   const compare = async (): Promise<void> => {
-    // A client whose level nobody knows, or not soon, hears what one hears that never set it.
-    const least = (await within(leastLevel(), LEVEL_LIMIT_MS, signal).catch(() => null))?.value ?? null;
+    const from = await least();
     for (const { message, level } of held)
-      if (level === undefined || isHeard(level, least)) queue(message);
+      if (level === undefined || isHeard(level, from)) queue(message);
       else chars -= message.length;
     held = [];
     heldLogs.clear();
     comparing = null;
   };
-  /** Takes the mildest log message out that nobody decided on yet, if it is milder than this one. */
-  const makeRoom = (level?: LogLevel | null): boolean => {
+  /** The mildest log message that nobody decided on yet, if it is milder than this one. */
+  const milder = (level?: LogLevel | null): LogLevel | null | undefined => {
     let mildest: LogLevel | null | undefined;
     for (const [one, count] of heldLogs)
       if (count > 0 && (mildest === undefined || isMilder(one, mildest))) mildest = one;
-    if (mildest === undefined || (level !== undefined && !isMilder(mildest, level))) return false;
+    return mildest !== undefined && level !== undefined && !isMilder(mildest, level) ? undefined : mildest;
+  };
+  const isFull = (length: number, level?: LogLevel | null): boolean => {
+    const [places, most] = level === undefined ? [MAX_QUEUED, MAX_CHARS] : [MAX_BEFORE_LOGS, MAX_CHARS_BEFORE_LOGS];
+    return queued.length + held.length + admitted >= places || chars + length > most;
+  };
+  /** Takes that out. */
+  const makeRoom = (level?: LogLevel | null): boolean => {
+    const mildest = milder(level);
+    if (mildest === undefined) return false;
+    drop();
     const [given] = held.splice(
       held.findIndex((one) => one.level === mildest),
       1,
@@ -145,17 +178,13 @@ export function createConversation({
     return true;
   };
   const say = (message: string, level?: LogLevel | null): boolean => {
-    const isLog = level !== undefined;
-    const places = isLog ? MAX_BEFORE_LOGS : MAX_QUEUED;
-    const most = isLog ? MAX_CHARS_BEFORE_LOGS : MAX_CHARS;
     if (signal.aborted || message.length > MAX_TEXT) return false;
-    const isFull = () => queued.length + held.length >= places || chars + message.length > most;
-    while (isFull()) if (!makeRoom(level)) return false;
+    while (isFull(message.length, level)) if (!makeRoom(level)) return false;
     chars += message.length;
-    if (!isLog && !comparing) queue(message);
+    if (level === undefined && !comparing) queue(message);
     else {
-      held.push({ message, ...(isLog && { level }) });
-      if (isLog) countHeld(level, 1);
+      held.push({ message, ...(level !== undefined && { level }) });
+      if (level !== undefined) countHeld(level, 1);
     }
     if (held.length > 0) comparing ??= compare();
     return true;
@@ -165,17 +194,29 @@ export function createConversation({
     get hears() {
       return !signal.aborted;
     },
+    drops(method, params) {
+      // Nothing of it is handed on.
+      if (signal.aborted || (method === PROGRESS_METHOD && progressToken === undefined)) return true;
+      const level = method === LOG_METHOD ? levelIn(params) : undefined;
+      if (isFull(params.length, level) && milder(level) === undefined) {
+        drop();
+        return true;
+      }
+      admitted += 1;
+      return false;
+    },
     told(method, params) {
+      if (admitted > 0) admitted -= 1;
       // Who came back without its token would not know whose progress that is.
-      if (method === 'notifications/progress' && progressToken === undefined) return;
-      progressed ||= method === 'notifications/progress';
+      if (method === PROGRESS_METHOD && progressToken === undefined) return;
+      progressed ||= method === PROGRESS_METHOD;
       // The upstream knows the request by Gate's id; the client by its own token.
       const named =
-        method === 'notifications/progress'
+        method === PROGRESS_METHOD
           ? objectText(new Map(membersOf(params) ?? []).set('progressToken', JSON.stringify(progressToken)))
           : params;
       const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
-      say(message, method === 'notifications/message' ? levelIn(params) : undefined);
+      if (!say(message, method === LOG_METHOD ? levelIn(params) : undefined) && !signal.aborted) drop();
     },
     async asked(method, params, timeoutMs, _key, { kept, givenUp } = {}) {
       if (session === null) throw new Unaskable('the client cannot be asked in its revision of MCP');
@@ -211,8 +252,11 @@ export function createConversation({
     },
     async take() {
       await comparing;
+      const lost = dropped;
       const taken = queued;
-      [queued, chars] = [[], 0];
+      [queued, chars, admitted, dropped] = [[], 0, 0, 0];
+      if (lost > 0 && isHeard(DROPPED_LEVEL, await least()))
+        taken.push(`{"jsonrpc":"2.0","method":"${LOG_METHOD}","params":${droppedText(lost)}}`);
       return taken;
     },
   };

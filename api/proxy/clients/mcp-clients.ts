@@ -75,6 +75,8 @@ export interface McpClientsOptions {
   readonly streams: EventStreams;
   /** Absent where nothing is handed on while a call is under way. */
   readonly talks?: CallTalks | undefined;
+  /** Called for each message of an upstream that its client does not hear of, because more was said than it took. */
+  readonly onDropped: () => void;
   readonly callDeadlineMs: number;
   /** Which calls are tasks. */
   readonly tasks: TaskStore;
@@ -113,6 +115,7 @@ export function createMcpClients(options: McpClientsOptions) {
     streams,
     answers,
     talks: options.talks,
+    onDropped: options.onDropped,
     unknownAfterMs,
     onDisk,
     asGateError: options.asGateError,
@@ -128,7 +131,16 @@ export function createMcpClients(options: McpClientsOptions) {
     now,
   });
   const statelessTasks = createStatelessTasks({ tasks, handler, controls, calls, unknownAfterMs, now });
-  const subscribed = createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news, now });
+  const subscribed = createSubscriptions({
+    controls,
+    streams,
+    answers,
+    onDropped: options.onDropped,
+    tasks,
+    statelessTasks,
+    news,
+    now,
+  });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -191,6 +203,7 @@ export function createMcpClients(options: McpClientsOptions) {
           answers,
           onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
           leastLevel: () => sessions.logLevel(session),
+          onDropped: options.onDropped,
           signal: held.signal,
         });
         const agent = asking(caller, session.can);

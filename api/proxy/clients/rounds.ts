@@ -75,6 +75,8 @@ export function createRounds(
       get hears() {
         return listening?.hears ?? false;
       },
+      // While no request is held nobody is told anything.
+      drops: (method, params) => listening?.drops(method, params) ?? true,
       told: (method, params) => listening?.told(method, params),
       async asked(method, params, timeoutMs, wanted, { kept, givenUp } = {}) {
         const told = askedAs(held.askable, method, params);

@@ -29,6 +29,7 @@ export interface SubscriptionsOptions {
   readonly controls: Pick<Controls, 'admit' | 'forward' | 'watch' | 'held' | 'listen'>;
   readonly streams: EventStreams;
   readonly answers: ClientAnswers;
+  readonly onDropped: () => void;
   readonly tasks: Pick<Tasks, 'known'>;
   readonly statelessTasks: Pick<ReturnType<typeof createStatelessTasks>, 'told'>;
   readonly news: Pick<ReturnType<typeof createTaskNews>, 'watch'>;
@@ -54,6 +55,7 @@ export function createSubscriptions({
   controls,
   streams,
   answers,
+  onDropped,
   tasks,
   statelessTasks,
   news,
@@ -136,6 +138,7 @@ export function createSubscriptions({
       onAsked: () => undefined,
       // Log messages are of requests in this revision, and this one is none that anything is done for.
       leastLevel: async () => 'off',
+      onDropped,
       signal: held.signal,
     });
     const told = (method: string, params: string): void => talk.told(method, stamped(params, id));
