@@ -205,6 +205,97 @@ describe('a call of MCP 2026-07-28 that waits for a person, for a client that kn
     await rm(folderOfItsOwn, { recursive: true, force: true });
   }, 40_000);
 
+  const STREAM = { accept: 'application/json, text/event-stream' };
+  /** The messages of the answer to a request of a client that takes streams, as they come. */
+  async function* streamed(
+    of: LiteFixture,
+    body: JsonObject & { params: JsonObject & { name: string } },
+    headers = {},
+  ) {
+    const names = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': body.params.name };
+    const answer = await fetch(`${of.lite.url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...STREAM, ...names, ...headers },
+      body: JSON.stringify(body),
+    });
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    let text = '';
+    for await (const part of answer.body as ReadableStream<Uint8Array>) {
+      text += Buffer.from(part).toString('utf8');
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) if (line.startsWith('data: {')) yield JSON.parse(line.slice(6)) as JsonObject;
+    }
+  }
+  const heldCall = (amount: number, meta: JsonObject = {}) => ({
+    jsonrpc: '2.0',
+    id: (ids += 1),
+    method: 'tools/call',
+    params: { ...transfer(amount), _meta: { ...metaOf({}), ...meta } },
+  });
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ['as progress where it asks for that', { progressToken: 'p' }, { method: 'notifications/progress' }],
+    [
+      'in a log message where it asks for those',
+      { 'io.modelcontextprotocol/logLevel': 'info' },
+      { method: 'notifications/message', params: { level: 'warning', logger: 'gate' } },
+    ],
+  ])(
+    'is held in its first request already where it takes a stream, told so %s, and answered there',
+    async (_, meta, told) => {
+      const before = ran();
+      const said = streamed(gate, heldCall(18, meta), as('one'));
+      const first = (await said.next()).value as JsonObject;
+      expect(first).toMatchObject(told);
+      const [, id] = /call (\S+) waits for a person/u.exec(JSON.stringify(first)) ?? [];
+      expect(await decided(id, 'approve')).toBe(200);
+      const rest = [];
+      for await (const one of said) rest.push(one);
+      expect(rest).toMatchObject([{ result: { resultType: 'complete', content: expect.any(Array) } }]);
+      expect(ran()).toBe(before + 1);
+    },
+  );
+
+  it('is told that it waits in each request that is held, not that it is under way', async () => {
+    const first = await wants(19);
+    const brought = heldCall(19, { progressToken: 7 });
+    const said = streamed(
+      gate,
+      { ...brought, params: { ...brought.params, requestState: first.result.requestState ?? '' } },
+      as('one'),
+    );
+    const id = verdictOf(first)['correlation_id'] as string;
+    expect((await said.next()).value).toMatchObject({ params: { message: `call ${id} waits for a person` } });
+    expect(await decided(id, 'deny')).toBe(200);
+    expect(JSON.stringify((await said.next()).value)).toContain('review_denied');
+  });
+
+  it('is asked at once to open the page, also where it takes a stream', async () => {
+    const first = await wants(20, { can: { elicitation: { url: {} } }, headers: STREAM });
+    expect(Object.values(first.result.inputRequests ?? {})).toMatchObject([{ method: 'elicitation/create' }]);
+    expect(await decided(verdictOf(first)['correlation_id'], 'deny')).toBe(200);
+  });
+
+  it('is given its handle where Gate closes while its first request is held', async () => {
+    const folderOfItsOwn = await liteFolder();
+    const closing = await openLite(
+      { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' },
+      { folder: folderOfItsOwn },
+    );
+    const said = streamed(closing, heldCall(21, { progressToken: 1 }));
+    expect(JSON.stringify((await said.next()).value)).toContain('waits for a person');
+    const [handle] = await Promise.all([said.next(), closing.lite.close()]);
+    expect(handle.value).toMatchObject({
+      result: {
+        resultType: 'input_required',
+        requestState: expect.any(String),
+        _meta: { 'gate/verdict': { status: 'pending' } },
+      },
+    });
+    await rm(folderOfItsOwn, { recursive: true, force: true });
+  }, 40_000);
+
   it('is awaited by an unmodified client, which comes back by itself', async () => {
     const client = new Client({ name: 'an agent', version: '1' }, { versionNegotiation: { mode: { pin: VERSION } } });
     const address = new URL(`${gate.lite.url}/mcp`);

@@ -7,7 +7,7 @@ import { type Answer, errorAnswer } from '../answers.js';
 import type { CallHandler, SettledOptions } from '../calls.js';
 import type { Conversation } from './conversation.js';
 import { askToOpen, type DecisionPage, openedText } from '../decision-page.js';
-import { eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
+import { CLOSING, eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
 import { type RpcForm, rpcAnswer } from '../rpc-answers.js';
 
 export interface CallEventsOptions {
@@ -19,6 +19,8 @@ export interface CallEventsOptions {
   readonly signal: AbortSignal;
   /** The first answer, where this request began the call. */
   readonly first?: Promise<Answer>;
+  /** Resolves once the call waits for a person, where `first` does not say so. */
+  readonly waits?: Promise<unknown>;
   /** How the call's end is looked up: where its answer may have been given before, and what is waited for. */
   readonly looksUp?: SettledOptions;
   /** Names the place to go on from; absent for clients that know no such events. */
@@ -44,7 +46,10 @@ export interface CallEventsOptions {
 const WAITS_LEVEL = 'warning';
 export const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 const HEARD = Symbol('heard');
+const WAITS = Symbol('waits');
 
+/** A proxy that closes waits for no more than that until a held call has its handle. */
+const LAST_WORD_MS = 1_000;
 /** More than Gate says of any call that waits. */
 const BEATS = 1_000_000;
 
@@ -94,13 +99,24 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
     yield place === undefined ? KEEP_ALIVE : placeText(place);
     let work = options.first?.then((answer) => (answer.status === 202 ? null : answer)) ?? look();
     work.catch(() => undefined);
+    let becomesWaiting = options.waits?.then((): typeof WAITS => WAITS);
     while (!signal.aborted) {
       for (const said of (await talk?.take()) ?? []) yield eventText(said);
       const toOpen = await ask();
       if (toOpen !== null) yield eventText(toOpen);
-      const next = talk ? Promise.race([work, talk.heard().then((): typeof HEARD => HEARD)]) : work;
-      const got = await within<Answer | null | typeof HEARD>(next, HEARTBEAT_MS, signal);
+      const next = Promise.race([
+        work,
+        ...(talk ? [talk.heard().then((): typeof HEARD => HEARD)] : []),
+        ...(becomesWaiting ? [becomesWaiting] : []),
+      ]);
+      const got = await within<Answer | null | typeof HEARD | typeof WAITS>(next, HEARTBEAT_MS, signal);
       if (got?.value === HEARD) continue;
+      if (got?.value === WAITS) {
+        becomesWaiting = undefined;
+        waits = true;
+        yield await sign();
+        continue;
+      }
       if (got?.value) {
         const answer = got.value;
         await Promise.all([onDisk(correlationId), options.caughtUp(answer)]);
@@ -109,7 +125,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
         yield messageOf(answer);
         return;
       }
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       if (got) {
         waits = true;
         work = look();
@@ -119,6 +135,9 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
       }
       yield await sign();
     }
+    // Its client has nothing else by which it comes back to its call.
+    const handle = options.waits && signal.reason === CLOSING ? await within(work, LAST_WORD_MS) : null;
+    if (handle?.value) yield messageOf(handle.value);
   } catch (error) {
     if (!signal.aborted) yield messageOf(errorAnswer(options.asGateError(error), correlationId));
   } finally {

@@ -41,8 +41,10 @@ export interface ClientCall {
   readonly progressToken?: string | number | undefined;
   /** Its client can be asked to open where it is decided about the call. */
   readonly opens?: DecisionPage;
-  /** What the request is answered with, where that is not the call's own first answer. It never waits for a person. */
+  /** What the request is answered with, where that is not the call's own first answer. It is never that the call waits for a person. */
   readonly first?: () => Promise<Answer>;
+  /** Resolves once a call whose `first` is held waits for a person. */
+  readonly waits?: Promise<unknown>;
   /** Where what the upstream says is heard for longer than one request lasts; `null` where nothing is heard. What comes back ends it for this one. */
   readonly listens?: ((conversation: Conversation) => () => void) | null;
 }
@@ -90,7 +92,7 @@ export function createCallStreams(options: CallStreamsOptions) {
 
   /** The answer itself where it comes soon; otherwise a stream, so that no client times out without knowing its call. */
   async function answered(request: FastifyRequest, asked: ClientCall): Promise<Answer | Streamed> {
-    const { call, form, place, session, leastLevel, progressToken, opens } = asked;
+    const { call, form, place, session, leastLevel, progressToken, opens, waits } = asked;
     const { caller } = call;
     const { correlationId } = request;
     const begin = asked.first ?? (() => handler.handle(call, correlationId));
@@ -143,8 +145,8 @@ export function createCallStreams(options: CallStreamsOptions) {
         ...(talk && { talk }),
         ...(place !== undefined && { place }),
         ...(progressToken !== undefined && { progressToken }),
-        // One without a session is told by its task, or waits on its open request.
-        ...(session !== undefined && { leastLevel }),
+        leastLevel,
+        ...(waits && { waits }),
         ...(opens && { opens }),
       }),
     };

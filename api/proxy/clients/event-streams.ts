@@ -23,6 +23,9 @@ export const eventText = (data: string, id?: string): string =>
 /** Why a stream ended whose client is known no more; a comment, which no client takes for a message. */
 const CREDENTIAL_OVER = ': the certificate or token that opened this stream has ended; come back with the next one\n\n';
 
+/** Why a stream ended where its proxy closes: what is known at once is still said. */
+export const CLOSING = Symbol('closing');
+
 const AGENT_STOPPED = ': an operator stopped this agent\n\n';
 
 /** The events of a stream, and at the end why it ended, where that is because its client's certificate or token did, or its agent was stopped. */
@@ -74,7 +77,7 @@ export function createEventStreams(
           ? undefined
           : setTimeout(() => place.abort(CREDENTIAL_OVER), timerMs(untilMs - Date.now()));
       open.set(agent, held.add(place));
-      if (closing) place.abort();
+      if (closing) place.abort(CLOSING);
       // Heard since it was let in.
       else if (stops(caller)) place.abort(AGENT_STOPPED);
       return {
@@ -90,7 +93,7 @@ export function createEventStreams(
     /** Ends all of them; their clients come back, to another replica or after the restart. */
     close(): void {
       closing = true;
-      for (const held of open.values()) for (const place of held) place.abort();
+      for (const held of open.values()) for (const place of held) place.abort(CLOSING);
     },
     count: (): number => [...open.values()].reduce((sum, held) => sum + held.size, 0),
   };

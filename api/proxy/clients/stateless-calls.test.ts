@@ -77,7 +77,7 @@ function opened({
     unknownAfterMs: 1_000,
     now: Date.now,
   });
-  const begin = (correlationId: string) => calls.begun({ correlationId } as never, asked());
+  const begin = (correlationId: string) => calls.begun({ correlationId, headers: {} } as never, asked());
   return { calls, tasks, talks, noted, begin, listener, stop: () => (stopped = true) };
 }
 
@@ -228,7 +228,7 @@ describe('answers that a request brings without a state', () => {
       },
     });
     const answer = await (how === 'begun'
-      ? calls.begun({ correlationId: 'call' } as never, asked(), brought)
+      ? calls.begun({ correlationId: 'call', headers: {} } as never, asked(), brought)
       : tasks.answered({ caller: CALLER, consoleUrl: undefined }, asked(), 'call', brought));
     expect(saidIn(answer)).toMatchObject({ result: { said: ACCEPTED } });
     expect(noted).toEqual([true]);
@@ -241,7 +241,7 @@ describe('answers that a request brings without a state', () => {
         return { status: 202, headers: {}, body: {} };
       },
     });
-    await calls.begun({ correlationId: 'call' } as never, asked(), brought);
+    await calls.begun({ correlationId: 'call', headers: {} } as never, asked(), brought);
     listener('call')
       .asked('elicitation/create', QUESTION, 60_000, 'sure')
       .catch(() => undefined);

@@ -16,7 +16,7 @@ import type { CallHandler, ToolCallRequest } from '../calls.js';
 import type { Controls } from './controls.js';
 import { decisionPage, openRequest } from '../decision-page.js';
 import { within } from './event-streams.js';
-import type { AgentCaller } from '../mcp-requests.js';
+import { type AgentCaller, takesStream } from '../mcp-requests.js';
 import { type RpcForm, type Streamed, VERDICT_META } from '../rpc-answers.js';
 import { type Askable, askedAs } from './askable.js';
 import { createRounds, isAnswer, type Question, type Round } from './rounds.js';
@@ -165,14 +165,39 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     };
     return { handle, round, handled };
   }
-  const asClientCall = (asked: StatelessCall, round: Round, first: () => Promise<Answer>): ClientCall => ({
+  const asClientCall = (
+    asked: StatelessCall,
+    round: Round,
+    waits: Promise<unknown>,
+    first: () => Promise<Answer>,
+  ): ClientCall => ({
     call: asked.call,
     form: asked.form,
     progressToken: asked.progressToken,
     leastLevel: async () => asked.leastLevel,
     first,
+    waits,
     listens: round.tell,
   });
+
+  /** The same, whose first answer is held while it waits for a person; `waits` resolves once it does. */
+  function whileHeld({ caller, correlationId }: Handle, handled: () => Promise<Answer>) {
+    let told = (): void => undefined;
+    const waits = new Promise<void>((resolve) => (told = resolve));
+    const work = async (): Promise<Answer> => {
+      const given = await handled();
+      if (given.status !== 202) return given;
+      told();
+      return (await handler.settled(correlationId, caller, now() + HELD_MS))?.answer ?? given;
+    };
+    return { waits, work };
+  }
+
+  /** Resolves where the call waits for a person now. */
+  async function waitsNow({ caller, correlationId }: Handle): Promise<void> {
+    const record = await handler.standing(correlationId, caller).catch(() => null);
+    if (record?.state !== 'parked') await new Promise<never>(() => undefined);
+  }
 
   /** What is asked of its client now. Where another process asks, it does not matter whether this one heard of the question. */
   async function questionsOf(
@@ -228,9 +253,13 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       answers?: BroughtBack['answers'],
     ): Promise<Answer | Streamed> {
       const { handle, round, handled } = begin(asked, request.correlationId, answers);
+      const opensPage = asked.askable.opensUrls && asked.consoleUrl !== undefined;
+      // Some clients take a handle for an error (docs/architecture/mcp-sessions.md#a-call-in-several-rounds): one that hears signs of life waits first.
+      const held = takesStream(request) && !opensPage;
+      const { waits, work } = whileHeld(handle, handled);
       return answered(
         request,
-        asClientCall(asked, round, () => ended(round, handled(), handle)),
+        asClientCall(asked, round, waits, () => ended(round, held ? work() : handled(), handle)),
       );
     },
 
@@ -281,7 +310,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       await give(round, { caller, tool: mcp.tool, opensUrls }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
-        asClientCall(asked, round, () => ended(round, lookedUp(handle, mcp.method), handle)),
+        asClientCall(asked, round, waitsNow(handle), () => ended(round, lookedUp(handle, mcp.method), handle)),
       );
     },
   };

@@ -56,8 +56,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   );
   // An open stream, or a request that is held, would keep the proxy from closing. Its client comes back to the place that it knows.
   app.addHook('preClose', (done) => {
-    streams.close();
     clients.close();
+    streams.close();
     done();
   });
 
