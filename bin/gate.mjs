@@ -7,13 +7,21 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const main = new URL('../dist/cli/main.js', import.meta.url);
-if (!existsSync(fileURLToPath(main))) {
-  process.stderr.write(
-    'gate: building it first, as the first run of a fresh clone does; that takes half a minute, on a busy machine some\n',
-  );
-  const root = fileURLToPath(new URL('..', import.meta.url));
-  const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' });
-  if (built.status !== 0) process.exit(built.status ?? 1);
+/** What the compiler writes last. */
+const built = new URL('../dist/.tsbuildinfo', import.meta.url);
+if (!existsSync(fileURLToPath(built))) {
+  const { oneBuildAtATime } = await import('./one-build.mjs');
+  const status = await oneBuildAtATime(() => {
+    // Somebody else may have built it meanwhile.
+    if (existsSync(fileURLToPath(built))) return 0;
+    process.stderr.write(
+      'gate: building it first, as the first run of a fresh clone does; that takes half a minute, more on a busy machine\n',
+    );
+    const root = fileURLToPath(new URL('..', import.meta.url));
+    return spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' })
+      .status;
+  });
+  if (status !== 0) process.exit(status ?? 1);
 }
 // The build makes few files of the command's many modules. Modules that were compiled after that are the newer program.
 const bundled = new URL('../dist/program/main.js', import.meta.url);

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { oneBuildAtATime } from './one-build.mjs';
 
 const refusal = new URL('../dist/stack/second-start.js', import.meta.url);
 if (existsSync(fileURLToPath(refusal))) {
@@ -17,13 +18,13 @@ if (existsSync(fileURLToPath(refusal))) {
     }
   }
 }
-// Of sources that were never built, or of many that changed, it takes minutes.
-process.stderr.write('gate: building what changed …\n');
-const built = spawnSync('npm', ['run', '--silent', 'build'], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-  stdio: 'inherit',
+const status = await oneBuildAtATime(() => {
+  // Of sources that were never built, or of many that changed, it takes minutes.
+  process.stderr.write('gate: building what changed …\n');
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  return spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' }).status;
 });
-if (built.status !== 0) process.exit(built.status ?? 1);
+if (status !== 0) process.exit(status ?? 1);
 process.argv = [
   process.argv[0],
   fileURLToPath(new URL('gate.mjs', import.meta.url)),
