@@ -41,11 +41,11 @@ export function registerPersona(program: Command): void {
     .description('draft the persona of an agent from its recorded calls, or check one against them; changes nothing');
   persona
     .command('draft')
-    .description('write a persona to start from: one example of each kind of call that ran, secrets masked')
+    .description('write a persona to start from: one example of each kind of call that was allowed, secrets masked')
     .argument('<agent>', 'the name of the agent')
     .option('--since <time>', 'calls from here on: RFC 3339, or 30m, 24h, 30d', '30d')
     .option('--tenant <name>', 'calls of this tenant')
-    .option('--tools <file>', 'the answer of tools/list, as JSON: tools that were never called are listed too')
+    .option('--tools <file>', 'the answer of tools/list, as JSON: tools that no example calls are listed too')
     .option('--pins', 'the same from the running Gate: the tools as this agent was last shown them')
     .option('--out <file>', 'write it there')
     .addOption(ledgerFile())

@@ -6,7 +6,7 @@ import { clipped } from '../domain/text.js';
 import { CliError } from './errors.js';
 import { readable, withLock } from './ledger-file.js';
 import { type Asked, askProxy, withTarget } from './operators-command.js';
-import { json, print } from './output.js';
+import { gateCommand, json, print } from './output.js';
 import type { LiteFlags } from './lite-target.js';
 import { decideToken, endpoint, ledgerFile, ledgerPath, operatorTarget } from './target.js';
 
@@ -22,6 +22,10 @@ function ask<T>(given: LiteFlags, agent: string, method: string, path: string, b
     target.kind === 'lite' && given.tenant === undefined && name !== undefined ? { ...given, tenant } : given;
   return askProxy<T>(ofTenant as LiteFlags, method, path, body);
 }
+
+/** As it is typed in this folder, at the same lite process. */
+export const acceptCommand = (agent: string, shown: string, at: string | undefined): string =>
+  `${gateCommand()} pins accept ${oneLine(agent)} --shown ${shown}${at === undefined ? '' : ` --endpoint ${oneLine(at)}`}`;
 
 /** `gate pins`: lists pinned tools, shows how they differ now, and accepts or forgets them. */
 export function registerPins(program: Command): void {
@@ -70,7 +74,7 @@ export function registerPins(program: Command): void {
         process.stdout.write(
           `${change.padEnd(8)} ${oneLine(tool)}  ${pinned?.slice(0, 12) ?? 'none'} -> ${seen?.slice(0, 12) ?? 'none'}\n${changesIn(before, after)}`,
         );
-      process.stdout.write(`to accept exactly this: gate pins accept ${oneLine(agent)} --shown ${shownDigest(diff)}\n`);
+      process.stdout.write(`to accept exactly this: ${acceptCommand(agent, shownDigest(diff), given.endpoint)}\n`);
     });
 
   withTarget(pins.command('accept'), 'agent')

@@ -65,6 +65,12 @@ describe('a command loads what it needs, and no more', () => {
     },
   );
 
+  it('gate start --help says on which ports it is reached, and how to move them', () => {
+    expect(run('start', '--help').out).toMatch(
+      /8443 \(GATE_PROXY_PORT\).* 8085 \(GATE_CONSOLE_PORT\)[^]*0 takes a free port/,
+    );
+  });
+
   it('gate --help says what each exit code means', () => {
     const { out } = run('--help');
     for (const code of [

@@ -9,7 +9,7 @@ import { gateCommand } from './output.js';
 import type { PendingRequest } from '../contracts/review.js';
 
 /** What a command needs of the file; a service is needed by its address. */
-type Needed = 'console_workload' | 'operator_token' | 'token_issuer' | 'temporal' | 'upstream' | ServiceKey;
+type Needed = 'console_workload' | 'operator_token' | 'token_issuer' | 'temporal' | 'upstream' | 'agents' | ServiceKey;
 const address = z.looseObject({ url: z.url() });
 const members: { readonly [Member in Needed]?: z.ZodType } = {
   console: address.extend({ opened_at: z.url().optional(), sign_in: z.string().optional() }),
@@ -19,6 +19,7 @@ const members: { readonly [Member in Needed]?: z.ZodType } = {
   token_issuer: z.looseObject({ issuer: z.string(), audience: z.string(), key: z.string() }).optional(),
   temporal: z.looseObject({}),
   upstream: z.looseObject({ demonstration: z.boolean() }),
+  agents: z.record(z.string(), z.looseObject({ spiffe: z.string() })),
 };
 
 function parsed(text: string): unknown {

@@ -74,6 +74,14 @@ describe('the page that gate start ends with', () => {
     expect(page).not.toMatch(/support-bot|list_files|wire_transfer/);
   });
 
+  it('says what an MCP client needs for your own tools, where the stack gives tokens', () => {
+    const issuer = { issuer: 'https://localhost:8443/development', audience: 'https://localhost:8443/mcp' };
+    expect(readyPage({ ...stack(false), token_issuer: issuer } as unknown as DevelopmentFile, '.gate', 1)).toMatch(
+      /An MCP client needs the address https:\/\/localhost:8443\/mcp and a token, .*gate token dev-agent \(docs\/how-to\//,
+    );
+    expect(readyPage(stack(false), '.gate', 1)).not.toContain('MCP client');
+  });
+
   it('names the server that answers at the address of your own tools, and says so where none does', () => {
     const tools = (kind: 'mcp' | 'json' | 'unclear', words: string) =>
       readyPage(stack(false), '.gate', 1_234, { kind, words }).split('all of it')[0];

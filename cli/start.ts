@@ -8,13 +8,16 @@ import { addedOrSignedIn, consoleOf } from './stack-target.js';
 import { gateCommand, observed, settingsHelp } from './output.js';
 import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
-/** `gate start`: runs the whole stack on this machine. */
+const PORTS = `Agents call on port 8443 (GATE_PROXY_PORT), the console is on 8085 (GATE_CONSOLE_PORT). gate doctor lists every port and which one
+is taken; each has a variable, in which 0 takes a free port.`;
+
+/** \`gate start\`: runs the whole stack on this machine. */
 export function registerStart(program: Command): void {
   program
     .command('start')
     .description('bring up the whole stack on this machine, with what it needs; Ctrl-C stops it tidily')
     .option('--quiet', 'print nothing but errors')
-    .addHelpText('after', settingsHelp('gate start', ''))
+    .addHelpText('after', `\n${PORTS}${settingsHelp('gate start', '')}`)
     .action(async ({ quiet }: { quiet?: boolean }) => {
       const say = (line: string) => (quiet ? undefined : process.stdout.write(`${line}\n`));
       const started = Date.now();
@@ -104,6 +107,9 @@ export function readyPage(
     -H "X-Gate-Idempotency-Id: $(node -p 'crypto.randomUUID()')" `;
   const call = (who: { readonly cert: string; readonly key: string }, tool: string, args: string) =>
     curl(who, execution, `"method":"tools/call","params":{"name":"${tool}","arguments":${args}}`);
+  const client = stack.token_issuer
+    ? `  An MCP client needs the address ${stack.token_issuer.audience} and a token, ${gate} token dev-agent (docs/how-to/call-from-an-mcp-client.md)\n`
+    : '';
   // The persona of support-bot describes only the demonstration tools; dev-agent has none.
   const own = stack.agents['dev-agent'] ?? stack.proxy;
   const first = stack.upstream.demonstration
@@ -121,7 +127,7 @@ ${call(stack.proxy, 'wire_transfer', '{"from":"operating","to":"vendor","amount"
 ${curl(own, '', '"method":"tools/list"')}
 
 ${call(own, 'TOOL', '{}')}
-  ${gate} pending                a tool that may change something waits until you class it (${gate} tools)
+${client}  ${gate} pending                a tool that may change something waits until you class it (${gate} tools)
   ${gate} decide <id> approve`;
   return `
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}

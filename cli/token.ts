@@ -18,10 +18,25 @@ export function registerToken(program: Command): void {
     .option('--tenant <tenant>', 'whose agent that is', nameOf, 'acme')
     .option('--hours <hours>', `how long it counts, ${LONGEST_HOURS} at most`, hoursOf, 8)
     .action(async (agent: string | undefined, { tenant, hours }: { tenant: string; hours: number }) => {
-      const stack = developmentFile(['token_issuer', 'upstream']);
+      const stack = developmentFile(['token_issuer', 'upstream', 'agents']);
       const shown = stack.upstream.demonstration ? 'support-bot' : 'dev-agent';
+      const strange = agent === undefined ? null : strangeAgent(stack, tenant, agent);
       process.stdout.write(`${await accessToken(stack, { tenant, agent: agent ?? shown, hours })}\n`);
+      if (strange !== null) process.stderr.write(`gate: ${strange}\n`);
     });
+}
+
+/** What is said to somebody who may have mistyped a name; `null` where the start made an agent of this name. */
+export function strangeAgent(
+  { agents }: Pick<DevelopmentFile, 'agents'>,
+  tenant: string,
+  agent: string,
+): string | null {
+  const made = Object.entries(agents)
+    .filter(([, { spiffe }]) => spiffe.includes(`/tenant/${tenant}/`))
+    .map(([name]) => name);
+  if (made.includes(agent)) return null;
+  return `the start made no agent ${agent} of ${tenant}${made.length > 0 ? ` (it made ${made.join(', ')})` : ''}: with this token Gate takes its caller for one more agent, which has no persona unless you wrote one`;
 }
 
 /** Throws CliError where the stack takes tokens of another issuer. */

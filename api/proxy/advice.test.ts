@@ -13,6 +13,13 @@ describe('the advice of a refusal', () => {
     expect([adviceOf(null), adviceOf('no_such_code'), adviceOf('toString')]).toEqual([null, null, null]);
   });
 
+  it('says of an upstream that was not reached that nothing speaks against the same action later', () => {
+    expect(adviceOf('upstream_unreachable')).toMatchObject({
+      retry: 'no',
+      allowed: expect.stringContaining('new request, once the upstream answers again'),
+    });
+  });
+
   it('says that nobody can approve what policy denied, and that somebody can decide what nobody decided', () => {
     expect(adviceOf('policy_denied')).toMatchObject({ person_can_help: false });
     expect(adviceOf('review_expired')).toMatchObject({ person_can_help: true });

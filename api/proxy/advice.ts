@@ -29,6 +29,10 @@ const HELP: Partial<Record<ErrorCodeName, Help>> = {
     person: true,
     allowed: 'Nothing that would do the same again, until a person or a read has shown whether it happened.',
   },
+  upstream_unreachable: {
+    person: false,
+    allowed: 'The same action under a new request, once the upstream answers again.',
+  },
   tool_unknown: { person: false, allowed: 'A tool, prompt or resource under its name in the list.' },
   tool_definition_changed: {
     person: true,

@@ -33,7 +33,7 @@ describe('a drafted persona', () => {
       { tool: 'list_files', arguments: {} },
       { tool: 'read_file', arguments: { path: 'a.txt' } },
     ]);
-    expect(drafted).toContain('## Listed, and never called\n\n- drop_table\n');
+    expect(drafted).toContain('## Listed, and in none of these calls\n\n- drop_table\n');
     expect(drafted).not.toContain('delete_file');
   });
 

@@ -40,8 +40,8 @@ export interface ListedTool {
 }
 
 /**
- * A persona to start from: the calls of an agent that ran, one of each tool and set of arguments, the frequent ones first; then the tools that are
- * listed and were never called, for somebody to decide about. Of an agent none of whose calls ran, one example of each listed tool, made from what
+ * A persona to start from: the calls of an agent that were allowed, one of each tool and set of arguments, the frequent ones first; then the tools that are
+ * listed and in none of them, for somebody to decide about. Of an agent none of whose calls ran, one example of each listed tool, made from what
  * its definition says of its arguments. Secrets and personal data are masked and long texts shortened. What the agent is for is left to its owner's
  * words. Throws when no call ran and no tool is listed.
  */
@@ -87,7 +87,7 @@ export function draftPersona(agent: string, calls: readonly PastCall[], listed: 
     '```',
     ...(never.length === 0
       ? []
-      : ['', '## Listed, and never called', '', ...never.map((tool) => `- ${oneWord(tool)}`)]),
+      : ['', '## Listed, and in none of these calls', '', ...never.map((tool) => `- ${oneWord(tool)}`)]),
     '',
   ].join('\n');
 }
