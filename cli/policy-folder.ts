@@ -1,5 +1,6 @@
+import type { Dirent } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { policyInput } from '../contracts/policy.js';
@@ -30,29 +31,47 @@ export interface PolicyFolder {
   readonly cases: readonly string[];
   /** Files of tests in Rego. */
   readonly tests: readonly string[];
+  /** Files that are none of these, by their path in the folder. */
+  readonly others: readonly string[];
 }
+
+/** What a policy, a file of cases, a file of tests and a schema are named. */
+const POLICY = /\.(?:rego|json)$/;
+const CASES = /\.ya?ml$/;
+const TESTS = /_test\.rego$/;
+const SCHEMA = /\.schema\.json$/;
+/** What other programs keep beside policies. */
+const ELSES = /(?:^|\/)(?:package|package-lock|tsconfig)\.json$/;
+const ELSES_FOLDER = /(?:^|\/)(?:\.[^/]*|node_modules)(?:\/|$)/;
 
 /** The policies of a folder and of the folders in it, by name, and the cases and tests beside them; schemas are for readers. */
 export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
-  const paths = (
-    await readdir(folder, { recursive: true }).catch((error: unknown) => {
-      throw new CliError(`${folder} cannot be read: ${errorText(error)}`, 2);
-    })
-  ).toSorted();
-  const named = paths.filter((path) => !path.split('/').some((part) => part.startsWith('.')));
-  const files = named.filter((path) => /\.(?:rego|json)$/.test(path) && !/(?:_test\.rego|\.schema\.json)$/.test(path));
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    throw new CliError(`${folder} cannot be read: ${errorText(error)}`, 2);
+  });
+  const pathOf = (entry: Dirent): string => relative(folder, join(entry.parentPath, entry.name));
+  const entries = found.filter((entry) => !ELSES_FOLDER.test(pathOf(entry)));
+  const all = entries.map(pathOf).toSorted();
+  const named = all.filter((path) => !ELSES.test(path));
+  const folders = new Set(entries.filter((entry) => entry.isDirectory()).map(pathOf));
+  const isRead = (path: string): boolean => !ELSES.test(path) && [POLICY, CASES].some((kind) => kind.test(path));
+  const files = named.filter((path) => POLICY.test(path) && !TESTS.test(path) && !SCHEMA.test(path));
   const policies = await Promise.all(files.map((path) => readPolicyFile(join(folder, path))));
   policies.sort((one, other) => (one.name < other.name ? -1 : 1));
   const twice = policies.find((policy, at) => policy.name === policies[at + 1]?.name);
   if (twice) throw new CliError(`two policies are named ${twice.name}`, 2);
   const endingWith = (ending: RegExp) => named.filter((path) => ending.test(path)).map((path) => join(folder, path));
-  return { policies, cases: endingWith(/\.ya?ml$/), tests: endingWith(/_test\.rego$/) };
+  return {
+    policies,
+    cases: endingWith(CASES),
+    tests: endingWith(TESTS),
+    others: all.filter((path) => !isRead(path) && !folders.has(path)),
+  };
 }
 
 export async function readPolicyFile(path: string): Promise<FolderPolicy> {
   const name = basename(path);
-  if (!/\.(?:rego|json)$/.test(name))
-    throw new CliError(`${path} is no policy: a policy is a .rego or a .json file`, 2);
+  if (!POLICY.test(name)) throw new CliError(`${path} is no policy: a policy is a .rego or a .json file`, 2);
   const body = await textOf(path);
   return { name, path, content_type: name.endsWith('.rego') ? 'rego' : 'json', body };
 }
@@ -75,6 +94,10 @@ export interface CheckedFolder {
   readonly unchecked: readonly string[];
 }
 
+/** What says nothing of the policies. */
+const isUnavailable = (error: unknown): error is GateError =>
+  error instanceof GateError && error.code === 'policy_compiler_unavailable';
+
 /** Faults of policies together, each found by a compilation of what is without one. */
 const MOST_TOGETHER = 20;
 
@@ -96,12 +119,13 @@ export async function checkedFolder(
   const shipped = new Set(floor.files.map(({ name }) => name));
   const faults: FoundFault[] = [];
   const warnings: { path: string; message: string }[] = [];
-  const names = new Set(policies.map(({ name }) => name));
   const { gate } = floor.material.data;
   const templates = openTemplates();
+  const given = givenBy(gate, templates, new Set(policies.map(({ name }) => name)));
   const unread: string[] = [];
   let missing: string | null = null;
   let sound: FolderPolicy[] = [];
+  const looked: { policy: FolderPolicy; checked: Awaited<ReturnType<typeof faultIn>> }[] = [];
   for (const policy of policies) {
     const isRule = policy.content_type === 'rego';
     if (isRule && missing !== null) {
@@ -112,26 +136,37 @@ export async function checkedFolder(
       const checked: Awaited<ReturnType<typeof faultIn>> = shipped.has(policy.name)
         ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
         : await faultIn(policy, compiler, gate, templates);
-      const { fault, reads = [] } = checked;
-      if (fault) faults.push({ ...fault, path: policy.path });
+      if (checked.fault) faults.push({ ...checked.fault, path: policy.path });
       else if (isRule) sound.push(policy);
-      const unread = await readingNothing(reads, givenBy(gate, templates, names));
-      for (const message of warningsOf(policy, checked, unread)) warnings.push({ path: policy.path, message });
+      looked.push({ policy, checked });
     } catch (error) {
-      if (!(error instanceof GateError && error.code === 'policy_compiler_unavailable')) throw error;
+      if (!isUnavailable(error)) throw error;
       missing = error.message;
       unread.push(policy.name);
     }
   }
+  // A rule may be there for one of another file; whether it is, nobody knows where one of them could not be read.
+  const rules = policies.filter(({ content_type: type }) => type === 'rego');
+  const used = looked.flatMap(({ checked }) => (checked.names ? [checked.names] : []));
+  const names = used.length === rules.length ? new Set(used.flat()) : null;
+  for (const { policy, checked } of looked)
+    for (const message of warningsOf(policy, checked, await readingNothing(checked.reads ?? [], given), names))
+      warnings.push({ path: policy.path, message });
   if (missing !== null) {
-    const rules = `${unread.join(', ')}, and whether the rules of the folder can be in force together`;
-    return { faults, warnings, unchecked: [`${rules}: ${missing}`] };
+    const what = `${unread.join(', ')}, and whether the rules of the folder can be in force together`;
+    return { faults, warnings, unchecked: [`${what}: ${missing}`] };
   }
   // The compiler names one file at a time; without it the others are asked about.
   for (let round = 0; sound.length > 0; round += 1) {
     if (round === MOST_TOGETHER)
       return { faults, warnings, unchecked: ['whether the rest can be in force together: mend these first'] };
-    const { fault } = await compiler.compile(sound);
+    const compiled = await compiler.compile(sound).catch((error: unknown) => {
+      if (isUnavailable(error)) return { unavailable: error.message };
+      throw error;
+    });
+    if ('unavailable' in compiled)
+      return { faults, warnings, unchecked: [`whether they can be in force together: ${compiled.unavailable}`] };
+    const { fault } = compiled;
     if (!fault) break;
     const file = sound.find(({ name }) => name === fault.file);
     faults.push({ ...fault, path: file?.path ?? '' });
@@ -207,13 +242,19 @@ export async function casesOf(
   return results;
 }
 
+/** What came of a folder's tests in Rego, and what is wrong with the files that no test tells. */
+export interface TestedFolder {
+  readonly tests: readonly CaseResult[];
+  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+}
+
 /** Each test in Rego of the folder's rules, beside its documents and the data of the floor. */
 export async function testsOf(
   { policies, tests: paths }: PolicyFolder,
   tester: PolicyTester,
   floor: PolicySet,
-): Promise<readonly CaseResult[]> {
-  if (paths.length === 0) return [];
+): Promise<TestedFolder> {
+  if (paths.length === 0) return { tests: [], warnings: [] };
   const tests = await Promise.all(paths.map(async (path) => ({ name: path, body: await textOf(path) })));
   const sources = policies
     .filter(({ content_type: type }) => type === 'rego')
@@ -223,12 +264,20 @@ export async function testsOf(
   const placeOf = ({ file, line }: { readonly file: string | null; readonly line: number | null }): string =>
     [file, line].filter((part) => part !== null).join(':');
   if (tested.fault) throw new CliError([placeOf(tested.fault), tested.fault.message].filter((part) => part).join(': '));
-  return tested.tests.map(({ name, fault, skipped, ...place }) => ({
-    file: placeOf(place),
-    description: name,
-    fault,
-    skipped,
-  }));
+  return {
+    tests: tested.tests.map(({ name, fault, skipped, ...place }) => ({
+      file: placeOf(place),
+      description: name,
+      fault,
+      skipped,
+    })),
+    warnings: tested.idle.map(({ file, rule }) => ({
+      path: file,
+      message: rule
+        ? `line ${rule.line} defines ${rule.name}, which is no test (test_...) and which no test uses`
+        : 'no rule stands in it',
+    })),
+  };
 }
 
 export const shippedFloor = (): Promise<PolicySet> => loadPolicySet({ directory: shippedPolicyDirectory() });

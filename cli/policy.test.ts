@@ -28,6 +28,7 @@ import {
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import type { PolicyStore } from '../domain/policy/library-ports.js';
+import { GateError } from '../domain/errors.js';
 import { CliError } from './errors.js';
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
 import { applied, type AskPolicies, keptPlan, movedSince, planKept, planOf, type PolicyPlan } from './policy-plan.js';
@@ -54,6 +55,11 @@ beforeEach(() => {
   write('ceilings.json', '{"most": 10}');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const gate = (command: string) =>
+  spawnSync(process.execPath, [join(PROJECT_ROOT, 'dist/cli/main.js'), 'policy', command, folder], {
+    encoding: 'utf8',
+  });
 
 describe('a folder of policies, without a server', () => {
   it('is checked file by file and as a whole, with the path and place of each fault', async () => {
@@ -98,6 +104,67 @@ describe('a folder of policies, without a server', () => {
         message: expect.stringMatching(message),
       })),
     );
+  });
+
+  it('is warned of a rule that Gate does not read and no policy uses, with the name that was meant', async () => {
+    write(
+      'slip.rego',
+      rego(
+        'denny contains msg if {\n\tbig\n\tmsg := "Violation: big"\n}\n\nbig if input.arguments.amount > data.gate.authz.limit',
+      ),
+    );
+    write(
+      'shared.rego',
+      rego('limit := 5\n\nforgotten := 6\n\nreviewed if input.mode == "x"\n\nreview contains "Review: x" if reviewed'),
+    );
+    const { faults, warnings } = await checkedFolder(await readPolicyFolder(folder), compiler, floor);
+    expect(faults).toEqual([]);
+    expect(warnings.filter(({ message }) => message.includes('defines'))).toEqual([
+      {
+        path: join(folder, 'shared.rego'),
+        message: 'line 7 defines forgotten, which Gate does not read and no rule uses: it decides nothing',
+      },
+      {
+        path: join(folder, 'slip.rego'),
+        message: 'line 5 defines denny, which Gate does not read and no rule uses (deny?): it decides nothing',
+      },
+    ]);
+    // What a file with a fault uses is not known; a slip is one all the same.
+    write('bad.rego', rego('deny contains nope(1)'));
+    const beside = await checkedFolder(await readPolicyFolder(folder), compiler, floor);
+    expect(beside.warnings.filter(({ message }) => message.includes('defines'))).toMatchObject([
+      { path: join(folder, 'slip.rego') },
+    ]);
+  });
+
+  it('with files that are neither policies nor cases nor tests says once which were not read', async () => {
+    for (const path of ['README.md', 'package.json', 'Old.REGO', 'cases.YAML', 'ceilings.schema.json', '.hidden.txt'])
+      write(path, '{}');
+    mkdirSync(join(folder, 'node_modules'));
+    write('node_modules/other.json', '{}');
+    const read = await readPolicyFolder(folder);
+    expect(read.policies.map(({ name }) => name)).toEqual(['ceiling.rego', 'ceilings.json']);
+    expect(read.others).toEqual(['Old.REGO', 'README.md', 'cases.YAML', 'package.json']);
+    const { status, stdout } = gate('check');
+    expect([status, stdout]).toEqual([
+      0,
+      'not read: Old.REGO, README.md, cases.YAML, package.json; policies end with .rego or .json, cases with .yaml\n2 policies, no fault\n',
+    ]);
+    expect(gate('test').stdout).toMatch(/^not read: Old\.REGO, /);
+  });
+
+  it('keeps the faults that were found where OPA is ended before all are compiled together', async () => {
+    write('bad.rego', rego('deny contains nope(1)'));
+    const ended: typeof compiler = {
+      ...compiler,
+      compile: () => Promise.reject(new GateError('policy_compiler_unavailable', 'OPA was ended by SIGKILL')),
+    };
+    expect(await checkedFolder(await readPolicyFolder(folder), ended, floor)).toMatchObject({
+      faults: [{ path: join(folder, 'bad.rego'), line: 5 }],
+      unchecked: ['whether they can be in force together: OPA was ended by SIGKILL'],
+    });
+    const broken = { ...ended, compile: () => Promise.reject(new Error('a fault of Gate')) };
+    await expect(checkedFolder(await readPolicyFolder(folder), broken, floor)).rejects.toThrow('a fault of Gate');
   });
 
   it('is told every fault at once, also of rules that cannot be in force together beside one that has a fault by itself', async () => {
@@ -278,7 +345,7 @@ todo_test_later if false`),
     const read = await readPolicyFolder(folder);
     expect(read.policies.map(({ name }) => name)).toEqual(['ceiling.rego', 'ceilings.json']);
     const at = (line: number): string => `${join(folder, 'finance/ceiling_test.rego')}:${line}`;
-    expect(await testsOf(read, compiler, floor)).toEqual(
+    expect((await testsOf(read, compiler, floor)).tests).toEqual(
       [
         ['test_above', null],
         ['test_at', null],
@@ -303,17 +370,43 @@ todo_test_later if false`),
     }
   });
 
+  it('is warned of rules in a file of tests that are no test and that no test uses', async () => {
+    const body = (rules: string): string => `package gate.authz_test\n\nimport rego.v1\n\n${rules}\n`;
+    write('finance/ceiling_test.rego', body('tset_above if data.gate.authz.deny\n\ntets_at if true'));
+    write(
+      'finance/shared_test.rego',
+      body('call := {}\n\ntest_one if data.gate.authz.deny == set() with input as call'),
+    );
+    write('empty_test.rego', 'package gate.authz_test\n');
+    const { tests, warnings } = await testsOf(await readPolicyFolder(folder), compiler, floor);
+    expect(tests).toMatchObject([{ description: 'test_one', fault: null }]);
+    const of = (path: string, message: string) => ({ path: join(folder, path), message });
+    const idle = (line: number, name: string): string =>
+      `line ${line} defines ${name}, which is no test (test_...) and which no test uses`;
+    expect(warnings).toEqual([
+      of('empty_test.rego', 'no rule stands in it'),
+      of('finance/ceiling_test.rego', idle(5, 'tset_above')),
+      of('finance/ceiling_test.rego', idle(7, 'tets_at')),
+    ]);
+    expect(gate('test')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/ceiling_test\.rego: warning: line 5 .*\n1 tests hold\n$/s),
+    });
+  });
+
   it('has the templates that ship, each with its tests, as they are', async () => {
     rmSync(join(folder, 'finance'), { recursive: true });
     const shipped = join(shippedPolicyDirectory(), 'templates', 'finance');
     cpSync(shipped, join(folder, 'copied'), { recursive: true });
     const read = await readPolicyFolder(folder);
-    const tested = await testsOf(read, compiler, floor);
+    const { tests: tested, warnings } = await testsOf(read, compiler, floor);
+    expect(warnings).toEqual([]);
+    expect((await checkedFolder(read, compiler, floor)).warnings).toEqual([]);
     expect(tested.length).toBeGreaterThan(10);
     expect(tested.filter(({ fault }) => fault !== null)).toEqual([]);
     // Whoever copied what they share as well has it once.
     cpSync(join(shipped, '..', 'fixtures_test.rego'), join(folder, 'fixtures_test.rego'));
-    expect(await testsOf(await readPolicyFolder(folder), compiler, floor)).toEqual(tested);
+    expect(await testsOf(await readPolicyFolder(folder), compiler, floor)).toEqual({ tests: tested, warnings: [] });
     const cases = await casesOf(read, floor, await rulesOf(read, compiler, floor));
     expect(cases.length).toBeGreaterThan(20);
     expect(cases.filter(({ fault }) => fault !== null)).toEqual([]);

@@ -19,6 +19,17 @@ interface Asked {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
+const warned = (warnings: readonly { readonly path: string; readonly message: string }[]): readonly string[] =>
+  warnings.map(({ path, message }) => `${oneLine(path)}: warning: ${oneLine(message)}`);
+const MOST_NAMED = 10;
+/** Said once: a file that looks like a policy and is none would be missed by nobody else. */
+function notRead(others: readonly string[]): readonly string[] {
+  if (others.length === 0) return [];
+  const named = others.slice(0, MOST_NAMED).map((path) => oneLine(path));
+  const more = others.length > MOST_NAMED ? [`and ${others.length - MOST_NAMED} more`] : [];
+  return [`not read: ${[...named, ...more].join(', ')}; policies end with .rego or .json, cases with .yaml`];
+}
+
 /** `gate policy`: policies in a folder, as a repository keeps them, and templates. `check`, `fmt` and `test` need no server. */
 export function registerPolicy(program: Command): void {
   const policy = program
@@ -37,9 +48,9 @@ export function registerPolicy(program: Command): void {
       const { checkedFolder, readPolicyFolder, shippedFloor } = await import('./policy-folder.js');
       const [read, compiler, floor] = [await readPolicyFolder(folder), await localCompiler(), await shippedFloor()];
       const { faults, warnings, unchecked } = await checkedFolder(read, compiler, floor);
-      if (asJson) print({ policies: read.policies.length, faults, warnings, unchecked });
+      if (asJson) print({ policies: read.policies.length, faults, warnings, unchecked, not_read: read.others });
       else {
-        for (const { path, message } of warnings) say(`${path}: warning: ${oneLine(message)}`);
+        for (const line of [...warned(warnings), ...notRead(read.others)]) say(line);
         for (const { path, line, column, message } of faults)
           say(`${[path, line, column].filter((part) => part !== null).join(':')}: ${oneLine(message)}`);
         for (const what of unchecked) say(`not checked: ${oneLine(what)}`);
@@ -85,14 +96,23 @@ export function registerPolicy(program: Command): void {
       const [fault] = await faultsOf(read, compiler, floor);
       if (fault) throw new CliError(`${fault.path}: ${oneLine(fault.message)}; \`gate policy check\` says more`);
       const cases = await casesOf(read, floor, await rulesOf(read, compiler, floor));
-      const tests = await testsOf(read, compiler, floor);
+      const { tests, warnings } = await testsOf(read, compiler, floor);
       const failing = <One extends { readonly fault: string | null }>(results: readonly One[]) =>
         results.filter(({ fault: found }) => found !== null);
       const [failed, failedTests] = [failing(cases), failing(tests)];
       const skipped = tests.filter((one) => one.skipped);
       if (asJson)
-        print({ cases: cases.length, failed, tests: tests.length, failed_tests: failedTests, skipped_tests: skipped });
+        print({
+          cases: cases.length,
+          failed,
+          tests: tests.length,
+          failed_tests: failedTests,
+          skipped_tests: skipped,
+          warnings,
+          not_read: read.others,
+        });
       else {
+        for (const line of [...warned(warnings), ...notRead(read.others)]) say(line);
         for (const one of [...failed, ...failedTests])
           say(`${one.file}: ${oneLine(one.description)} ${oneLine(one.fault ?? '')}`);
         for (const one of skipped) say(`${one.file}: ${oneLine(one.description)} is skipped`);

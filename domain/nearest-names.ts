@@ -3,7 +3,7 @@ const MOST = 3;
 const LONGEST = 256;
 
 /** The number of letters to insert, delete, change or swap with a neighbour to turn one word into the other. */
-function distance(one: string, other: string): number {
+export function lettersApart(one: string, other: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let row = 1; row <= one.length; row += 1) {
     const next = [row];
@@ -35,7 +35,7 @@ export function nearestNames(typed: string, names: Iterable<string>): readonly s
       const part = wanted.length >= 4 && known.length >= 4 && (known.includes(wanted) || wanted.includes(known));
       const tooFar = Math.max(1, Math.floor(Math.max(wanted.length, known.length) / 3));
       // Names whose lengths differ by more cannot be within the allowed distance.
-      const far = Math.abs(known.length - wanted.length) > tooFar ? tooFar + 1 : distance(wanted, known);
+      const far = Math.abs(known.length - wanted.length) > tooFar ? tooFar + 1 : lettersApart(wanted, known);
       return far <= tooFar ? [{ name, far }] : part ? [{ name, far: tooFar + 1 }] : [];
     })
     .toSorted((one, other) => one.far - other.far || (one.name < other.name ? -1 : 1))

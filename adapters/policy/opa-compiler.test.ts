@@ -121,6 +121,8 @@ describe('a policy that is checked', () => {
       formatted: body.replace('contains   ', 'contains '),
       reads: [],
       inputs: [{ name: 'tool_type', line: 5 }],
+      rules: [{ name: 'deny', line: 5 }],
+      names: expect.not.arrayContaining(['deny']),
     });
   });
 
@@ -316,7 +318,7 @@ describe('what a text refers to', () => {
       const source = rule(noted(...lines));
       expect(await compiler.check(source)).toMatchObject({ fault: null });
       expect(await compiler.compile([source])).toMatchObject({ fault: null });
-      expect(await test([source], [])).toEqual({ fault: null, tests: [] });
+      expect(await test([source], [])).toEqual({ fault: null, tests: [], idle: [] });
     }
     expect(asked).toEqual([]);
   });

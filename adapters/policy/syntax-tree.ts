@@ -68,7 +68,6 @@ export function readTree(json: string): TreeRead {
     const heads = rules.map(({ head: { ref, key, value, location: at } }) => ({
       name: String(ref[0]?.value),
       value: key === undefined || value !== undefined,
-      parts: ref.map((part) => String(part.value)),
       ...placed(at),
     }));
     return {
@@ -80,9 +79,12 @@ export function readTree(json: string): TreeRead {
           .join('.'),
         ...placed(of.path.at(-1)?.location),
       },
-      heads: heads.map(({ parts: _, ...head }) => head),
+      heads,
       schemas: schemas ? placed(schemas.location) : null,
-      rules: heads.map(({ parts, line }) => ({ name: parts.join('.'), line })),
+      rules: rules.map(({ head: { ref, location: at } }) => ({
+        name: ref.map(({ value }) => String(value)).join('.'),
+        line: at.row,
+      })),
       ...readsIn(parsed),
     };
   } catch (error) {

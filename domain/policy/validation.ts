@@ -1,7 +1,15 @@
 import { RULE_INPUT } from '../../contracts/policy.js';
 import { policyBody, policyName, type ValidatePolicy } from '../../contracts/policy-library.js';
 import { parseStrictJson, StrictJsonError } from '../mcp/strict-json.js';
-import type { PolicyCompiler, PolicyFault, FirstRead } from './compiler.js';
+import { lettersApart } from '../nearest-names.js';
+import {
+  EVERY_RULE,
+  type FirstRead,
+  type PolicyCompiler,
+  type PolicyFault,
+  READ_RULES,
+  type RuleNames,
+} from './compiler.js';
 import { parameterFault } from './parameters.js';
 import { tierContradicted } from './policy-header.js';
 import type { TemplateCatalogue } from './templates.js';
@@ -22,12 +30,14 @@ export async function faultIn(
   compiler: Pick<PolicyCompiler, 'check'>,
   floorData: object,
   templates: Pick<TemplateCatalogue, 'parametersOf'>,
-): Promise<{
-  readonly fault: PolicyFault | null;
-  readonly formatted?: string;
-  readonly reads?: readonly FirstRead[];
-  readonly inputs?: readonly FirstRead[];
-}> {
+): Promise<
+  {
+    readonly fault: PolicyFault | null;
+    readonly formatted?: string;
+    readonly reads?: readonly FirstRead[];
+    readonly inputs?: readonly FirstRead[];
+  } & Partial<RuleNames>
+> {
   const [refused] = [
     ...(policyName.safeParse(name).error?.issues ?? []).map(({ message }) => `the name ${name}: ${message}`),
     ...(policyBody.safeParse(body).error?.issues ?? []).map(({ message }) => `the text: ${message}`),
@@ -104,11 +114,15 @@ export async function readingNothing(
 }
 
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
-/** What is no fault of a policy by itself and hardly what its author meant; `unread` is what it reads of documents and nobody gives. */
+/**
+ * What is no fault of a policy by itself and hardly what its author meant; `unread` is what it reads of documents and nobody gives. Without `together`,
+ * the names that stand in the policies beside it, one of its rules may be there for those, unless its name looks like a slip.
+ */
 export function warningsOf(
   { name, content_type: type, body }: ValidatePolicy,
-  { inputs = [] }: { readonly inputs?: readonly FirstRead[] | undefined },
+  { inputs = [], rules = [], names = [] }: { readonly inputs?: readonly FirstRead[] | undefined } & Partial<RuleNames>,
   unread: readonly string[],
+  together: ReadonlySet<string> | null = null,
 ): readonly string[] {
   const contradicted = type === 'rego' ? tierContradicted(body) : null;
   return [
@@ -116,8 +130,29 @@ export function warningsOf(
     ...(contradicted === null ? [] : [contradicted]),
     ...unread,
     ...readingNoFact(inputs),
+    ...readByNobody(rules, together ?? new Set(names), together === null),
   ];
 }
+
+/** Rules that Gate does not read and no policy uses: a slip in the name of one is no fault of Rego, and nothing is denied by it. */
+function readByNobody(rules: readonly FirstRead[], used: ReadonlySet<string>, alone: boolean): readonly string[] {
+  if (used.has(EVERY_RULE)) return [];
+  const told = new Map<string, string>();
+  for (const { name: whole, line } of rules) {
+    const name = whole.split('.')[0] ?? '';
+    if (READ_RULES.has(name) || used.has(name) || told.has(name)) continue;
+    const [meant] = [...READ_RULES].filter((known) => lettersApart(name.slice(0, LONGEST_SLIP), known) <= MOST_SLIPS);
+    if (alone && meant === undefined) continue;
+    const hint = meant === undefined ? '' : ` (${meant}?)`;
+    told.set(
+      name,
+      `line ${line} defines ${name}, which Gate does not read and no rule uses${hint}: it decides nothing`,
+    );
+  }
+  return [...told.values()];
+}
+const MOST_SLIPS = 2;
+const LONGEST_SLIP = 16;
 
 /** What a rule reads of a call and no call has: a misspelt name is no fault of Rego, and what needs it never holds. */
 export const readingNoFact = (inputs: readonly FirstRead[]): readonly string[] =>
