@@ -1,6 +1,7 @@
 import { NAMES_ARGUMENTS, NAMES_VERB, names, ownName, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
 import { plainReading } from '../plain-name.js';
+import { ansiQuoted } from '../shell/ansi-quotes.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { type GraphAct, graphAct } from './cypher.js';
 import { holdsMutation } from './graphql.js';
@@ -50,8 +51,10 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly ReadAct[
         (ACTION_LISTS.has(called) && !/\s/.test(text.trim())) ||
         (KINDS.has(called) && ACTION_LISTS.has(plain(ownName(path.slice(0, -1)))));
       if (isDeedOf && !isFilter && acting(text)) acts.add('action');
-      if (called === 'mode' && !isFilter && isRemoval(text)) acts.add('action');
-      if (text.includes('-') && !isFilter && !low.some((name) => PROJECTIONS.has(name)))
+      if ((called === 'mode' || ACTION_LISTS.has(called)) && !isFilter && isRemoval(text)) acts.add('action');
+      const isWritten = text.includes('-') || text.includes("$'");
+      const isLeftOut = low.some((name) => PROJECTIONS.has(name) || (QUALITIES.has(name) && !readsFiles));
+      if (isWritten && !isFilter && !isLeftOut)
         for (const act of findActs(text, SPEECH.has(last) || PATTERNS.has(last), readsFiles)) acts.add(act);
       if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('action');
       if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/))) acts.add('file');
@@ -105,6 +108,8 @@ const FILTERS = names('filter filters where criteria conditions match $match fac
 const PROJECTIONS = names(
   'projection fields select columns include exclude sort sortby sort_by order orderby order_by ordering properties expand',
 );
+/** What things are told apart by; `-x` there is all without it: `labels: ["-bug"]`. */
+const QUALITIES = names('label labels tag tags keyword keywords topic topics category categories');
 const UPDATES = names('update updates replacement deletes');
 /** Nouns of tools that look through what was done. */
 const RECORDS = names('log logs audit audits activity activities history trail trails');
@@ -171,10 +176,9 @@ const isStructure = (value: unknown): boolean => typeof value === 'object' && va
 
 /** What words of `find` do beyond finding. In a text for readers they count where the tool looks through files and they stand as `find` has them. */
 function findActs(written: string, isWords: boolean, readsFiles: boolean): readonly ReadAct[] {
-  // A shell takes quotes off, wherever in a word they stand.
-  const text = written.replaceAll(/['"\\]/g, '');
+  const text = unquoted(written);
   if (!/-(?:delete|exec|ok|fprint|fls)/.test(text) || (isWords && !readsFiles)) return [];
-  const words = text.trim().split(/\s+/);
+  const words = text.split(/[\s;&|]+/).filter((word) => word !== '');
   const isOfFind = !isWords || words.some((word) => FIND_TESTS.has(word));
   const runs = words.some(
     (word, at) => (word === '-delete' && isOfFind) || (FIND_RUNS.has(word) && (!isWords || at + 1 < words.length)),
@@ -183,6 +187,17 @@ function findActs(written: string, isWords: boolean, readsFiles: boolean): reado
     ...(runs ? (['action'] as const) : []),
     ...(isOfFind && words.some((word) => FIND_WRITES.has(word)) ? (['file'] as const) : []),
   ];
+}
+
+/** A shell takes quotes off, wherever in a word they stand, and lines together that a backslash parts. */
+function unquoted(written: string): string {
+  let [text, from] = ['', 0];
+  for (let at = written.indexOf("$'"); at >= 0; at = written.indexOf("$'", from)) {
+    const { inside, end } = ansiQuoted(written, at + 2);
+    text += written.slice(from, at) + inside;
+    from = end;
+  }
+  return (text + written.slice(from)).replaceAll(/\\\r?\n|['"\\]/g, '');
 }
 
 const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
