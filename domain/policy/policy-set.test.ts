@@ -162,7 +162,7 @@ describe('the input', () => {
 
 describe('an error while the rules run is a deny', () => {
   it('denies an input that needs more memory than the set may use, and judges the next call as before', async () => {
-    const small = createPolicySet(await shippedParts(12));
+    const small = createPolicySet(await shippedParts(14));
     const huge = { ...ordinary, arguments: { text: 'x'.repeat(4_000_000) } };
     const judgement = small.judge(huge);
     expect(judgement).toMatchObject({ tier: 'red', failed: true, decision: { allow: false, review_reasons: [] } });
@@ -185,7 +185,7 @@ describe('an error while the rules run is a deny', () => {
       },
     });
     try {
-      const small = createPolicySet(await shippedParts(12));
+      const small = createPolicySet(await shippedParts(14));
       for (let call = 0; call < 3; call += 1) small.evaluate(ordinary);
       expect(made).toBe(1);
       expect(small.judge({ ...ordinary, arguments: { text: 'x'.repeat(4_000_000) } }).failed).toBe(true);
