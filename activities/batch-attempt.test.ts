@@ -12,6 +12,7 @@ import type { RespondedCall, ResponseJudge } from '../domain/responses/judge.js'
 import type { Listener } from '../domain/upstream/call-talks.js';
 import { attemptBatch } from './batch-attempt.js';
 import { createActivities } from '../workers/activities.js';
+import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 
 const nameOf = ({ params }: JsonObject): unknown => (params as JsonObject)['name'];
@@ -78,6 +79,7 @@ describe('a batch that Gate executes', () => {
         toolFault: () => null,
         forcesReview: () => false,
         budgetsOf: () => NO_BUDGETS,
+        decoysOf: () => NO_DECOYS,
         grantFault: () => null,
       };
       gate = await openPipeline({

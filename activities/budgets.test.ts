@@ -6,6 +6,7 @@ import { GateError } from '../domain/errors.js';
 import { inspectionOf } from '../test/support/judgements.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
+import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
 import { inspectOnce } from './inspection.js';
 
 describe('a call of which is kept what it costs', () => {
@@ -30,6 +31,7 @@ describe('a call of which is kept what it costs', () => {
             toolFault: () => null,
             forcesReview: () => false,
             budgetsOf: () => budgets,
+            decoysOf: () => NO_DECOYS,
             grantFault: () => null,
           },
         }),

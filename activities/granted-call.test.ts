@@ -4,6 +4,7 @@ import type { CallGrant } from '../contracts/call-grant.js';
 import { GateError } from '../domain/errors.js';
 import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
 import { createActivities } from '../workers/activities.js';
 
 const GRANT = {
@@ -38,6 +39,7 @@ describe('an approved call, when its grant counts no more', () => {
               toolFault: () => null,
               forcesReview: () => false,
               budgetsOf: () => NO_BUDGETS,
+              decoysOf: () => NO_DECOYS,
               grantFault: () => fault,
             },
           }),

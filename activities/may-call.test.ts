@@ -7,6 +7,7 @@ import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import { stopFault } from '../domain/identity/stops.js';
 import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
 import { createActivities } from '../workers/activities.js';
 
 describe('an approved call, when its agent may not call any more', () => {
@@ -29,6 +30,7 @@ describe('an approved call, when its agent may not call any more', () => {
             toolFault: (tenant, tools) => toolsStopped(tenant, tools),
             forcesReview: () => false,
             budgetsOf: () => NO_BUDGETS,
+            decoysOf: () => NO_DECOYS,
             grantFault: () => null,
           },
           mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),

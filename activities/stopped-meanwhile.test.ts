@@ -7,6 +7,7 @@ import { createCallTalks, type Listener } from '../domain/upstream/call-talks.js
 import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
+import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
 import { createMcpUpstream } from './clients/mcp-upstream.js';
 
 /** What a tool of MCP 2026-07-28 answers a call that has to be sent again. */
@@ -79,6 +80,7 @@ async function run(answersFirst: object, stopsAt: 'first request' | 'answer' | '
           toolFault: (tenant, tools) => (stopped ? stopFault({ tenant, tool: tools[0] ?? '' }) : null),
           forcesReview: () => false,
           budgetsOf: () => NO_BUDGETS,
+          decoysOf: () => NO_DECOYS,
           grantFault: () => null,
         },
       }),

@@ -768,6 +768,17 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: '1,000 agents of the tenant have budgets of their own: take one away first.',
   },
+  decoy_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The decoy could not be found in a call, or not be shown: the message says what is wrong with it.',
+  },
+  decoy_exists: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The tenant has a decoy of this name, or with this value: take it away first.',
+  },
+  decoys_exhausted: { status: 409, retry: 'no', meaning: 'The tenant has 200 decoys: take one away first.' },
   tenant_mismatch: { status: 403, retry: 'no', meaning: 'The token is of another tenant than the one that is named.' },
   scope_not_normalized: {
     status: 422,

@@ -59,6 +59,8 @@ export const EVENT_KINDS = [
   'stop.released',
   'stop.reported',
   'tenant.budget_changed',
+  'decoy.registered',
+  'decoy.retired',
   'identity.grant_issued',
   'grant.revoked',
   'grant.auto_revoked',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decoyAction, decoyKind } from './decoy-kinds.js';
 import { CALL_STATES } from './call.js';
 import { envelopeShape, scopeList } from './scopes.js';
 import { toolName } from './storable.js';
@@ -332,6 +333,27 @@ export const revocationContent = z.strictObject({
         agent_name: z.string().nullable(),
         /** Null: no limit any more. */
         budget_micros: z.number().int().min(0).nullable(),
+        /** Grows with every change of this one. */
+        changed_at: instant,
+      }),
+    )
+    .optional(),
+  /** Decoys that were set, or taken away, as they are now; absent where there are none, as for who does not know of them yet. */
+  decoys: z
+    .array(
+      z.strictObject({
+        id: z.uuid(),
+        /** `*`: of everybody. */
+        tenant: z.string(),
+        name: z.string(),
+        kind: decoyKind,
+        /** Of kind `value`. */
+        value: z.string().nullable(),
+        advertised: z.boolean(),
+        action: decoyAction,
+        schema_json: z.string().nullable(),
+        description: z.string().nullable(),
+        retired: z.literal(true).optional(),
         /** Grows with every change of this one. */
         changed_at: instant,
       }),

@@ -90,7 +90,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'POST', '/webhook/slack', 'hil.webhook.receive', console),
   row('hil', 'POST', '/webhook/teams', 'hil.webhook.receive', console),
   // identity: 51 rows.
-  later('identity', 'DELETE', '/decoys/{name}', 'identity.decoy.manage', console),
+  row('identity', 'DELETE', '/decoys/{name}', 'identity.decoy.manage', console),
   row('identity', 'GET', '/agents', 'identity.agent.read', console, proxy),
   later('identity', 'GET', '/agents/orphans', 'identity.agent.read', console, proxy),
   row('identity', 'GET', '/agents/{id}', 'identity.agent.read', console, proxy),
@@ -105,7 +105,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     policyEngine,
     proxy,
   ),
-  later('identity', 'GET', '/decoys', 'identity.decoy.read', console, proxy),
+  row('identity', 'GET', '/decoys', 'identity.decoy.read', console, proxy),
   row('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
   later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
   row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
@@ -144,7 +144,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   ),
   later('identity', 'POST', '/attestation/runtime', 'identity.attestation.runtime.read', proxy),
   later('identity', 'POST', '/attestation/verify', 'identity.attestation.verify', agent, identity, proxy),
-  later('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
+  row('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
   row('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
   row('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
   later('identity', 'POST', '/sign', 'identity.sign.action', proxy),
@@ -280,6 +280,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('identity', 'POST', '/token', 'identity.token.exchange', agent),
   // How often grants were used, by whoever counts that; nothing can be used because of it.
   row('identity', 'POST', '/grants/uses', 'identity.grant.count', proxy),
+  // Who touched decoys: a proxy tells it, people read it.
+  row('identity', 'POST', '/decoys/hits', 'identity.decoy.count', proxy),
+  row('identity', 'GET', '/decoys/hits', 'identity.decoy.read', console),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),

@@ -319,6 +319,30 @@ const grantsOfAgents: Migration = {
   },
 };
 
+/**
+ * 0017: what nobody should call or use, and how often the calls of which agents did (docs/architecture/decoys.md). New tables.
+ */
+const decoys: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_decoys (
+      id ${text} not null primary key, tenant ${text} not null, name ${text} not null, kind ${text} not null, decoy_value ${text},
+      state ${text} not null, action ${text} not null, schema_json ${text}, description ${text}, changed_ms ${integer} not null,
+      set_ms ${integer} not null, set_by ${text} not null, reason ${text}, listed_generation ${integer} not null unique,
+      mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_decoys_tenant on identity_decoys (tenant, name)`.execute(db);
+    await sql`create table if not exists identity_decoy_hits (
+      id ${text} not null primary key, decoy_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
+      hit_count ${integer} not null, first_ms ${integer} not null, last_ms ${integer} not null, correlation_id ${text} not null,
+      contained ${text} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_decoy_hits_tenant on identity_decoy_hits (tenant, last_ms)`.execute(
+      db,
+    );
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -336,4 +360,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0014-budgets': budgets,
   '0015-tenant-operations': tenantOperations,
   '0016-grants-of-agents': grantsOfAgents,
+  '0017-decoys': decoys,
 };

@@ -210,6 +210,9 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Somebody asked for the end of such a stop, which somebody else confirms. Its sidecar has the reason.',
   'tenant.budget_changed':
     'What a tenant, or an agent of it (`agent`), may spend in a month was set (`budget_micros`; null: the limit was taken off), and what it was before; by whom. Its sidecar has the reason.',
+  'decoy.registered':
+    'A decoy was set: what it is called (`name`), of which kind, whether agents see it, and what happens to who touches it (`action`); by whom. A value is in no row. Its sidecar has the reason.',
+  'decoy.retired': 'A decoy was taken away; by whom.',
   'stop.reported':
     'Identity signed the report of what a stop met (`policy_decision` has its digest and counts, the payload the report itself).',
   'stop.released':

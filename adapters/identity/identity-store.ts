@@ -3,8 +3,10 @@ import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
+import type { DecoyStore, ToldDecoy } from '../../domain/identity/decoys.js';
 import {
   budgetRow,
+  decoyRow,
   grantRow,
   type IdentityEvent,
   identityRow,
@@ -35,6 +37,7 @@ import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { pagesOf } from '../store/pages.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
+import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
 import { openGrantStore, takenBackSince, toldGrantOf } from './grant-store.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
@@ -54,6 +57,7 @@ export interface IdentityStore
     StopStore,
     StopReportStore,
     BudgetStore,
+    DecoyStore,
     TenantStore,
     GrantStore,
     WorkloadStore {
@@ -478,13 +482,14 @@ export async function openIdentityStore(
     return true;
   }
 
-  /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, or a budget was set. */
+  /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, a budget was set, or a decoy. */
   async function numberOf(
     within: Database,
     what:
       | { readonly standing: ToldStanding }
       | { readonly stop: ToldStop }
       | { readonly budget: ToldBudget }
+      | { readonly decoy: ToldDecoy }
       | { readonly grant: ToldGrant },
     nowMs: number,
   ): Promise<number> {
@@ -539,6 +544,22 @@ export async function openIdentityStore(
     asked,
     inTurn: inStateTurn,
     told: (within, event) => toldRow(within, budgetRow(event)),
+    assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
+  });
+  const decoyRows = numberedRows({
+    ...numbered,
+    table: 'identity_decoys',
+    toldOf: toldDecoyOf,
+    number: (within, decoy: ToldDecoy, nowMs) => numberOf(within, { decoy }, nowMs),
+  });
+  const decoys = openDecoyStore({
+    db,
+    rows: decoyRows,
+    intact,
+    marked,
+    asked,
+    inTurn: inStateTurn,
+    told: (within, event) => toldRow(within, decoyRow(event)),
     assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
   });
   const grantRows = numberedRows({
@@ -1041,6 +1062,7 @@ export async function openIdentityStore(
     await standingRows.assertAll();
     await stopRows.assertAll();
     await budgetRows.assertAll();
+    await decoyRows.assertAll();
     await grantRows.assertAll();
   }
 
@@ -1165,6 +1187,7 @@ export async function openIdentityStore(
             standings: [],
             stops: [],
             budgets: [],
+            decoys: [],
             grants: [],
             svids: [],
           };
@@ -1183,6 +1206,7 @@ export async function openIdentityStore(
         const stands = await standingRows.between(within, after, latest, mostListed + 1);
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const limited = await budgetRows.between(within, after, latest, mostListed + 1);
+        const set = await decoyRows.between(within, after, latest, mostListed + 1);
         const revokedGrants = await grantRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
@@ -1190,6 +1214,7 @@ export async function openIdentityStore(
           stands[mostListed] ? stands[mostListed].generation - 1 : latest,
           stopped[mostListed] ? stopped[mostListed].generation - 1 : latest,
           limited[mostListed] ? limited[mostListed].generation - 1 : latest,
+          set[mostListed] ? set[mostListed].generation - 1 : latest,
           revokedGrants[mostListed] ? revokedGrants[mostListed].generation - 1 : latest,
         );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
@@ -1210,6 +1235,7 @@ export async function openIdentityStore(
             stopped.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           ),
           budgets: limited.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          decoys: set.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           grants: revokedGrants
             .filter(
               ({ generation: listed, told: { expiresMs } }) => listed <= generation && expiresMs > nowMs - SKEW_MS,
@@ -1247,6 +1273,7 @@ export async function openIdentityStore(
     ...stops,
     ...reports,
     ...budgets,
+    ...decoys,
     ...tenants,
     ...grants,
     ...workloads,

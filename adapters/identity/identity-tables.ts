@@ -265,6 +265,45 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** What nobody should call or use; one that was taken away stays, as `retired`. */
+  identity_decoys: {
+    id: string;
+    /** `*`: of everybody. */
+    tenant: string;
+    name: string;
+    /** `tool` or `value`. */
+    kind: string;
+    decoy_value: string | null;
+    /** `advertised`, `trap`, or `retired`. */
+    state: string;
+    /** `suspend`, `force_hil` or `none`. */
+    action: string;
+    schema_json: string | null;
+    description: string | null;
+    /** Grows with every change. */
+    changed_ms: Count;
+    set_ms: Count;
+    set_by: string;
+    reason: string | null;
+    /** The number of its last change. */
+    listed_generation: Count;
+    mac: string;
+  };
+  /** How often the calls of an agent touched a decoy, as proxies told it. */
+  identity_decoy_hits: {
+    id: string;
+    decoy_id: string;
+    tenant: string;
+    agent_name: string;
+    hit_count: Count;
+    first_ms: Count;
+    last_ms: Count;
+    /** Of the last call. */
+    correlation_id: string;
+    /** What was done to the agent then. */
+    contained: string;
+    mac: string;
+  };
   /** Tenants that came or went; by their names. */
   identity_tenants: {
     id: string;

@@ -7,7 +7,12 @@ import type { IdentityTables } from './identity-tables.js';
 
 type Database = Kysely<IdentityTables>;
 /** The tables whose rows stand in the list of revocations as they are now, each under the number of its last change. */
-type NumberedTable = 'identity_standings' | 'identity_stops' | 'identity_budgets' | 'identity_revoked_grants';
+type NumberedTable =
+  | 'identity_standings'
+  | 'identity_stops'
+  | 'identity_budgets'
+  | 'identity_revoked_grants'
+  | 'identity_decoys';
 /** What the rows of each of them have. */
 type Numbered = Pick<Selectable<IdentityTables[NumberedTable]>, 'id' | 'changed_ms' | 'listed_generation' | 'mac'>;
 

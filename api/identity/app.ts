@@ -9,6 +9,7 @@ import type { TenantWarrantSigner } from '../../adapters/identity/tenant-warrant
 import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
+import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
 import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
 import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
@@ -25,6 +26,7 @@ import { identityMetrics } from './metrics.js';
 import { type PeopleOptions, peopleOf } from './people.js';
 import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
+import { decoyRoutes } from './routes/decoys.js';
 import { grantRoutes } from './routes/grants.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
@@ -53,6 +55,8 @@ export interface IdentityServiceOptions {
   readonly administratorOf: AdministratorOf;
   /** Who, besides, may say what agents may do; nobody by default. */
   readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
+  /** Whose administrators set decoys for everybody; nobody does without it. */
+  readonly deploymentTenant?: string | undefined;
   /** How long every call of an agent waits for a person where nobody says how long; 1,800,000 by default. */
   readonly forceHilMs?: number;
   readonly logger: Logger;
@@ -191,6 +195,17 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   };
   stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
   budgetRoutes(service.app, { store, people, clock, onChanged: tell });
+  const containment = createDecoyContainment({
+    store,
+    forceHilMs,
+    onHit: ({ tenant, agent, hits, correlationId }, decoy, contained) =>
+      options.logger.error(
+        { event: 'decoy_tripped', tenant, agent, hits, correlation_id: correlationId, decoy: decoy.id, contained },
+        'an agent touched a decoy: it may act for somebody else',
+      ),
+  });
+  const { deploymentTenant } = options;
+  decoyRoutes(service.app, { store, people, deploymentTenant, containment, clock, onChanged: tell });
   stopReportRoutes(service.app, { store, people, clock, trustDomain, sign: options.signReport, onMade: tell });
   const tenants = createTenantLifecycle({ store, clock, signWarrant: options.signWarrant, told: () => outbox.flush() });
   tenantRoutes(service.app, { tenants, people, onChanged: onStopped });

@@ -118,6 +118,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           verifyDelegator: idTokens.verify,
           administratorOf,
           people,
+          deploymentTenant: tenant,
           forceHilMs: own.forceHilSecs * 1_000,
           pinned,
         }),

@@ -74,6 +74,8 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'stop.released': 'gate',
   'stop.reported': 'gate',
   'tenant.budget_changed': 'gate',
+  'decoy.registered': 'gate',
+  'decoy.retired': 'gate',
   'tenant.operation_started': 'gate',
   'tenant.operation_halted': 'gate',
   'tenant.operation_retried': 'gate',

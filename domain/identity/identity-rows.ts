@@ -1,9 +1,11 @@
+import { EVERY_TENANT } from '../../contracts/decoys.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { StopReport } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import type { Decoy } from './decoys.js';
 
 /** Who writes the rows of certificates. */
 export const IDENTITY_AGENT = 'gate-identity';
@@ -27,6 +29,8 @@ const KINDS = [
   'stop.released',
   'stop.reported',
   'tenant.budget_changed',
+  'decoy.registered',
+  'decoy.retired',
   'tenant.operation_started',
   'tenant.operation_halted',
   'tenant.operation_retried',
@@ -46,6 +50,7 @@ export type IdentityEventKind = Exclude<
   | GrantEvent['kind']
   | 'stop.reported'
   | 'tenant.budget_changed'
+  | DecoyEvent['kind']
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -288,6 +293,29 @@ export function budgetRow({ subject, id, tenant, agent, by, reason, detail }: Bu
     policy_decision: { ...(agent !== null && { agent }), ...detail },
     correlation_id: id,
     tenant,
+    actor_sub: by,
+    ...reasonOf(reason),
+  });
+}
+
+/** A decoy was set, or taken away. */
+export interface DecoyEvent {
+  readonly kind: 'decoy.registered' | 'decoy.retired';
+  readonly subject: string;
+  readonly decoy: Decoy;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+/** The row of a decoy: what it is called, and never the value. */
+export function decoyRow({ kind, subject, decoy, by, reason, detail }: DecoyEvent): IdentityRow {
+  const { id, tenant, name, isAdvertised, action } = decoy;
+  return rowOf(kind, subject, {
+    reasoning: `${kind === 'decoy.registered' ? 'a new decoy' : 'a decoy was taken away'}: ${name}`,
+    policy_decision: { decoy_id: id, name, kind: decoy.kind, advertised: isAdvertised, action, ...detail },
+    correlation_id: id,
+    ...(tenant !== EVERY_TENANT && { tenant }),
     actor_sub: by,
     ...reasonOf(reason),
   });

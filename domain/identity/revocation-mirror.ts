@@ -1,5 +1,8 @@
 import type { RevocationContent } from '../../contracts/identity.js';
+import { EVERY_TENANT } from '../../contracts/decoys.js';
 import { GateError } from '../errors.js';
+import { type DecoySet, decoySetOf } from './decoy-readings.js';
+import type { ToldDecoy } from './decoys.js';
 import { stateFault } from './standing.js';
 import { offboardedFault, stopFault, type Stopping } from './stops.js';
 import type { Budgets } from '../spend/spend.js';
@@ -28,6 +31,8 @@ export interface AgentStanding {
   toolFault(tenant: string, tools: readonly string[]): GateError | null;
   /** What this agent and its tenant may spend in a month (docs/architecture/budgets.md). */
   budgetsOf(agent: NamedAgent): Budgets;
+  /** What nobody of the tenant should call or use (docs/architecture/decoys.md). */
+  decoysOf(tenant: string): DecoySet;
 }
 
 /** Whether a grant, whose signature holds, was taken back (docs/architecture/identity.md#grants). */
@@ -72,6 +77,9 @@ const FORGOTTEN_EVERY_MS = 60_000;
 /** For longer than a list names an agent. */
 const TOLD_KEPT_MS = 7_200_000;
 
+/** Tenants whose decoys are kept in the form in which they are looked for. */
+const DECOY_SETS_MOST = 1_000;
+
 interface Stand {
   readonly state: RevocationContent['standings'][number]['state'];
   readonly reviewedUntilMs: number;
@@ -105,6 +113,9 @@ export function createRevocationMirror({
   /** Tenants that have gone for good, whatever is told of them later. */
   const offboarded = new Set<string>();
   const budgets = new Map<string, { readonly micros: number | null; readonly changedMs: number }>();
+  const decoys = new Map<string, ToldDecoy>();
+  /** By tenant, made anew when a decoy changes. */
+  const decoySets = new Map<string, DecoySet>();
   /** Those that were taken back, by when they end. */
   const grants = new Map<string, number>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
@@ -209,6 +220,38 @@ export function createRevocationMirror({
         : { micros: less(known.micros, told.micros), changedMs: Math.max(known.changedMs, told.changedMs) },
     );
   }
+  /** What was set last stands; what was taken away before that, as a store says that was put back, is still a decoy. */
+  function noteDecoy(one: NonNullable<RevocationContent['decoys']>[number]): void {
+    const known = decoys.get(one.id);
+    const told: ToldDecoy = {
+      id: one.id,
+      tenant: one.tenant,
+      name: one.name,
+      kind: one.kind,
+      value: one.value,
+      isAdvertised: one.advertised,
+      action: one.action,
+      schemaJson: one.schema_json,
+      description: one.description,
+      isRetired: one.retired === true,
+      changedMs: Date.parse(one.changed_at),
+    };
+    if (known === undefined || told.changedMs > known.changedMs) decoys.set(one.id, told);
+    else if (known.isRetired && !told.isRetired) decoys.set(one.id, { ...told, changedMs: known.changedMs });
+    decoySets.clear();
+  }
+  /** A tenant's own takes the place of everybody's of that name. */
+  function setOf(tenant: string): DecoySet {
+    const made = decoySets.get(tenant);
+    if (made) return made;
+    const standing = [...decoys.values()].filter(({ isRetired }) => !isRetired);
+    const own = standing.filter((one) => one.tenant === tenant);
+    const names = new Set(own.map(({ name }) => name));
+    const set = decoySetOf([...own, ...standing.filter((one) => one.tenant === EVERY_TENANT && !names.has(one.name))]);
+    if (decoySets.size >= DECOY_SETS_MOST) decoySets.clear();
+    decoySets.set(tenant, set);
+    return set;
+  }
   const stopped = (what: Stopping): GateError | null =>
     stops.get(nameOfStop(what))?.isStopped ? stopFault(what) : null;
   const gone = (tenant: string): GateError | null => (offboarded.has(tenant) ? offboardedFault(tenant) : null);
@@ -243,6 +286,7 @@ export function createRevocationMirror({
         .filter(noteStop)
         .flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
       list.budgets?.forEach(noteBudget);
+      list.decoys?.forEach(noteDecoy);
       if (fingerprints.length > 0 || agents.length > 0 || tenants.length > 0)
         for (const listener of listeners) listener({ fingerprints, agents, tenants });
       if (list.latest > list.generation) return 'more';
@@ -269,6 +313,7 @@ export function createRevocationMirror({
       tenantMicros: budgets.get(nameOfBudget(tenant, null))?.micros ?? null,
       agentMicros: budgets.get(nameOfBudget(tenant, agent))?.micros ?? null,
     }),
+    decoysOf: setOf,
     grantFault(jti) {
       // What was taken back is, whether or not all is known.
       if (grants.has(jti)) return new GateError('grant_revoked');

@@ -4,6 +4,7 @@ import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import type { ToldGrant } from './grants.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { ToldBudget } from './budgets.js';
+import type { ToldDecoy } from './decoys.js';
 import type { ListedStop, ToldStop } from './stops.js';
 
 /** Of an agent whose standing changed, as proxies are told it. */
@@ -32,6 +33,8 @@ export interface Revocations {
   readonly stops: readonly ListedStop[];
   /** Budgets that were set, or taken away. */
   readonly budgets: readonly ToldBudget[];
+  /** Decoys that were set, or taken away. */
+  readonly decoys: readonly ToldDecoy[];
   /** Grants that were taken back before their end. */
   readonly grants: readonly ToldGrant[];
   readonly svids: readonly {
@@ -65,11 +68,13 @@ export const historyWith = (
     standing,
     stop,
     budget,
+    decoy,
     grant,
   }: {
     readonly standing?: ToldStanding;
     readonly stop?: ToldStop;
     readonly budget?: ToldBudget;
+    readonly decoy?: ToldDecoy;
     readonly grant?: ToldGrant;
   } = {},
 ): string =>
@@ -84,6 +89,23 @@ export const historyWith = (
         : []),
       ...(stop ? [['stop', stop.tenant, stop.tool, stop.state, stop.changedMs]] : []),
       ...(budget ? [['budget', budget.tenant, budget.agent, budget.budgetMicros, budget.changedMs]] : []),
+      ...(decoy
+        ? [
+            [
+              'decoy',
+              decoy.tenant,
+              decoy.name,
+              decoy.kind,
+              decoy.value,
+              decoy.isAdvertised,
+              decoy.action,
+              decoy.schemaJson,
+              decoy.description,
+              decoy.isRetired,
+              decoy.changedMs,
+            ],
+          ]
+        : []),
       ...(grant ? [['grant', grant.jti, grant.expiresMs]] : []),
     ])}`,
   );

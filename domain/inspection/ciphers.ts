@@ -112,7 +112,7 @@ function rot13In(text: string, most: number): string[] {
   return words.size < ROT13_WORDS_NEEDED ? [] : [rot13(head)];
 }
 
-const rot13 = (text: string): string =>
+export const rot13 = (text: string): string =>
   text.replaceAll(/[a-z]/gi, (letter) => {
     const point = letter.charCodeAt(0);
     const first = point & 0x60;

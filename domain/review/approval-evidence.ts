@@ -86,6 +86,8 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'stop.released': 'nothing',
   'stop.reported': 'nothing',
   'tenant.budget_changed': 'nothing',
+  'decoy.registered': 'nothing',
+  'decoy.retired': 'nothing',
   'identity.grant_issued': 'nothing',
   'grant.revoked': 'nothing',
   'grant.auto_revoked': 'nothing',

@@ -354,4 +354,92 @@ describe('identity, killed while it issues', () => {
     },
     2 * START_LIMIT_MS,
   );
+
+  it(
+    'keeps a decoy with its row or not at all, and contains whoever touched one once',
+    async () => {
+      const random = seededRandom('identity is killed among decoys');
+      const { cert, key } = pki.services.proxy;
+      const proxy = createMtlsFetch({
+        ca: pki.ca,
+        cert,
+        key,
+        expectedServerSpiffe: 'spiffe://gate.local/service/identity',
+        timeoutMs: 60_000,
+      });
+      const tenant = DEVELOPMENT_TENANT;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const bait = await ask(
+          'POST',
+          '/decoys',
+          { tenant, name: `bait_${round}`, advertised: true },
+          secrets.identityAdminToken,
+        );
+        const agents = Array.from({ length: AGENTS }, (_, at) => `touches-${round}-${at}`);
+        for (const name of agents)
+          await ask('POST', '/agents', { tenant, agent_name: name }, secrets.identityAdminToken);
+        const touch = (name: string) =>
+          asked(proxy, 'POST', '/decoys/hits', {
+            hits: [
+              {
+                decoy_id: bait.body['id'],
+                tenant,
+                agent_name: name,
+                hits: 1,
+                last_at: '2026-11-02T10:00:00.000Z',
+                correlation_id: `call-of-${name}`,
+                contain: true,
+              },
+            ],
+          });
+        const add = (at: number) =>
+          ask('POST', '/decoys', { tenant, name: `trap_${round}_${at}` }, secrets.identityAdminToken);
+        let answers = 0;
+        const counted = (answer: Answer): Answer => {
+          answers += 1;
+          return answer;
+        };
+        const first = agents.flatMap((name, at) => [
+          touch(name).then(counted, () => null),
+          add(at).then(counted, () => null),
+        ]);
+        const enough = Math.floor(random.next() * AGENTS);
+        await eventually('some are answered', () => answers >= enough);
+        await kill();
+        const heard = await Promise.all(first);
+        await start();
+        for (const at of agents.keys()) {
+          const again = await add(at);
+          // Who heard that there is one finds it.
+          expect(heard[2 * at + 1]?.status === 201 ? 409 : again.status).toBe(again.status);
+        }
+        for (const name of agents) expect((await touch(name)).status).toBe(200);
+        const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+        const rows = (database.prepare('select content from identity_outbox').all() as { content: string }[]).map(
+          ({ content }) => JSON.parse(content) as { event_kind: string; policy_decision: Record<string, string> },
+        );
+        const decoys = database
+          .prepare('select id from identity_decoys where name like ? order by id')
+          .all(`trap_${round}_%`) as { id: string }[];
+        const hits = database
+          .prepare(
+            'select agent_name, hit_count, contained from identity_decoy_hits where agent_name like ? order by agent_name',
+          )
+          .all(`touches-${round}-%`);
+        database.close();
+        const told = rows.flatMap(({ event_kind: kind, policy_decision: { decoy_id: id, name } }) =>
+          kind === 'decoy.registered' && name?.startsWith(`trap_${round}_`) ? [String(id)] : [],
+        );
+        expect(told.toSorted()).toEqual(decoys.map(({ id }) => id));
+        expect(decoys).toHaveLength(AGENTS);
+        expect(hits).toEqual(agents.map((name) => ({ agent_name: name, hit_count: 1, contained: 'suspend' })));
+        const suspended = rows.flatMap(({ event_kind: kind, policy_decision: { agent } }) =>
+          kind === 'agent.suspended' && agent?.startsWith(`touches-${round}-`) ? [agent] : [],
+        );
+        expect(suspended.toSorted()).toEqual(agents);
+      }
+      await proxy.close();
+    },
+    ROUNDS * START_LIMIT_MS,
+  );
 });

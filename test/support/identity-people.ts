@@ -41,6 +41,8 @@ const TABLES = [
   'stops',
   'stop_reports',
   'budgets',
+  'decoys',
+  'decoy_hits',
   'tenants',
   'tenant_operations',
   'envelopes',
@@ -80,6 +82,7 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
       tokenSigner,
       verifyDelegator: (...asked) => at.verifyDelegator(...asked),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
+      deploymentTenant: 'acme',
       people: {
         operators: [
           { name: 'dev', tenant: 'acme', token: DEV },
@@ -120,7 +123,7 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
   afterEach(() => service.close());
 
   const asks = serviceAsker(() => service);
-  const ask = (method: 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
+  const ask = (method: 'DELETE' | 'GET' | 'POST', url: string, { as = DEV, ...more }: Asked = {}) =>
     asks(method, url, { as, ...more });
   /** A token for an agent of `acme`. */
   const enrolled = (agent: string) => {

@@ -53,7 +53,7 @@ export interface Asked {
 
 export const serviceAsker =
   (service: () => Service) =>
-  (method: 'GET' | 'POST', url: string, { as, body, headers }: Asked = {}) =>
+  (method: 'DELETE' | 'GET' | 'POST', url: string, { as, body, headers }: Asked = {}) =>
     service().app.inject({
       method,
       url,

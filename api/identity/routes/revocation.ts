@@ -95,7 +95,7 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, grants, svids } =
+      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, decoys, grants, svids } =
         await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
@@ -133,6 +133,21 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
             agent_name: agent,
             budget_micros: budgetMicros,
             changed_at: instant(changedMs),
+          })),
+        }),
+        ...(decoys.length > 0 && {
+          decoys: decoys.map((one) => ({
+            id: one.id,
+            tenant: one.tenant,
+            name: one.name,
+            kind: one.kind,
+            value: one.value,
+            advertised: one.isAdvertised,
+            action: one.action,
+            schema_json: one.schemaJson,
+            description: one.description,
+            ...(one.isRetired && { retired: true as const }),
+            changed_at: instant(one.changedMs),
           })),
         }),
         ...(grants.length > 0 && { grants: grants.map(({ jti, expiresMs }) => ({ jti, exp: instant(expiresMs) })) }),
