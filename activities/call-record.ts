@@ -6,7 +6,7 @@ import { type RecordedOutcome, summarize, summarizeFound, type VerdictEvidence }
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
-import { foldVerdict, quarantined } from '../domain/call-record/verdict.js';
+import { denied, foldVerdict, quarantined } from '../domain/call-record/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
@@ -53,7 +53,8 @@ export const createRecordActivities = ({
       const inspection = inspected.available ? inspected.inspection : null;
       const { body, ...commitments } = await commitmentsOf(calls, call);
       const traits = observed?.again(call, body, evaluated.facts['agent_history'] as AgentHistory);
-      const folded = foldVerdict(inspection, evaluated.decision, call.mode);
+      const judged = foldVerdict(inspection, evaluated.decision, call.mode);
+      const folded = call.decoy ? denied(judged) : judged;
       // Where Gate executes, the attempt asks; where the host does, nothing stands between this verdict and the tool.
       const held =
         call.contract === DECISION_CONTRACT && folded.outcome !== 'deny'

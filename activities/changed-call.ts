@@ -3,7 +3,9 @@ import type { JsonObject } from '../contracts/json.js';
 import type { PolicyDecision } from '../contracts/policy.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
-import { foldVerdict, type Verdict } from '../domain/call-record/verdict.js';
+import { denied, foldVerdict, type Verdict } from '../domain/call-record/verdict.js';
+import { toolsOf } from '../domain/mcp/batch.js';
+import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
@@ -35,14 +37,19 @@ export const judgeChangedBy =
     readonly observed?: ObservedCalls | undefined;
     readonly policies: PolicyEvaluator;
     readonly tools: ToolClasses;
+    /** Says what nobody should call or use; absent where nobody keeps that. */
+    readonly standing?: Pick<AgentStanding, 'decoysOf'> | undefined;
   }): JudgeChanged =>
   async (call, body) => {
     const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
     const inspection = await inspectOnce(ports, call, body, history);
     const { decision } = await evaluateChanged(ports, call, body, history, inspection);
     const { policy_bundle, forensic_event: event } = decision;
+    const folded = foldVerdict(inspection, decision, 'enforce');
+    const called = toolsOf(call.method, call.tool, body);
+    const decoy = ports.standing?.decoysOf(call.tenant).touched(called, body['params']) ?? null;
     return {
-      verdict: foldVerdict(inspection, decision, 'enforce'),
+      verdict: decoy ? denied(folded) : folded,
       policy_bundle,
       costMicros: inspection.cost_micros,
       ...(event && { forensic_event: boundedEvent(event) }),

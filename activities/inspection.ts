@@ -32,7 +32,8 @@ export const createInspectionActivities = ({
 }: InspectionPorts & { readonly opened: OpenedCalls }) => ({
   /** Asks Brain once (`inspectOnce`). An outage is an answer, not an error: policy is still asked. */
   async inspect(call: CallInput): Promise<Inspected> {
-    if (isSpent(call)) return NOT_PAID_FOR;
+    const uninspected = uninspectedOf(call);
+    if (uninspected) return uninspected;
     const { request, history } = await opened.first(call);
     try {
       return { available: true, inspection: await inspectOnce(ports, call, request.body, history) };
@@ -47,7 +48,8 @@ export const createInspectionActivities = ({
    * answer otherwise the second time.
    */
   async inspectedBefore(call: CallInput): Promise<Inspected> {
-    if (isSpent(call)) return NOT_PAID_FOR;
+    const uninspected = uninspectedOf(call);
+    if (uninspected) return uninspected;
     const { request, history } = await opened.first(call);
     const kept = await keptOf(ports, call);
     if (kept?.received_ms !== call.received_ms)
@@ -59,6 +61,9 @@ export const createInspectionActivities = ({
 
 /** The rules say no to it, whatever models would say. */
 const NOT_PAID_FOR: Inspected = { available: false, reason: 'not inspected: the budget of its agent is spent' };
+const TOUCHES_DECOY: Inspected = { available: false, reason: 'not inspected: it touches a decoy' };
+const uninspectedOf = (call: CallInput): Inspected | null =>
+  call.decoy ? TOUCHES_DECOY : isSpent(call) ? NOT_PAID_FOR : null;
 
 async function keptOf({ calls }: InspectionPorts, call: CallInput): Promise<KeptInspection | null> {
   const kept = await calls.inspection(call.correlation_id, call.digest);

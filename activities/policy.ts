@@ -76,6 +76,7 @@ async function factsOf(
     recent_request_count: call.recent_request_count,
     velocity_limit: call.velocity_limit,
     force_hil: call.force_hil ?? false,
+    ...(call.decoy && { decoy: { kind: call.decoy.kind } }),
     ...spendFacts(call),
     brain_degraded: inspection === null,
     ...(call.grant && {

@@ -1,5 +1,6 @@
 import { errorText, GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT, type UnknownCause } from '../contracts/call.js';
+import { DECOY_DENIAL } from '../domain/call-record/verdict.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
@@ -54,7 +55,7 @@ export function createUpstreamActivities({
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
   /** Says whether the agent of a call was stopped; absent where nobody keeps that. */
-  standing?: (Pick<AgentStanding, 'agentFault' | 'toolFault' | 'budgetsOf'> & GrantStanding) | undefined;
+  standing?: (Pick<AgentStanding, 'agentFault' | 'toolFault' | 'budgetsOf' | 'decoysOf'> & GrantStanding) | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -258,6 +259,12 @@ export function createUpstreamActivities({
       const body = effectiveBody(claimed.record, request.body);
       if (body === null) return notRun(correlationId, 'the signed change does not fit the staged request');
       if (decision) {
+        const decoy = standing?.decoysOf(call.tenant).touched(called, body['params']) ?? null;
+        // In the words of any other rule that is new.
+        if (decoy !== null) {
+          const words = `the rules changed since this call was approved, and deny it now: ${DECOY_DENIAL}`;
+          return notRun(correlationId, words, null, 'policy_changed');
+        }
         try {
           const denied = await rulesNow(claimed.record, body);
           if (denied !== null) return notRun(correlationId, denied, null, 'policy_changed');

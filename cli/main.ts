@@ -12,6 +12,7 @@ process.exitCode = await runCommand(process.argv, {
   identity: async () => (await import('./identity.js')).registerIdentity,
   agents: async () => (await import('./agents.js')).registerAgents,
   grants: async () => (await import('./grants.js')).registerGrants,
+  decoys: async () => (await import('./decoys.js')).registerDecoys,
   contain: async () => (await import('./contain.js')).registerContain,
   stops: async () => (await import('./stops.js')).registerStopList,
   release: async () => (await import('./release.js')).registerRelease,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallGrant } from './call-grant.js';
+import type { DecoyAction, DecoyKind } from './decoy-kinds.js';
 import type { StateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 
@@ -64,6 +65,8 @@ export interface CallInput {
   readonly force_hil?: true;
   /** On whose behalf its agent asks, where it showed that: looked at again before anything runs. */
   readonly grant?: CallGrant;
+  /** What nobody should call or use, and it does: denied in every mode. */
+  readonly decoy?: CallDecoy;
   /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
   /** What its client hears of what the tool says meanwhile, where another process tells it; absent where it hears nothing. */
@@ -72,6 +75,13 @@ export interface CallInput {
   readonly spend?: CallSpend;
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */
   readonly parked_task_queue?: string;
+}
+
+/** The decoy that a call touches (docs/architecture/decoys.md); its value is in no history. */
+export interface CallDecoy {
+  readonly id: string;
+  readonly kind: DecoyKind;
+  readonly action: DecoyAction;
 }
 
 /** What a call may cost, in micro-units of the currency (docs/architecture/budgets.md). */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decoyKind } from './decoy-kinds.js';
 import { injectedPlace } from './inspection.js';
 import { jsonObject } from './json.js';
 
@@ -82,6 +83,8 @@ export const policyInput = z.looseObject({
   velocity_degraded: z.boolean().optional(),
   velocity_limit: z.number().int().optional(),
   force_hil: z.boolean().optional(),
+  /** The call touches a decoy; absent where it does not. */
+  decoy: z.object({ kind: decoyKind }).nullish(),
   request_cost_micros: z.number().int().optional(),
   cumulative_spend_micros: z.number().int().optional(),
   budget_micros: z.number().int().optional(),

@@ -315,6 +315,21 @@ const spend: Migration = {
   },
 };
 
+/**
+ * 0016: how often calls touched decoys (docs/architecture/decoys.md). A new table.
+ */
+const decoyHits: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists decoy_hits (
+      decoy_id ${text} not null, tenant ${text} not null, agent ${text} not null, hits ${integer} not null, told ${integer} not null,
+      correlation_id ${text} not null, last_ms ${integer} not null, contain ${integer} not null,
+      primary key (decoy_id, tenant, agent)
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists decoy_hits_untold on decoy_hits (last_ms) where hits > told`.execute(db);
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -331,4 +346,5 @@ export const callMigrations: Record<string, Migration> = {
   '0013-ended': endedByTime,
   '0014-grant-uses': grantUses,
   '0015-spend': spend,
+  '0016-decoy-hits': decoyHits,
 };

@@ -42,10 +42,7 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   agent_revoked: 'an agent is stopped as suspended or decommissioned; nothing revokes it as a whole yet',
   attestation_: 'what identity does not do yet: attestation',
   yellow_scope_: 'identity grants no such scope, and a request for a grant that it refuses has no row',
-  ...each('decoys and the proxy for outgoing traffic are not built yet', [
-    'decoy_tripped',
-    'egress_review_unreachable',
-  ]),
+  ...each('the proxy for outgoing traffic is not built yet', ['egress_review_unreachable']),
   upstream_: 'what an upstream did wrong stands in `upstream.outcome`; no row carries it as a signal yet',
   ...each('the second look at verdicts (deep review) is not built yet', [
     'deep_review_finding',

@@ -53,6 +53,7 @@ const NOT_COVERED = {
   sensitive_steps: 'a step is taken out of an agent’s history, or put in',
   spend_totals: 'more calls, each of them judged; the rows of the ledger say what was spent',
   spend_calls: 'the same: a call’s share is counted as less, or not at all',
+  decoy_hits: 'an agent is not contained whose call was denied, or is counted as touching a decoy more often',
   call_setbacks: 'a try of reconciliation is put off, or made again',
   ended_mcp_sessions: 'an ended session of an agent opens again for that agent, or one ends early',
   mcp_log_levels: 'a client hears a log message of Gate that it did not want, or hears none',

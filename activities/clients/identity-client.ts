@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DecoyHitsTold } from '../../contracts/decoys.js';
 import { type GrantRequest, type GrantUses, type IssuedGrant, issuedGrant } from '../../contracts/grants.js';
 import {
   type DueStopReport,
@@ -36,6 +37,8 @@ export interface IdentityClient {
   tellGrantUses(told: GrantUses): Promise<void>;
   /** What certificates are verified with. */
   trustBundle(): Promise<SpiffeBundle>;
+  /** Says how often decoys were touched in all; whatever is said twice changes nothing. */
+  tellDecoyHits(told: DecoyHitsTold): Promise<void>;
   /** The next certificate of the service that asks. Throws as `renew` does. */
   workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
 }
@@ -84,6 +87,9 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
     grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),
     async tellGrantUses(body) {
       await ask(null, { method: 'POST', path: '/grants/uses', timeoutMs: RENEWAL_LIMIT_MS, body });
+    },
+    async tellDecoyHits(body) {
+      await ask(null, { method: 'POST', path: '/decoys/hits', timeoutMs: REPORT_LIMIT_MS, body });
     },
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
     workloadSvid: (body) =>

@@ -11,6 +11,7 @@ import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-reco
 import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
 import { profileJobs } from './agent-profiles.js';
+import { decoyHitJobs } from './decoy-hits.js';
 import { grantUseJobs } from './grant-uses.js';
 import { createRecordNotifier } from './notifier.js';
 import { HANDED_MS, type StoppedCalls } from '../../domain/call-record/at-stop.js';
@@ -159,6 +160,7 @@ export function storedCalls({
     limits: flowLimits,
   });
   const profiles = profileJobs(keys, kept.alone);
+  const decoyHits = decoyHitJobs();
   const grants = grantUseJobs(keys);
   const listeners: ((record: CallRecord) => void)[] = [];
   const moves: ((record: CallRecord) => void)[] = [];
@@ -489,6 +491,7 @@ export function storedCalls({
             if (used) yield* used();
             const sealed = sealing.sealRequest(request, id, digest);
             const staged = yield* get(statements.stageRequest, id, tenant, agent, digest, sealed, received_ms);
+            if (call.decoy && staged?.digest === digest) yield* decoyHits.counted(call, call.decoy);
             // Of a request under an id that has another one nothing is reserved.
             const spend = asked && staged?.digest === digest ? yield* reserveSpend(call, asked, now()) : null;
             return {
@@ -522,6 +525,13 @@ export function storedCalls({
         (found) => found,
       ),
     grantUsesTold: (told) => jobs.write(() => grants.told(told), nothing, { durable: false }),
+
+    decoyHitsUntold: (most) =>
+      jobs.read(
+        () => decoyHits.untold(most),
+        (found) => found,
+      ),
+    decoyHitsTold: (told) => jobs.write(() => decoyHits.told(told), nothing, { durable: false }),
 
     request: (correlationId, digest) =>
       requested(correlationId, digest).then((opened) =>

@@ -53,5 +53,16 @@ export interface CallTables extends SetbackTables {
   grant_uses: { jti: string; expires_ms: number; uses: number; told: number; mac: string };
   /** The calls that used one, each once. */
   grant_used_calls: { jti: string; correlation_id: string; expires_ms: number; mac: string };
+  /** How often the calls of an agent touched a decoy. `told`: as identity heard it; `contain`: 0 in observe mode. */
+  decoy_hits: {
+    decoy_id: string;
+    tenant: string;
+    agent: string;
+    hits: number;
+    told: number;
+    correlation_id: string;
+    last_ms: number;
+    contain: number;
+  };
   sensitive_steps: { tenant: string; agent: string; tool: string; at_ms: number };
 }

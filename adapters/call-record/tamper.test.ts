@@ -53,6 +53,8 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   // (docs/architecture/identity.md).
   grant_uses: ['jti', 'uses', 'told', 'expires_ms', 'mac'],
   grant_used_calls: ['correlation_id', 'jti', 'expires_ms', 'mac'],
+  // Counts: lowering one keeps an agent from being contained, whose call was denied and stands in the ledger (SECURITY.md).
+  decoy_hits: ['decoy_id', 'tenant', 'agent', 'hits', 'told', 'correlation_id', 'last_ms', 'contain'],
   // Sums: lowering them gives an agent more calls, each of them judged, and what was spent stands in the records and the ledger (SECURITY.md).
   spend_totals: ['tenant', 'agent', 'month', 'spent', 'reserved'],
   spend_calls: [

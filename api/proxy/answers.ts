@@ -177,8 +177,10 @@ function refusal(
  * What each detector found, for operators who tune them (`GATE_PROXY_VERBOSE_VERDICTS`). Only in answers; never in a row, a record or a
  * signature.
  */
-export function withDetail(answer: Answer, { evidence: { inspection } }: CallRecord): Answer {
+export function withDetail(answer: Answer, { evidence: { inspection, call } }: CallRecord): Answer {
   const { body, status } = answer;
+  if (call.decoy && body !== null && !Buffer.isBuffer(body))
+    return { ...answer, body: { ...body, detail: { decoy: { ...call.decoy } } } };
   if (inspection === null || body === null || Buffer.isBuffer(body) || (status !== 403 && status !== 202))
     return answer;
   const detail: JsonObject = {

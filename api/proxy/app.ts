@@ -45,7 +45,7 @@ import { type SpendRouteOptions, spendRoutes } from './routes/spend.js';
 import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
-  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview'>,
+  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview' | 'decoysOf'>,
     Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'onDropped' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
     Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
@@ -127,7 +127,7 @@ export function createProxyService(options: ProxyOptions): Service {
     ...options,
     assertStands: authorizer.assertStands,
     toolFault,
-    ...(standing && { forcesReview: standing.forcesReview }),
+    ...(standing && { forcesReview: standing.forcesReview, decoysOf: standing.decoysOf }),
     nameFault: options.upstream.nameFault,
     refusals,
     limits,

@@ -62,6 +62,8 @@ export interface CallHandlerOptions {
   readonly toolFault?: AgentStanding['toolFault'] | undefined;
   /** Whether a person decides about every call of this agent that may run. */
   readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
+  /** What nobody of the tenant should call or use; nothing where nobody says. */
+  readonly decoysOf?: AgentStanding['decoysOf'] | undefined;
   /** What a call of these tools may cost, and the budgets of its agent; `null` where nothing is kept of that. */
   readonly spendOf?:
     | ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>, tools: readonly string[]) => AskedSpend | null)
@@ -285,8 +287,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
     assertInUse({ caller, tools, name: mcp.tool, contract }, correlationId);
     assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
+    const decoy = options.decoysOf?.(caller.tenant).touched(tools, mcp.body['params']) ?? null;
     // It would be judged, wait for a person, and then be sent to nobody.
-    const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
+    const fault = contract === SERVER_EXECUTION_CONTRACT && decoy === null ? options.nameFault?.(mcp.body) : null;
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
     runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
@@ -326,6 +329,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ...(request.hears && { client_hears: request.hears }),
         ...(options.forcesReview?.(caller) && { force_hil: true }),
         ...(caller.grant && { grant: caller.grant }),
+        ...(decoy && { decoy: { id: decoy.id, kind: decoy.kind, action: decoy.action } }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };
@@ -333,7 +337,8 @@ export function createCallHandler(options: CallHandlerOptions) {
         call,
         { body: mcp.body, callback_url: request.callbackUrl },
         options.velocity,
-        options.spendOf?.(caller, tools) ?? null,
+        // It is judged without being inspected, and never runs.
+        decoy ? null : (options.spendOf?.(caller, tools) ?? null),
       );
       if (!admission.admitted && 'purged' in admission)
         throw admission.digest === digest ? new GateError('call_purged') : conflict();

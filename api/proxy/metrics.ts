@@ -65,6 +65,12 @@ export function proxyMetrics(registry: Registry) {
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
+  const decoyTrips = new Counter({
+    name: 'gate_proxy_decoy_trips_total',
+    help: 'Calls that touched a decoy, by what it does to their agents.',
+    labelNames: ['action'],
+    registers,
+  });
   const tools = new Set<string>();
   const toolLabel = (tool: string) => {
     if (!tools.has(tool) && tools.size >= MAX_TOOL_LABELS) return 'other';
@@ -75,6 +81,7 @@ export function proxyMetrics(registry: Registry) {
     answered: ({ state, evidence }: CallRecord) => {
       verdicts.inc({ state });
       const { verdict, call } = evidence;
+      if (call.decoy) decoyTrips.inc({ action: call.decoy.action });
       // Only observe mode lets a call continue without both answers.
       if (evidence.inspection_failure !== null && call.mode === 'observe') unavailable.inc({ layer: 'brain' });
       if (evidence.policy_failure) unavailable.inc({ layer: 'policy' });

@@ -21,6 +21,7 @@ import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolParams } from '../../domain/tool-definitions/tool-params.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
+import { withDecoys } from '../../domain/tool-definitions/decoys.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
 import { createCallRunner } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
@@ -36,6 +37,7 @@ import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
+import { createDecoyReporter } from './decoy-reporter.js';
 import { createGrantUseReporter } from './grant-use-reporter.js';
 import { createStopReporter } from './stop-reporter.js';
 
@@ -121,6 +123,20 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           : logger.warn({ event: 'grant_uses_untold', reason }, 'identity cannot be told how often grants are used'),
     });
   if (useReporter) parts.onStop('sweeps', 'what is told of grants', useReporter.stop);
+  const hitReporter =
+    known &&
+    createDecoyReporter({
+      identity,
+      calls,
+      onFault: (reason) =>
+        reason === null
+          ? logger.info({ event: 'decoy_hits_told' }, 'identity is told again who touches decoys')
+          : logger.error(
+              { event: 'decoy_hits_untold', reason },
+              'identity cannot be told who touched decoys: what they do is denied, and they are not contained yet',
+            ),
+    });
+  if (hitReporter) parts.onStop('sweeps', 'what is told of decoys', hitReporter.stop);
   const grantTokens = known && createGrantTokens({ ask: async () => (await identity()).grantKeys() });
   const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
@@ -152,15 +168,18 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         quarantine: createQuarantine(upstream, { pins, ledger, scanner: brain, ...toolWatchLog(logger) }),
       }),
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
-      upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
-        pins,
-        ledger,
-        scanner: brain,
-        block: own.blockPoisonedDefinitions,
-        quarantine: own.quarantineDefinitions,
-        responsePolicy: observed ? null : policies,
-        ...toolWatchLog(logger),
-      }),
+      upstream: withDecoys(
+        watchToolDefinitions(withJudgedTalk(upstream, observed), {
+          pins,
+          ledger,
+          scanner: brain,
+          block: own.blockPoisonedDefinitions,
+          quarantine: own.quarantineDefinitions,
+          responsePolicy: observed ? null : policies,
+          ...toolWatchLog(logger),
+        }),
+        (tenant) => known?.mirror.decoysOf(tenant).advertised ?? [],
+      ),
       tools: {
         classing: toolClassing({
           store: classes,
@@ -211,6 +230,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         await known.start();
         reporter?.begin();
         useReporter?.begin();
+        hitReporter?.begin();
       },
     }),
     listener: () => listenerOf(service(), own, { drainMs }),

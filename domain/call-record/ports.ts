@@ -36,6 +36,19 @@ export interface GrantUse {
   readonly uses: number;
 }
 
+/** How often the calls of an agent touched a decoy in all. */
+export interface DecoyHits {
+  readonly decoyId: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly hits: number;
+  /** Of the last call. */
+  readonly correlationId: string;
+  readonly lastMs: number;
+  /** False in observe mode. */
+  readonly contain: boolean;
+}
+
 /** An attempted transition: `applied` says whether this attempt made it; `record` is the stored record afterwards. */
 export interface Moved {
   readonly applied: boolean;
@@ -148,6 +161,9 @@ export interface CallStore {
   /** Grants whose uses nobody told identity yet. */
   grantUsesUntold(most: number): Promise<readonly GrantUse[]>;
   grantUsesTold(told: readonly GrantUse[]): Promise<void>;
+  /** Decoys of which identity was not told yet how often they were touched. A call that touches one is counted when it is admitted, once under its id. */
+  decoyHitsUntold(most: number): Promise<readonly DecoyHits[]>;
+  decoyHitsTold(told: readonly DecoyHits[]): Promise<void>;
   /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   /** The stored inspection of the staged request; `null` when none was stored. */

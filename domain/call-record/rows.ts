@@ -132,8 +132,13 @@ export function rowsOf(
             policy_bundle: bundle,
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
             ...(call.spend && { spend: asJson(call.spend) }),
+            ...(call.decoy && { decoy: asJson(call.decoy) }),
           },
-          { ...sidecar(request?.body), ...(evidence.lookalikes && { signal: 'tool_name_lookalike' }) },
+          {
+            ...sidecar(request?.body),
+            ...(evidence.lookalikes && { signal: 'tool_name_lookalike' }),
+            ...(call.decoy && { signal: 'decoy_tripped' }),
+          },
         ),
       );
     const { inspection } = evidence;

@@ -57,6 +57,20 @@ export function foldVerdict(inspection: Inspected | null, heard: PolicyDecision 
   };
 }
 
+/** As of a tool that an operator denied (`tool_class.rego`): the agent is not told that there is a decoy. */
+export const DECOY_DENIAL = 'Violation: the operator denied this tool.';
+
+/** The verdict on a call that touches a decoy, in every mode: also where a folder of rules is older than decoys, and knows none. */
+export const denied = (verdict: Verdict): Verdict => ({
+  ...verdict,
+  tier: 'red',
+  outcome: 'deny',
+  would: null,
+  layer: 'policy',
+  reasons: verdict.reasons.includes(DECOY_DENIAL) ? verdict.reasons : [...verdict.reasons, DECOY_DENIAL],
+  review_reasons: [],
+});
+
 /** The verdict on a call of a tool in quarantine, in every mode: what inspection and policy said of it stays in the record. */
 export const quarantined = (verdict: Verdict, why: string): Verdict => ({
   ...verdict,

@@ -223,11 +223,12 @@ async function unlessTampered<Answer>(work: () => Promise<Answer>, close: (why: 
 
 /**
  * Without policy there is no decision. Without Brain only policy's deny counts, and anything it would allow fails closed. Observe mode
- * forwards and counts.
+ * forwards and counts, except what touches a decoy.
  */
 function refuseUnheard(call: CallInput, inspected: Inspected, evaluated: Evaluated): void {
-  if (call.mode === 'observe') return;
+  if (call.mode === 'observe' && !call.decoy) return;
   if (!evaluated.decision) throw new PipelineUnavailable('policy', evaluated.reason);
-  if (inspected.available) return;
+  // Whatever the rules say of it, what touches a decoy is denied.
+  if (inspected.available || call.decoy) return;
   if (evaluated.decision.reasons.length === 0) throw new PipelineUnavailable('brain', inspected.reason);
 }

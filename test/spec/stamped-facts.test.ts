@@ -46,8 +46,9 @@ async function stamped(): Promise<ReadonlySet<string>> {
   });
   const behaviour = { available: false, score_bp: 0, reasons: [], calls: 0, days: 0, profile_sha256: null };
   const budget = { of: 'agent', budget_micros: 9, spent_micros: 0 } as const;
+  const DECOY = { id: 'a-decoy', kind: 'tool', action: 'none' } as const;
   const spend = { month: '2026-11', reserved_micros: 1, prices: {}, budget };
-  await evaluate(callInput(NOW_MS, { spend, grant: GRANT }), {
+  await evaluate(callInput(NOW_MS, { spend, grant: GRANT, decoy: DECOY }), {
     available: true,
     inspection: { ...inspectionOf(true), behaviour },
   } as never);

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Decoy } from '../identity/decoys.js';
+import type { Upstream } from '../upstream/upstream.js';
+import { withDecoys } from './decoys.js';
+
+const decoy = (name: string, over: Partial<Decoy> = {}): Decoy => ({
+  id: name,
+  tenant: 'acme',
+  name,
+  kind: 'tool',
+  value: null,
+  isAdvertised: true,
+  action: 'none',
+  schemaJson: null,
+  description: null,
+  ...over,
+});
+const CALLER = { tenant: 'acme', agent: 'bot' };
+const LIMITS = { timeoutMs: 1_000 };
+
+async function shown(result: object, decoys: readonly Decoy[], method = 'tools/list', failed = false) {
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+  const upstream: Pick<Upstream, 'control'> = {
+    control: () => Promise.resolve({ kind: 'reply', statusCode: 200, text, failed }),
+  };
+  const told = withDecoys(upstream, (tenant) => (tenant === 'acme' ? decoys : []));
+  const reply = await told.control(CALLER, { jsonrpc: '2.0', id: 1, method }, LIMITS);
+  if (reply.kind !== 'reply') throw new Error(reply.kind);
+  return { text: reply.text, isAsItWas: reply.text === text, ...(JSON.parse(reply.text) as { result: unknown }) };
+}
+
+describe('a list of tools with decoys', () => {
+  const tools = ['a', 'b', 'c'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+
+  it('has each with what it is shown with, and a schema of nothing where it has none', async () => {
+    const bait = decoy('bait', { description: 'Does it.', schemaJson: '{"type":"object","required":["x"]}' });
+    const { result } = await shown({ tools, ttl: 1 }, [bait, decoy('plain')]);
+    const { tools: given, ...rest } = result as { tools: object[] };
+    expect(rest).toEqual({ ttl: 1 });
+    expect(given).toHaveLength(5);
+    expect(given).toEqual(
+      expect.arrayContaining([
+        ...tools,
+        { name: 'bait', description: 'Does it.', inputSchema: { type: 'object', required: ['x'] } },
+        { name: 'plain', inputSchema: { type: 'object', properties: {} } },
+      ]),
+    );
+    expect((await shown({ tools, ttl: 1 }, [bait, decoy('plain')])).result).toEqual(result);
+  });
+
+  it('leaves out one whose name a tool has', async () => {
+    expect((await shown({ tools }, [decoy('b')])).result).toEqual({ tools });
+  });
+
+  it.each<[string, Parameters<typeof shown>]>([
+    ['that goes on', [{ tools, nextCursor: 'x' }, [decoy('bait')]]],
+    ['of no decoys', [{ tools }, []]],
+    ['that failed', [{ tools }, [decoy('bait')], 'tools/list', true]],
+    ['of something else', [{ tools }, [decoy('bait')], 'prompts/list']],
+    ['that is none', [{ other: 1 }, [decoy('bait')]]],
+  ])('is as it was where it is one %s', async (_what, asked) => {
+    expect((await shown(...asked)).isAsItWas).toBe(true);
+  });
+});
