@@ -1,10 +1,10 @@
-import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { PRIVATE_FILE } from '../adapters/store/durable-file.js';
 import { enrollment } from '../contracts/identity.js';
 import { isLabel } from '../domain/identity/spiffe.js';
 import { oneLine } from '../domain/printable.js';
+import { ADMIN_TOKEN, administratorToken } from './administrator-token.js';
 import { bareName, tenantTyped } from './agent-standing.js';
 import { CliError } from './errors.js';
 import { print } from './output.js';
@@ -16,7 +16,6 @@ interface EnrolFlags {
   readonly json?: boolean;
 }
 
-const ADMIN_TOKEN = 'GATE_IDENTITY_ADMIN_TOKEN';
 const HELP = `
 The token counts once and for an hour, and the one before no more. Whoever runs the agent makes a key and sends a request
 for a certificate with it (docs/how-to/enrol-an-agent.md). An agent that was stopped and let go is enrolled anew in the
@@ -51,16 +50,6 @@ export function registerEnrol(agents: Command): void {
           'whoever runs it makes a key and asks for the certificate: docs/how-to/enrol-an-agent.md\n',
       );
     });
-}
-
-/** The setting, or what a start of Gate made in this folder. */
-function administratorToken(): string {
-  const set = process.env[ADMIN_TOKEN];
-  if (set !== undefined && set !== '') return set;
-  const file = join(resolve(process.env['GATE_STATE_DIR'] ?? '.gate'), 'secrets', 'identity-admin-token');
-  if (!existsSync(file))
-    throw new CliError(`no token of the administrator is known here (${file} is missing): set ${ADMIN_TOKEN}`, 2);
-  return readFileSync(file, 'utf8').trim();
 }
 
 /** What is said of an enrolment: everything but its token. */

@@ -10,6 +10,7 @@ process.exitCode = await runCommand(process.argv, {
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
   identity: async () => (await import('./identity.js')).registerIdentity,
+  keys: async () => (await import('./keys.js')).registerKeys,
   agents: async () => (await import('./agents.js')).registerAgents,
   grants: async () => (await import('./grants.js')).registerGrants,
   decoys: async () => (await import('./decoys.js')).registerDecoys,

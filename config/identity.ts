@@ -59,6 +59,11 @@ export const IDENTITY_SETTINGS = {
     seconds(1_800, 60, 604_800),
     'How long every call of an agent waits for a person where who says so does not say how long.',
   ),
+  announceSecs: setting(
+    'GATE_IDENTITY_KEY_ANNOUNCE_SECS',
+    seconds(3_900, 1, 2_592_000),
+    'How long another key of identity is published before it signs. Agents hear of another CA with their next certificate: below 3,900 one that renews once an hour loses its connection to the proxy.',
+  ),
   adminToken: setting(
     'GATE_IDENTITY_ADMIN_TOKEN',
     z.string().min(32, 'must have at least 32 characters').optional(),

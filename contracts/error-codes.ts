@@ -976,6 +976,17 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Another operation of this tenant and kind has this Idempotency-Key; it stands, and nothing was begun.',
   },
+  rotation_active: {
+    status: 409,
+    retry: 'after_wait',
+    meaning: 'Another key of this use is on its way, or the one before it is not withdrawn yet; `key_id` names it.',
+  },
+  rotation_unavailable: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The certificate of this service is not of identity itself, so nobody would take over another CA by itself.',
+  },
   lifecycle_active: {
     status: 409,
     retry: 'after_wait',

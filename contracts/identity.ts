@@ -551,3 +551,33 @@ export const jwks = z.strictObject({
     }),
   ),
 });
+
+/** A key with which identity signs, or will. */
+export const identityKey = z.strictObject({
+  /** SHA-256 of the public key of a CA, or the `kid` of tokens. */
+  id: z.string(),
+  use: z.enum(['certificates', 'tokens']),
+  /** It is in the trust bundle; it signs; everything that it signed still counts; it counts no more. */
+  state: z.enum(['announced', 'signing', 'retiring', 'withdrawn']),
+  /** The certificate of a CA, or the public key of tokens. */
+  public_pem: z.string(),
+  /** Whether it is the key of the settings. */
+  configured: z.boolean(),
+  request_id: z.uuid().nullable(),
+  announced_at: instant,
+  signs_from: instant,
+  retired_at: instant.nullable(),
+  withdrawn_from: instant.nullable(),
+  by: z.string(),
+});
+export type IdentityKeyRecord = z.infer<typeof identityKey>;
+/** Answer of `GET /keys`: none where no key of the settings was ever replaced. */
+export const identityKeys = z.strictObject({ keys: z.array(identityKey) });
+/** Body of `POST /keys/rotations`; the same `request_id` again is the same rotation. */
+export const keyRotation = z.strictObject({
+  request_id: z.uuid(),
+  use: z.enum(['certificates', 'tokens']),
+  /** Until when the key before counts at least, for what it signed elsewhere. Must be said of the CA of the settings. */
+  old_until: instant.optional(),
+  reason: reason.optional(),
+});

@@ -366,6 +366,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('identity', 'POST', '/stops/reports/{id}/calls', 'identity.stop.report', proxy),
   row('identity', 'GET', '/stops/reports', 'identity.agent.read', console),
   row('identity', 'GET', '/stops/reports/{id}', 'identity.agent.read', console),
+  // The keys with which identity signs, and another one in the place of one.
+  row('identity', 'GET', '/keys', 'identity.signing-keys.read', console),
+  row('identity', 'POST', '/keys/rotations', 'identity.signing-keys.rotate', console),
   // What was begun with a tenant, and how far it is.
   row('identity', 'GET', '/tenants/{tenant}/lifecycle', 'identity.tenant.lifecycle', console),
   // The worker, which uses the proxy's certificate, has the steps done that a person began, each under a warrant that identity signed for its owner.

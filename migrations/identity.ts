@@ -343,6 +343,22 @@ const decoys: Migration = {
   },
 };
 
+/**
+ * 0018: the keys with which identity signs, and how far the one is that takes another one's place (docs/architecture/identity.md#rotation). Where there is
+ * none here, those of the settings sign. A new table.
+ */
+const signingKeys: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_signing_keys (
+      id ${text} not null primary key, key_use ${text} not null, state ${text} not null, public_pem ${text} not null,
+      sealed_key ${text}, request_id ${text} unique, announced_ms ${integer} not null, signs_due_ms ${integer} not null,
+      signed_ms ${integer}, retired_ms ${integer}, old_until_ms ${integer}, withdraw_due_ms ${integer},
+      withdrawn_ms ${integer}, set_by ${text} not null, reason ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -361,4 +377,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0015-tenant-operations': tenantOperations,
   '0016-grants-of-agents': grantsOfAgents,
   '0017-decoys': decoys,
+  '0018-signing-keys': signingKeys,
 };

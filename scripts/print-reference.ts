@@ -213,6 +213,11 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'decoy.registered':
     'A decoy was set: what it is called (`name`), of which kind, whether agents see it, and what happens to who touches it (`action`); by whom. A value is in no row. Its sidecar has the reason.',
   'decoy.retired': 'A decoy was taken away; by whom.',
+  'identity.key_announced':
+    'Another key of identity (`use`: certificates, or tokens) is in the trust bundle and will sign (`signs_from`); in the place of which one, and who asked. Its sidecar has the reason.',
+  'identity.key_signs':
+    'That key signs from now on; the one before (`replaces`) counts until everything is over that it signed (`old_until`).',
+  'identity.key_withdrawn': 'Such a key is out of the trust bundle, and its private half is forgotten.',
   'stop.reported':
     'Identity signed the report of what a stop met (`policy_decision` has its digest and counts, the payload the report itself).',
   'stop.released':

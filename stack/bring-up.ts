@@ -19,7 +19,8 @@ import { replaceFile, tightenFile } from '../adapters/store/durable-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
 import { writeIn } from '../adapters/store/writable.js';
 import { connectClient, connectNative, type EngineClient } from '../workers/client.js';
-import { type DevPki, issueBootstraps } from './certificates/dev-pki.js';
+import { errorText } from '../domain/errors.js';
+import { type DevPki, issueBootstraps, publishTrust } from './certificates/dev-pki.js';
 import { createWorkload, type Workload } from './certificates/workload.js';
 import type { DevelopmentFile, ServiceAddresses, Stack } from './development-file.js';
 import { addressName } from './address-name.js';
@@ -194,12 +195,22 @@ function developmentWorkloads(pki: DevPki, logger: Logger, undo: Undo) {
         name,
         service: name,
         trustDomain: pki.trustDomain,
-        ca: pki.ca,
+        ca: service.certifies ? pki.ca : pki.trusted,
         bootstrap: () => bootstrapOf(name),
         folder: service.certifies ? null : join(pki.stateDir, 'workloads', name),
         logger,
       });
       known.set(name, workload);
+      // Agents and the operator's commands read it from there.
+      if (service.certifies)
+        workload.tls.live?.onRenewed(({ ca }) => {
+          publishTrust(pki, ca).catch((error: unknown) =>
+            logger.error(
+              { event: 'trust_not_written', file: pki.caFile, reason: errorText(error) },
+              'the CAs that count could not be written where agents and commands read them',
+            ),
+          );
+        });
       return workload;
     },
   };

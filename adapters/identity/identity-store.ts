@@ -8,6 +8,7 @@ import {
   budgetRow,
   decoyRow,
   grantRow,
+  keyRow,
   type IdentityEvent,
   identityRow,
   stopReportRow,
@@ -17,6 +18,7 @@ import {
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { GrantStore, ToldGrant } from '../../domain/identity/grants.js';
+import type { KeyStore } from '../../domain/identity/key-rotation.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
 import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
 import {
@@ -39,6 +41,7 @@ import { pagesOf } from '../store/pages.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
+import { openKeyStore } from './key-store.js';
 import { openGrantStore, takenBackSince, toldGrantOf } from './grant-store.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
@@ -60,6 +63,7 @@ export interface IdentityStore
     DecoyStore,
     TenantStore,
     GrantStore,
+    KeyStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
@@ -561,6 +565,15 @@ export async function openIdentityStore(
     inTurn: inStateTurn,
     told: (within, event) => toldRow(within, decoyRow(event)),
     assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
+  });
+  const signingKeys = openKeyStore({
+    db,
+    intact,
+    marked,
+    change,
+    asked,
+    inTurn: inStateTurn,
+    told: (within, event) => toldRow(within, keyRow(event)),
   });
   const grantRows = numberedRows({
     ...numbered,
@@ -1277,6 +1290,7 @@ export async function openIdentityStore(
     ...tenants,
     ...grants,
     ...workloads,
+    ...signingKeys,
     undelivered: (most) =>
       asked(async () => {
         const waiting: Undelivered[] = [];

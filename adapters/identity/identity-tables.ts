@@ -304,6 +304,29 @@ export interface IdentityTables {
     contained: string;
     mac: string;
   };
+  /** The keys with which identity signs, where it ever had another one than that of its settings. */
+  identity_signing_keys: {
+    id: string;
+    /** `certificates` or `tokens`. */
+    key_use: string;
+    /** `announced`, `signing`, `retiring`, `withdrawn`, in this order. */
+    state: string;
+    public_pem: string;
+    /** `null` for the key of the settings, and for one that was withdrawn. */
+    sealed_key: string | null;
+    request_id: string | null;
+    announced_ms: Count;
+    signs_due_ms: Count;
+    signed_ms: Count | null;
+    retired_ms: Count | null;
+    /** Until when the one before it stays at least. */
+    old_until_ms: Count | null;
+    withdraw_due_ms: Count | null;
+    withdrawn_ms: Count | null;
+    set_by: string;
+    reason: string | null;
+    mac: string;
+  };
   /** Tenants that came or went; by their names. */
   identity_tenants: {
     id: string;

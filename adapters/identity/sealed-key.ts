@@ -1,15 +1,13 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText } from '../../domain/errors.js';
+import type { KeyUse } from '../../domain/identity/key-rotation.js';
 
 const FORM = 'gate.sealed-key/1';
 
 /** Whether a text says that it is a sealed key, of this form or another. */
 export const isSealedKey = (text: string): boolean => text.startsWith('gate.sealed-key/');
 
-/** What a sealed key signs: the one cannot be put in the place of the other. */
-export type KeyUse = 'certificates' | 'tokens';
-
-/** A private key (PEM) as it lies on disk: one line, encrypted under the active key of the ring. */
+/** A private key (PEM) as it is kept: one line, encrypted under the active key of the ring. What it is for is sealed with it: the one cannot be put in the place of the other. */
 export const sealKey = (keys: KeyRing, use: KeyUse, pem: string): string =>
   `${FORM} ${keys.seal(pem, contextOf(use)).toString('base64')}\n`;
 

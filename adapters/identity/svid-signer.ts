@@ -10,6 +10,12 @@ export const certificatesOf = (pem: string): readonly X509Certificate[] =>
     (text) => new X509Certificate(text),
   );
 
+/** Whether one of the CAs of a PEM text signed it. */
+export const isSignedBy = (certificate: X509Certificate, pem: string): boolean =>
+  certificatesOf(pem).some(
+    (authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey),
+  );
+
 /**
  * Signs with the key of one of the CAs that this deployment trusts: `trusted` may hold others beside it while a CA is being replaced. Throws
  * where the key belongs to none of them, because nobody would take what it signs.

@@ -7,7 +7,7 @@ import { spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import type { HeldCertificate, KeptTrust, WorkloadKeep } from '../../domain/identity/workload-renewal.js';
 import { PRIVATE_FILE, readIfPresent, replaceFile } from '../store/durable-file.js';
 import { readCredential } from './certificate-authority.js';
-import { certificatesOf } from './svid-signer.js';
+import { isSignedBy } from './svid-signer.js';
 
 const currentFile = z.strictObject({ cert: z.string(), key: z.string() });
 const trustFile = z.strictObject({
@@ -110,8 +110,5 @@ function faultOf(
   { ca, spiffe }: { readonly ca: string; readonly spiffe: string },
 ): string | null {
   if (spiffeOfCertificate(certificate) !== spiffe) return `is not of ${spiffe}`;
-  const isSigned = certificatesOf(ca).some(
-    (authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey),
-  );
-  return isSigned ? null : 'the CA of this deployment did not sign';
+  return isSignedBy(certificate, ca) ? null : 'the CA of this deployment did not sign';
 }

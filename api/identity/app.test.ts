@@ -76,8 +76,10 @@ describe.each(STORES)('identity on %s', (kind) => {
         if (ledgerAway) throw new GateError('ledger_store_unavailable');
         told.push(...rows);
       }),
-      bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
-      tokenKeys: [tokenSigner.publicJwk],
+      published: () => ({
+        bundle: { keys, spiffe_sequence: 7, spiffe_refresh_hint: 300 },
+        tokenKeys: [tokenSigner.publicJwk],
+      }),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       registry,
       resolveCaller: () => caller,

@@ -6,7 +6,7 @@ import type { IdentityStore } from '../../adapters/identity/identity-store.js';
 import type { RevocationSigner } from '../../adapters/identity/revocation-signature.js';
 import type { StopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import type { TenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
-import type { PinnedWorkload, SpiffeBundle } from '../../contracts/identity.js';
+import type { PinnedWorkload } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
@@ -17,7 +17,7 @@ import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createTakingBack } from '../../domain/identity/taking-back.js';
 import { createTenantLifecycle } from '../../domain/identity/tenant-lifecycle.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
-import type { PublicJwk, Signer } from '../../domain/identity/signer.js';
+import type { Signer } from '../../domain/identity/signer.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
@@ -28,6 +28,7 @@ import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
 import { decoyRoutes } from './routes/decoys.js';
 import { grantRoutes } from './routes/grants.js';
+import { type KeyRouteParts, keyRoutes } from './routes/keys.js';
 import { publicKeyRoutes } from './routes/public-keys.js';
 import { revocationRoutes } from './routes/revocation.js';
 import { stopReportRoutes } from './routes/stop-reports.js';
@@ -36,6 +37,7 @@ import { svidRoutes } from './routes/svids.js';
 import { tenantRoutes } from './routes/tenants.js';
 import { tokenRoutes } from './routes/token.js';
 import { workloadRoutes } from './routes/workloads.js';
+import type { Published } from './signing-keys.js';
 
 export interface IdentityServiceOptions {
   readonly store: IdentityStore;
@@ -46,8 +48,9 @@ export interface IdentityServiceOptions {
   readonly signWarrant: TenantWarrantSigner;
   /** How long a list of revocations counts; 300,000 by default. */
   readonly revocationLifeMs?: number;
-  readonly bundle: SpiffeBundle;
-  readonly tokenKeys: readonly PublicJwk[];
+  readonly published: () => Published;
+  /** The keys by themselves, for whoever puts others in their place; nobody does by default. */
+  readonly keys?: KeyRouteParts['keys'];
   /** Signs grants, with one of those keys. */
   readonly tokenSigner: Signer;
   /** Says who delegates. */
@@ -63,6 +66,8 @@ export interface IdentityServiceOptions {
   readonly registry: Registry;
   readonly trustDomain: string;
   readonly tls?: TlsMaterial;
+  /** PEM of the CAs that sign bootstrap certificates. */
+  readonly bootstrapCas?: string;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly readiness?: ReadinessChecks;
   readonly clock?: () => number;
@@ -78,7 +83,7 @@ const BODY_LIMIT = 262_144;
 
 /** Identity: the certificates of agents, what they are verified with, and which count no more. */
 export function createIdentityService(options: IdentityServiceOptions): Service {
-  const { store, signer, bundle, tokenKeys, administratorOf, trustDomain, clock = Date.now } = options;
+  const { store, signer, administratorOf, trustDomain, clock = Date.now } = options;
   const outbox = createLedgerOutbox({
     store,
     ledger: options.ledger,
@@ -108,6 +113,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     },
     // An agent that has no certificate yet comes with a token, and whoever verifies with none of Gate's: the table of callers tells them from others.
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
+    ...(options.bootstrapCas !== undefined && { bootstrapCas: options.bootstrapCas }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   const issuing = createIssuing({ store, signer, trustDomain, clock });
@@ -209,6 +215,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   stopReportRoutes(service.app, { store, people, clock, trustDomain, sign: options.signReport, onMade: tell });
   const tenants = createTenantLifecycle({ store, clock, signWarrant: options.signWarrant, told: () => outbox.flush() });
   tenantRoutes(service.app, { tenants, people, onChanged: onStopped });
-  publicKeyRoutes(service.app, { bundle, tokenKeys });
+  publicKeyRoutes(service.app, options.published);
+  keyRoutes(service.app, { keys: options.keys ?? null, administratorOf, onChanged: tell });
   return service;
 }

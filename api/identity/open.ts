@@ -1,52 +1,35 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
-import { revocationSigner } from '../../adapters/identity/revocation-signature.js';
-import { stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
-import { tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
-import { type KeyUse, openKey } from '../../adapters/identity/sealed-key.js';
-import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
+import { openKey } from '../../adapters/identity/sealed-key.js';
 import { readDelegatingIssuers } from '../../adapters/identity/delegating-issuers.js';
 import { openIdTokens } from '../../adapters/identity/id-tokens.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
-import { createSigner } from '../../domain/identity/signer.js';
+import { errorText } from '../../domain/errors.js';
+import { createRepeated } from '../../domain/repeated.js';
 import { fingerprintOf, hostsOf } from '../../domain/identity/spiffe.js';
+import type { KeyUse } from '../../domain/identity/key-rotation.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
-import { bundleDigest, bundleKeys, REFRESH_HINT_SECONDS } from '../../domain/identity/trust-bundle.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { administrators } from './administrator.js';
 import { createIdentityService } from './app.js';
+import { openSigningKeys, type Published } from './signing-keys.js';
 
 interface Settings {
   readonly own: Config<typeof IDENTITY_SETTINGS>;
   readonly people: Config<typeof IDENTITY_PEOPLE_SETTINGS>;
 }
 
+/** How often what is due is done, and what another process did is taken over. */
+const KEYS_EVERY_MS = 1_000;
+
 export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
-  const read = async (use: KeyUse, file: string) => openKey(own.keys, use, readFileSync(file, 'utf8'));
-  const { signer, signList, signReport, signWarrant } = await needed(
-    'the key of the CA (GATE_IDENTITY_CA_KEY_FILE)',
-    read('certificates', own.caKeyFile).then((key) => {
-      const certificates = svidSigner(parts.tls.ca, key);
-      return {
-        signer: certificates,
-        signList: revocationSigner(certificates.caPem, key),
-        signReport: stopReportSigner(certificates.caPem, key),
-        signWarrant: tenantWarrantSigner(certificates.caPem, key),
-      };
-    }),
-  );
-  const tokenSigner = await needed(
-    'the key of tokens (GATE_IDENTITY_SIGNING_KEY_PATH)',
-    read('tokens', own.signingKeyFile).then((key) => createSigner(createPrivateKey(key))),
-  );
-  const { publicJwk } = tokenSigner;
   const { oidcIssuersFile } = own;
   const idTokens = await needed(
     'GATE_IDENTITY_OIDC_ISSUERS_FILE',
@@ -70,16 +53,45 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
   );
   parts.onStop('stores', 'the store of identity', () => store.close());
   const { ledger } = await parts.neighbour(LEDGER);
-  const tokenKeys = [publicJwk];
-  const keys = await needed(
-    'the trust bundle (GATE_TLS_CA_FILE)',
-    Promise.resolve().then(() => bundleKeys(certificatesOf(parts.tls.ca), tokenKeys)),
-  );
-  const bundle = {
-    keys,
-    spiffe_sequence: await needed('the store of identity', store.bundleSequence(bundleDigest(keys))),
-    spiffe_refresh_hint: REFRESH_HINT_SECONDS,
+  const privateKey = (use: KeyUse, file: string, what: string) => () => {
+    try {
+      return openKey(own.keys, use, readFileSync(file, 'utf8'));
+    } catch (error) {
+      throw new Error(`${what}: ${errorText(error)}`, { cause: error });
+    }
   };
+  const { live } = parts.tls;
+  const trust = (ca: string, { bundle }: Published) => live?.trust?.({ sequence: bundle.spiffe_sequence, ca });
+  const keys = await needed(
+    'the keys of identity',
+    openSigningKeys({
+      store,
+      ring: own.keys,
+      trustDomain: parts.trustDomain,
+      caPem: parts.tls.ca,
+      configured: {
+        certificates: privateKey('certificates', own.caKeyFile, 'GATE_IDENTITY_CA_KEY_FILE'),
+        tokens: privateKey('tokens', own.signingKeyFile, 'GATE_IDENTITY_SIGNING_KEY_PATH'),
+      },
+      announceMs: own.announceSecs * 1_000,
+      onTrust: trust,
+    }),
+  );
+  trust(keys.trusted(), keys.published());
+  const stepping = createRepeated({
+    work: () => keys.step(),
+    everyMs: KEYS_EVERY_MS,
+    onFault: (reason) =>
+      reason === null
+        ? parts.logger.info({ event: 'keys_known' }, 'the stages of the keys of identity are looked at again')
+        : parts.logger.error(
+            { event: 'keys_unknown', reason },
+            'the stages of the keys of identity cannot be looked at',
+          ),
+  });
+  stepping.begin();
+  parts.onStop('sweeps', 'the keys of identity', () => stepping.stop());
+  const { signer, signList, signReport, signWarrant, tokenSigner } = keys;
   const { workloadsFile } = own;
   const pinned = workloadsFile === undefined ? () => Promise.resolve([]) : () => readPinnedWorkloads(workloadsFile);
   await needed('GATE_IDENTITY_WORKLOADS_FILE', pinned());
@@ -112,8 +124,9 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           signReport,
           signWarrant,
           revocationLifeMs: own.revocationSecs * 1_000,
-          bundle,
-          tokenKeys,
+          bootstrapCas: parts.tls.ca,
+          published: keys.published,
+          keys: { ...keys, canRotateCa: live?.trust !== undefined },
           tokenSigner,
           verifyDelegator: idTokens.verify,
           administratorOf,

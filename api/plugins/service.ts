@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, type X509Certificate } from 'node:crypto';
 import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { isSignedBy } from '../../adapters/identity/svid-signer.js';
 import { GateError } from '../../domain/errors.js';
 import { countsSoon, hasEnded, type TlsMaterial } from '../../domain/identity/live-tls.js';
 import {
@@ -75,6 +76,8 @@ export interface ServiceOptions {
   readonly trustedProxies?: readonly string[];
   /** Whether the certificate of an agent counts here; without it, every one that the CA signed and that has not ended. */
   readonly standing?: CertificateStanding;
+  /** PEM of CAs by which bootstrap certificates count, whether or not they are trusted otherwise: of identity. */
+  readonly bootstrapCas?: string;
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
@@ -122,7 +125,7 @@ export function createService(options: ServiceOptions): Service {
     requireHostHeader: false,
   };
   const contextOf = (given: Pick<TlsMaterial, 'cert' | 'key'> & { readonly ca?: string }) => ({
-    ...(tls?.clientCertificate !== 'none' && { ca: given.ca }),
+    ...(tls?.clientCertificate !== 'none' && { ca: [given.ca ?? [], options.bootstrapCas ?? []].flat() }),
     cert: given.cert,
     key: given.key,
     minVersion: 'TLSv1.3' as const,
@@ -201,8 +204,14 @@ export function createService(options: ServiceOptions): Service {
   app.decorateRequest('caller', null);
   app.decorateRequest('certificateFault', null);
   app.decorateRequest('correlationId', '');
-  const { standing } = options;
-  const shown = createShownCertificates(options.trustDomain);
+  const { standing, bootstrapCas } = options;
+  /** Of a certificate that the connection takes for one of a CA. */
+  const doubted = (certificate: X509Certificate): boolean =>
+    bootstrapCas !== undefined &&
+    live !== undefined &&
+    !isBootstrapCertificate(certificate) &&
+    !isSignedBy(certificate, live.trusted());
+  const shown = createShownCertificates(options.trustDomain, doubted);
   standing?.onRevoked(shown.close);
   const seenBy = options.resolveCaller ? resolvedBy(options.resolveCaller) : shown.seenBy;
   app.addHook('onRequest', (request, reply, done) => {
@@ -347,7 +356,10 @@ const resolvedBy =
   };
 
 /** The certificates of open connections: each is read once, and a kept-alive connection keeps it until the certificate ends. */
-function createShownCertificates(trustDomain: string): {
+function createShownCertificates(
+  trustDomain: string,
+  doubted: (certificate: X509Certificate) => boolean,
+): {
   readonly seenBy: (request: FastifyRequest) => Seen;
   /** Ends the connections on which one of these certificates, or any of one of these agents or tenants, was shown. */
   readonly close: (revoked: RevokedNow) => void;
@@ -371,7 +383,7 @@ function createShownCertificates(trustDomain: string): {
       const socket = request.raw.socket as TLSSocket;
       let seen = known.get(socket);
       if (seen === undefined) {
-        seen = readCaller(socket, trustDomain);
+        seen = readCaller(socket, trustDomain, doubted);
         known.set(socket, seen);
         if (seen.caller?.kind === 'agent')
           for (const by of [seen.caller.fingerprint, nameOf(seen.caller)]) keep(socket, by);
@@ -386,12 +398,13 @@ function createShownCertificates(trustDomain: string): {
   };
 }
 
-function readCaller(socket: TLSSocket, trustDomain: string): Seen {
+function readCaller(socket: TLSSocket, trustDomain: string, doubted: (certificate: X509Certificate) => boolean): Seen {
   if (!socket.encrypted) return NO_CERTIFICATE;
   const certificate = socket.getPeerX509Certificate();
   // Node counts a resumed session without a certificate as authorized.
   if (!certificate) return NO_CERTIFICATE;
   if (!socket.authorized) return nobody(`the client certificate is not trusted (${String(socket.authorizationError)})`);
+  if (doubted(certificate)) return nobody('the client certificate is not trusted: its CA was withdrawn');
   const spiffe = spiffeOfCertificate(certificate);
   if (spiffe === null) return nobody('the client certificate carries no SPIFFE id, or several URIs');
   const identity = parseSpiffe(spiffe, trustDomain);

@@ -41,6 +41,9 @@ const KINDS = [
   'grant.auto_revoked',
   'agent.envelope_narrowed',
   'agent.envelope_widened',
+  'identity.key_announced',
+  'identity.key_signs',
+  'identity.key_withdrawn',
 ] as const satisfies readonly EventKind[];
 export type IdentityEventKind = Exclude<
   (typeof KINDS)[number],
@@ -48,6 +51,7 @@ export type IdentityEventKind = Exclude<
   | StopEvent['kind']
   | TenantEvent['kind']
   | GrantEvent['kind']
+  | KeyEvent['kind']
   | 'stop.reported'
   | 'tenant.budget_changed'
   | DecoyEvent['kind']
@@ -391,6 +395,32 @@ export function tenantRow({
     policy_decision: { operation_id: operationId, tenant, ...detail },
     correlation_id: operationId,
     ...(isOfTenant && { tenant }),
+    actor_sub: by,
+    ...reasonOf(reason),
+  });
+}
+
+/** A key of identity went on to its next stage. */
+export interface KeyEvent {
+  readonly kind: 'identity.key_announced' | 'identity.key_signs' | 'identity.key_withdrawn';
+  readonly id: string;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly detail: JsonObject;
+}
+
+const KEY_WORDS: Readonly<Record<KeyEvent['kind'], string>> = {
+  'identity.key_announced': 'will sign',
+  'identity.key_signs': 'signs from now on',
+  'identity.key_withdrawn': 'counts no more',
+};
+
+/** The row of a key, of no tenant: each stage once. */
+export function keyRow({ kind, id, by, reason, detail }: KeyEvent): IdentityRow {
+  return rowOf(kind, id, {
+    reasoning: `a key of identity ${KEY_WORDS[kind]}`,
+    policy_decision: { key_id: id, ...detail },
+    correlation_id: uuidFromDigest('gate.identity-key', id),
     actor_sub: by,
     ...reasonOf(reason),
   });

@@ -88,7 +88,9 @@ export function createIssuing(parts: {
   const { store, signer, trustDomain, clock } = parts;
 
   return {
-    caPem: signer.caPem,
+    get caPem() {
+      return signer.caPem;
+    },
     async enroll({ ttlSeconds, ...enrollment }) {
       const nowMs = clock();
       const expiresMs = nowMs + ttlSeconds * 1_000;

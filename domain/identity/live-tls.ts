@@ -15,6 +15,8 @@ export interface LiveTls {
   settled(): Promise<unknown>;
   /** The CAs that are trusted now, as PEM; also where the certificate has ended. */
   trusted(): string;
+  /** For identity alone, which says itself which CAs count. */
+  trust?(published: { readonly sequence: number; readonly ca: string }): void;
   /** Called with each that takes the place of the one before, and with the one that stays where other CAs are trusted; the answer ends that. */
   onRenewed(listener: (next: TlsCredential) => void): () => void;
   /** For readiness: throws where it has ended, and says what is wrong where renewing fails. */

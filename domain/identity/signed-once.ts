@@ -38,7 +38,7 @@ export interface SvidSigner {
     /** A client alone, by default. */
     readonly usages?: readonly ('server' | 'client')[];
   }): Promise<{ readonly certPem: string; readonly serial: string; readonly fingerprint: string }>;
-  /** The certificate of the CA, and when it ends. */
+  /** The CAs that count, as PEM, and when the one ends that signs. */
   readonly caPem: string;
   readonly notAfterMs: number;
 }

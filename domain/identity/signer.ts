@@ -23,15 +23,21 @@ export interface PublicJwk {
   readonly alg: 'EdDSA';
 }
 
-/** An Ed25519 signer (RFC 8032). The key id is the first 16 hex digits of SHA-256 over the public key's DER. */
+/** An Ed25519 public key. Its id is the first 16 hex digits of SHA-256 over its DER. */
+export function publicJwkOf(publicKey: KeyObject): PublicJwk {
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  const kid = createHash('sha256').update(der).digest('hex').slice(0, 16);
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return { kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' };
+}
+
+/** An Ed25519 signer (RFC 8032). */
 export function createSigner(privateKey: KeyObject): Signer {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
-  const publicKey = createPublicKey(privateKey);
-  const der = publicKey.export({ type: 'spki', format: 'der' });
-  const keyId = createHash('sha256').update(der).digest('hex').slice(0, 16);
-  const { x = '' } = publicKey.export({ format: 'jwk' });
+  const publicJwk = publicJwkOf(createPublicKey(privateKey));
+  const { kid: keyId } = publicJwk;
   return {
-    publicJwk: { kty: 'OKP', crv: 'Ed25519', x, kid: keyId, use: 'sig', alg: 'EdDSA' },
+    publicJwk,
     sign: (bytes) => ({
       algorithm: 'Ed25519',
       key_id: keyId,

@@ -116,7 +116,9 @@ export function createWorkloadIssuing(parts: {
     });
 
   return {
-    caPem: signer.caPem,
+    get caPem() {
+      return signer.caPem;
+    },
     issue: async (asked, caller) => issue(asked, await authorityOf(caller), caller.hosts),
     issueOwn: (asked, { service, fingerprint, hosts }) =>
       issue(asked, { kind: 'self', workload: service, service, fingerprint }, hosts),

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join, parse, resolve } from 'node:path';
+import { dirname, join, parse, resolve } from 'node:path';
 import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
 import {
   type Credential,
@@ -20,7 +20,8 @@ import {
   validFor,
 } from '../../adapters/identity/certificate-authority.js';
 import { type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
-import { type KeyUse, openKey, sealKey } from '../../adapters/identity/sealed-key.js';
+import { openKey, sealKey } from '../../adapters/identity/sealed-key.js';
+import type { KeyUse } from '../../domain/identity/key-rotation.js';
 import {
   agentSpiffe,
   fingerprintOf,
@@ -61,6 +62,8 @@ export interface DevPki {
   readonly stateDir: string;
   readonly trustDomain: string;
   readonly ca: string;
+  /** The CAs that count, as others are given them. */
+  readonly trusted: string;
   readonly caFile: string;
   /** The private key of the CA, sealed with the key ring of `secrets/identity-keys`. */
   readonly sealedCaKey: SealedKeyFile;
@@ -126,7 +129,8 @@ export async function ensureDevelopmentPki(options: DevPkiOptions): Promise<DevP
     const { cert: ca, certFile: caFile, sealedCaKey } = authority;
     const workloadsFile = pinsOf(stateDir);
     if (readIfPresent(workloadsFile, PRIVATE_FILE) === null) writePins(workloadsFile, []);
-    return { stateDir, trustDomain, ca, caFile, sealedCaKey, console: console_, agents, also, workloadsFile };
+    const trusted = readIfPresent(caFile, PUBLIC_FILE) ?? ca;
+    return { stateDir, trustDomain, ca, trusted, caFile, sealedCaKey, console: console_, agents, also, workloadsFile };
   });
 }
 
@@ -151,6 +155,19 @@ export async function issueAgent(
     ensureAgent(folder, await ensureAuthority(pki.stateDir, pki.trustDomain), pki.trustDomain, tenant, agent, profile),
   );
 }
+
+/**
+ * Gives whoever reads `pki/ca/ca.crt` the CAs that identity publishes. The certificate of the CA that signs here stays beside it, also where it counts no
+ * more.
+ */
+export async function publishTrust(pki: Pick<DevPki, 'stateDir' | 'ca' | 'caFile'>, pem: string): Promise<void> {
+  await withFileLock(join(resolve(pki.stateDir), 'pki', '.lock'), { timeoutMs: 30_000 }, async () => {
+    const own = ownCaFile(pki.caFile);
+    if (readIfPresent(own, PUBLIC_FILE) !== pki.ca) replaceFile(own, pki.ca, PUBLIC_FILE);
+    if (readIfPresent(pki.caFile, PUBLIC_FILE) !== pem) replaceFile(pki.caFile, pem, PUBLIC_FILE);
+  });
+}
+const ownCaFile = (caFile: string): string => join(dirname(caFile), 'own-ca.crt');
 
 /** Which processes may ask identity for a certificate, and with which of their own. */
 const pinsOf = (stateDir: string): string => join(resolve(stateDir), 'pki', 'workloads.json');
@@ -251,6 +268,7 @@ async function ensureAuthority(stateDir: string, trustDomain: string): Promise<A
   const made = await createAuthority(trustDomain, lifetime(CA_DAYS));
   const text = sealKey(keys, 'certificates', made.key);
   replaceFile(file, text, PRIVATE_FILE);
+  rmSync(ownCaFile(certFile), { force: true });
   replaceFile(certFile, made.cert, PUBLIC_FILE);
   rmSync(clearFile, { force: true });
   return kept(made.key, made.cert, new X509Certificate(made.cert), text);
@@ -268,7 +286,7 @@ function loadAuthority(from: {
     const clear = load({ certFile: from.certFile, keyFile: from.clearFile });
     return clear && { ...clear, sealed: null };
   }
-  const cert = readIfPresent(from.certFile, PUBLIC_FILE);
+  const cert = readIfPresent(ownCaFile(from.certFile), PUBLIC_FILE) ?? readIfPresent(from.certFile, PUBLIC_FILE);
   const key = openedKey(from.keys, sealed, from.file);
   const certificate = cert !== null ? readCredential({ cert, key }) : null;
   return certificate && { cert: cert as string, key, certificate, sealed };

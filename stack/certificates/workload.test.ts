@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { X509Certificate } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,6 +12,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createMtlsFetch } from '../../activities/clients/mtls-fetch.js';
 import { createAuthority, issueLeaf } from '../../adapters/identity/certificate-authority.js';
+import { isSignedBy } from '../../adapters/identity/svid-signer.js';
 import type { Service } from '../../api/plugins/service.js';
 import { surelyNotSent } from '../../activities/clients/unsent.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -53,6 +54,7 @@ async function startIdentity(port: number, caFile = pki.caFile): Promise<void> {
     GATE_STATE_DIR: folder,
     GATE_LOG_LEVEL: 'silent',
     GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
+    GATE_IDENTITY_KEY_ANNOUNCE_SECS: '2',
     GATE_IDENTITY_PORT: String(port),
     GATE_IDENTITY_HEALTH_PORT: '0',
     // The ledger is away.
@@ -391,4 +393,123 @@ describe('certificates that identity gives services', () => {
       await startIdentity(port);
     }
   }, 60_000);
+
+  it('are of another CA that takes the place of theirs under calls, of which none fails', async () => {
+    const trustEveryMs = 100;
+    const [server, client] = await Promise.all([
+      workloadOf('ledger', { renewEveryMs: 200, trustEveryMs }),
+      workloadOf('proxy', { renewEveryMs: 200, trustEveryMs }),
+    ]);
+    const { at } = await listening(server);
+    const fetch = fetchOf(client);
+    // One connection that is open from the beginning to the end.
+    const { cert, key } = liveOf(client).now();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
+    closing.push(() => Promise.resolve(agent.destroy()));
+    const kept = async () => {
+      const sent = request(`${at}/who`, { agent }).end();
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      for await (const _part of reply);
+      return [reply.statusCode, sent.reusedSocket];
+    };
+    expect(await kept()).toEqual([200, false]);
+    const failed: unknown[] = [];
+    let [calls, isOver] = [0, false];
+    const calling = Promise.all(
+      Array.from({ length: CALLERS }, async () => {
+        while (!isOver) {
+          try {
+            const reply = await fetch(`${at}/who`, { method: 'GET' });
+            if (reply.status !== 200) failed.push([reply.status, await reply.text()]);
+            calls += 1;
+          } catch (error) {
+            failed.push(error);
+          }
+        }
+      }),
+    );
+    const { identityAdminToken } = await ensureDevelopmentSecrets({ stateDir: folder });
+    const asConsole = createMtlsFetch({
+      ca: pki.ca,
+      cert: pki.console.cert,
+      key: pki.console.key,
+      expectedServerSpiffe: spiffeOf('identity'),
+      timeoutMs: 20_000,
+    });
+    closing.push(() => asConsole.close());
+    const reply = await asConsole(`${url}/keys/rotations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${identityAdminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        request_id: randomUUID(),
+        use: 'certificates',
+        old_until: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    });
+    expect(reply.status).toBe(200);
+    const { public_pem: next } = JSON.parse(await reply.text()) as { public_pem: string };
+    const isOfNext = (workload: Workload) => isSignedBy(new X509Certificate(liveOf(workload).now().cert), next);
+    try {
+      await eventually('both have certificates of the other CA', () => isOfNext(server) && isOfNext(client));
+      const before = calls;
+      await eventually('calls go on', () => calls > before + CALLERS);
+    } finally {
+      isOver = true;
+      await calling;
+    }
+    expect([failed, calls > CALLERS]).toEqual([[], true]);
+    expect(await kept()).toEqual([200, true]);
+    // Who comes anew knows the CAs of the settings alone, and asks which count before it asks for a certificate of the other one.
+    expect(isOfNext(await workloadOf('policy-engine'))).toBe(true);
+    // Identity itself, after a restart.
+    const port = Number(new URL(url).port);
+    await identity.stop();
+    await startIdentity(port);
+    await eventually('it is renewed by a certificate of the other CA', async () => {
+      const was = liveOf(client).now().cert;
+      await eventually('renewed', () => liveOf(client).now().cert !== was);
+      return isOfNext(client);
+    });
+  }, 120_000);
+
+  it('are asked for with a bootstrap certificate also where its CA was withdrawn, with which nothing else counts', async () => {
+    const workload = await workloadOf('ledger');
+    const live = liveOf(workload);
+    const other = await createAuthority(TRUST_DOMAIN, {
+      notBefore: new Date(Date.now() - 60_000),
+      notAfter: new Date(Date.now() + 3_600_000),
+    });
+    const service = bareService({
+      name: 'identity',
+      trustDomain: TRUST_DOMAIN,
+      bootstrapCas: pki.ca,
+      tls: {
+        ...workload.tls,
+        live: { ...live, trusted: () => other.cert, now: () => ({ ...live.now(), ca: other.cert }) },
+        clientCertificate: 'asked',
+      },
+    });
+    service.app.get('/first', { config: { bootstrap: true } }, (request) => ({
+      spiffe: request.caller?.spiffe ?? null,
+      fault: request.certificateFault?.message ?? null,
+    }));
+    const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
+    closing.push(() => service.close());
+    const seen = async (credential: { readonly cert: string; readonly key: string }) => {
+      const fetch = fetchOf({ tls: { ...credential, ca: live.trusted() } });
+      return JSON.parse(await (await fetch(`https://localhost:${port}/first`, { method: 'GET' })).text()) as unknown;
+    };
+    const { proxy: first } = await issueBootstraps(pki, [{ name: 'proxy', service: 'proxy' }]);
+    expect(await seen(first)).toEqual({ spiffe: spiffeOf('proxy'), fault: null });
+    const ofOther = {
+      commonName: 'hil',
+      spiffe: spiffeOf('hil'),
+      hosts: [],
+      usages: ['client' as const],
+      notBefore: new Date(Date.now() - 60_000),
+      notAfter: new Date(Date.now() + 600_000),
+    };
+    expect(await seen(await issueLeaf(other, ofOther))).toEqual({ spiffe: spiffeOf('hil'), fault: null });
+    expect(await seen(pki.console)).toEqual({ spiffe: null, fault: expect.stringContaining('its CA was withdrawn') });
+  });
 });

@@ -7,6 +7,7 @@ import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { checkedCertificate, keptInMemory, workloadFiles } from '../../adapters/identity/workload-files.js';
 import type { OwnCertificate } from '../../api/plugins/declaration.js';
 import { type WorkloadMetrics, workloadMetrics } from '../../api/plugins/workload-metrics.js';
+import type { SpiffeBundle } from '../../contracts/identity.js';
 import { StartError } from '../../config/start-error.js';
 import { errorText } from '../../domain/errors.js';
 import type { TlsMaterial } from '../../domain/identity/live-tls.js';
@@ -110,6 +111,7 @@ export function createWorkload(options: WorkloadOptions): Workload {
 
   let started: Promise<void> | null = null;
   let trust: { stop(): Promise<void> } | null = null;
+  let heard = false;
   return {
     tls: { ca, cert: '', key: '', live: renewal },
     startAt(url) {
@@ -123,6 +125,9 @@ export function createWorkload(options: WorkloadOptions): Workload {
         });
         try {
           const client = createIdentityClient({ url, fetch });
+          // A CA may have come since those of the settings.
+          if (!heard) takeBundle(renewal, await client.trustBundle());
+          heard = true;
           const given = await client.workloadSvid({ request_id: requestId, csr_pem: csr });
           return checkedCertificate({ cert: given.cert_pem, key }, expected());
         } finally {
@@ -180,9 +185,7 @@ function watchTrust({
     try {
       const bundle = await client.trustBundle();
       const before = renewal.trusted();
-      const ca = authoritiesOf(bundle);
-      const isSame = digestsOf(ca).join() === digestsOf(before).join();
-      if (!isOver) renewal.trust({ sequence: bundle.spiffe_sequence, ca: isSame ? before : ca });
+      if (!isOver) takeBundle(renewal, bundle);
       if (renewal.trusted() !== before)
         logger.info(
           { event: 'trust_changed', workload: name, sequence: bundle.spiffe_sequence },
@@ -215,6 +218,14 @@ function watchTrust({
       await asking;
     },
   };
+}
+
+/** The same CAs in other words are no others. */
+function takeBundle(renewal: WorkloadRenewal, bundle: SpiffeBundle): void {
+  const before = renewal.trusted();
+  const ca = authoritiesOf(bundle);
+  const isSame = digestsOf(ca).join() === digestsOf(before).join();
+  renewal.trust({ sequence: bundle.spiffe_sequence, ca: isSame ? before : ca });
 }
 
 /** Of whatever CAs are in a text, in an order of their own. */

@@ -67,6 +67,7 @@ async function start(): Promise<void> {
       GATE_STATE_DIR: folder,
       GATE_DEPLOYMENT_TENANT: DEVELOPMENT_TENANT,
       GATE_IDENTITY_OIDC_ISSUERS_FILE: join(folder, 'issuers.json'),
+      GATE_IDENTITY_KEY_ANNOUNCE_SECS: '2',
       GATE_IDENTITY_PORT: String(port),
       GATE_IDENTITY_HEALTH_PORT: '0',
       GATE_TLS_CA_FILE: pki.caFile,
@@ -441,5 +442,57 @@ describe('identity, killed while it issues', () => {
       await proxy.close();
     },
     ROUNDS * START_LIMIT_MS,
+  );
+
+  it(
+    'puts another key of tokens in the place of the one before once, whenever it is killed among its stages',
+    async () => {
+      type Known = { readonly id: string; readonly state: string };
+      const keys = async () =>
+        (await ask('GET', '/keys', undefined, secrets.identityAdminToken)).body['keys'] as readonly Known[];
+      const published = async () => {
+        const { body } = await ask('GET', '/jwks.json');
+        return (body['keys'] as readonly { kid: string }[]).map(({ kid }) => kid);
+      };
+      const [before] = await published();
+      const asks = () =>
+        ask('POST', '/keys/rotations', { request_id: request, use: 'tokens' }, secrets.identityAdminToken);
+      const request = randomUUID();
+      // Before, while or after it is stored.
+      const first = asks().catch(() => null);
+      await kill();
+      await first;
+      await start();
+      const { status, body } = await asks();
+      const id = String(body['id']);
+      expect([status, body['request_id'], await published()]).toEqual([200, request, [before, id]]);
+      // Announced.
+      await kill();
+      await start();
+      expect([(await asks()).body['id'], await published()]).toEqual([id, [before, id]]);
+      // As it begins to sign, or just before.
+      await eventually('it signs soon', async () => {
+        const { signs_from: from } = (await asks()).body;
+        return Date.parse(String(from)) - Date.now() < 1_200;
+      });
+      await kill();
+      await start();
+      await eventually('it signs', async () => (await keys()).some((key) => key.id === id && key.state === 'signing'));
+      await kill();
+      await start();
+      expect(await keys()).toEqual([
+        expect.objectContaining({ id: before, state: 'retiring' }),
+        expect.objectContaining({ id, state: 'signing' }),
+      ]);
+      expect(await published()).toEqual([before, id]);
+      const database = new DatabaseSync(join(folder, 'data', 'identity.db'), { readOnly: true });
+      const rows = database.prepare('select content from identity_outbox').all() as { content: string }[];
+      database.close();
+      const told = rows
+        .map(({ content }) => (JSON.parse(content) as { event_kind: string }).event_kind)
+        .filter((kind) => kind.startsWith('identity.key_'));
+      expect(told).toEqual(['identity.key_announced', 'identity.key_signs']);
+    },
+    6 * START_LIMIT_MS,
   );
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { hash, randomUUID, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -11,6 +11,7 @@ import {
   DEVELOPMENT_TENANT,
   type DevelopmentSecrets,
   ensureDevelopmentSecrets,
+  issueBootstraps,
 } from '../../stack/certificates/dev-pki.js';
 import { ensureTestPki, type TestPki } from '../support/service-certificates.js';
 import { madeEnvironment } from '../../stack/certificates/made-secrets.js';
@@ -18,6 +19,7 @@ import { type ApartProcess, startApart } from '../../stack/separate.js';
 import { certificateRequest } from '../support/certificate-request.js';
 import { goProgram, hasGo } from '../support/go-program.js';
 import { needs } from '../support/needs.js';
+import { eventually } from '../support/waiting.js';
 
 const TRUST_DOMAIN = 'gate.local';
 const IDENTITY = `spiffe://${TRUST_DOMAIN}/service/identity`;
@@ -41,6 +43,27 @@ const env = () => ({
   GATE_TLS_CERT_FILE: pki.services.identity.certFile,
   GATE_TLS_KEY_FILE: pki.services.identity.keyFile,
 });
+/** Another identity, whose certificates, its own too, are of its own giving. */
+async function givingItself() {
+  const stateDir = join(folder, 'giving-itself');
+  const own = await ensureTestPki({ stateDir, trustDomain: TRUST_DOMAIN });
+  const made = await ensureDevelopmentSecrets({ stateDir });
+  const { identity: first } = await issueBootstraps(own, [{ name: 'identity', service: 'identity' }]);
+  const [cert, key] = [join(stateDir, 'identity.crt'), join(stateDir, 'identity.key')];
+  writeFileSync(cert, first.cert);
+  writeFileSync(key, first.key);
+  const process = await startApart('identity', {
+    ...env(),
+    ...madeEnvironment({ ...made, ...own }),
+    GATE_STATE_DIR: stateDir,
+    GATE_TLS_CA_FILE: own.caFile,
+    GATE_TLS_CERT_FILE: cert,
+    GATE_TLS_KEY_FILE: key,
+    GATE_IDENTITY_KEY_ANNOUNCE_SECS: '1',
+  });
+  closing.unshift(() => process.stop());
+  return { pki: own, token: made.identityAdminToken, at: `https://localhost:${process.ports.port}` };
+}
 const start = async () => {
   running = await startApart('identity', env());
   url = `https://localhost:${running.ports.port}`;
@@ -62,11 +85,16 @@ async function ask(
   who: { readonly cert: string; readonly key: string } | null,
   method: 'GET' | 'POST',
   path: string,
-  { body, token }: { readonly body?: object; readonly token?: string } = {},
+  {
+    body,
+    token,
+    at = url,
+    ca = pki.ca,
+  }: { readonly body?: object; readonly token?: string; readonly at?: string; readonly ca?: string } = {},
 ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
   const { cert = '', key = '' } = who ?? {};
   const fetch = createMtlsFetch({
-    ca: pki.ca,
+    ca,
     cert,
     key,
     expectedServerSpiffe: IDENTITY,
@@ -74,7 +102,7 @@ async function ask(
     connectTimeoutMs: 30_000,
   });
   closing.push(() => fetch.close());
-  const reply = await fetch(`${url}${path}`, {
+  const reply = await fetch(`${at}${path}`, {
     method,
     headers: {
       ...(body && { 'content-type': 'application/json' }),
@@ -160,6 +188,23 @@ describe('identity as a process of its own', () => {
   });
 });
 
+describe('the keys of an identity whose certificate is from elsewhere', () => {
+  const rotate = (use: string) => {
+    const body = { request_id: randomUUID(), use, old_until: new Date().toISOString() };
+    return ask(pki.services.console, 'POST', '/keys/rotations', { body, token: secrets.identityAdminToken });
+  };
+  it('are replaced where they sign tokens, and refused for certificates, which nobody would take over', async () => {
+    expect((await rotate('certificates')).body['error']).toBe('rotation_unavailable');
+    const { status, body } = await rotate('tokens');
+    expect([status, body['state']]).toEqual([200, 'announced']);
+    const { keys } = (await ask(null, 'GET', '/jwks.json')).body as { keys: { kid: string }[] };
+    expect(keys.map(({ kid }) => kid)).toEqual([expect.any(String), body['id']]);
+    await running.stop();
+    await start();
+    expect((await ask(null, 'GET', '/jwks.json')).body).toEqual({ keys });
+  });
+});
+
 describe('SPIFFE as others implement it', () => {
   const question = (svid: string) => ({
     url: `${url}/.well-known/spiffe-bundle`,
@@ -188,7 +233,8 @@ describe('SPIFFE as others implement it', () => {
       const found = await goSpiffe(question(pem));
       expect([found.code, found.err]).toEqual([0, '']);
       expect(JSON.parse(found.out)).toEqual({
-        sequence: 1,
+        // A key of tokens came.
+        sequence: 2,
         refresh_hint: 300,
         x509_authorities: 1,
         jwt_authorities: keys.map(({ kid }) => kid),
@@ -198,6 +244,43 @@ describe('SPIFFE as others implement it', () => {
       const elsewhere = await ensureTestPki({ stateDir: join(folder, 'elsewhere'), trustDomain: TRUST_DOMAIN });
       const refused = await goSpiffe(question(elsewhere.agents['build-bot'].cert));
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('unknown authority')]);
+    },
+    600_000,
+  );
+
+  (able ? it : it.skip)(
+    `go-spiffe verifies what either CA issued while one takes the place of the other${needs('go', able)}`,
+    async () => {
+      const { pki: own, token, at } = await givingItself();
+      const of = { at, ca: own.ca, token };
+      const certified = async (agent_name: string) => {
+        const body = { tenant: DEVELOPMENT_TENANT, agent_name };
+        const once = (await ask(own.services.console, 'POST', '/enrollments', { ...of, body })).body['token'];
+        const { pem } = await certificateRequest();
+        const reply = await ask(null, 'POST', '/enrollments/svid', {
+          ...of,
+          token: String(once),
+          body: { csr_pem: pem },
+        });
+        return issuedSvid.parse(reply.body);
+      };
+      const before = await certified('before-bot');
+      const body = { request_id: randomUUID(), use: 'certificates', old_until: new Date().toISOString() };
+      const reply = await ask(own.services.console, 'POST', '/keys/rotations', { ...of, body });
+      expect(reply.status).toBe(200);
+      const next = new X509Certificate(String(reply.body['public_pem']));
+      const { svid: after } = await eventually('the other CA signs', async () => {
+        const svid = await certified(`after-${randomUUID()}`);
+        return new X509Certificate(svid.cert_pem).verify(next.publicKey) && { svid };
+      });
+      for (const { cert_pem: pem, spiffe_id: id } of [before, after]) {
+        const found = await goSpiffe({ ...question(pem), url: `${at}/.well-known/spiffe-bundle`, ca_pem: own.ca });
+        expect([found.code, found.err]).toEqual([0, '']);
+        expect(JSON.parse(found.out)).toMatchObject({ sequence: 2, x509_authorities: 2, verified: id });
+      }
+      // Who heard of the first one alone does not verify what the second one signed.
+      expect(after.ca_cert_pem.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+      expect(new X509Certificate(after.cert_pem).verify(new X509Certificate(own.ca).publicKey)).toBe(false);
     },
     600_000,
   );

@@ -73,12 +73,14 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
     service = identityOver(ca, {
       store,
       ledger: takingLedger((rows) => told.push(...rows)),
-      bundle: {
-        keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
-        spiffe_sequence: 7,
-        spiffe_refresh_hint: 300,
-      },
-      tokenKeys: [tokenSigner.publicJwk],
+      published: () => ({
+        bundle: {
+          keys: bundleKeys(certificatesOf(ca.cert), [tokenSigner.publicJwk]),
+          spiffe_sequence: 7,
+          spiffe_refresh_hint: 300,
+        },
+        tokenKeys: [tokenSigner.publicJwk],
+      }),
       tokenSigner,
       verifyDelegator: (...asked) => at.verifyDelegator(...asked),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
