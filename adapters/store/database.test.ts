@@ -27,6 +27,25 @@ describe('a store in a file', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('that another process keeps is told to its writer after a second, and read meanwhile', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
+    const target = { file: join(folder, 'calls.db') };
+    const [store, other] = [
+      await openStore<never>(target, creating('things')),
+      await openStore<never>(target, creating('things')),
+    ];
+    other.sqlite?.exec('begin immediate');
+    const begun = performance.now();
+    await expect(sql`insert into things values (1)`.execute(store.db)).rejects.toThrow('database is locked');
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect((await sql`select id from things`.execute(store.db)).rows).toEqual([]);
+    other.sqlite?.exec('rollback');
+    await sql`insert into things values (1)`.execute(store.db);
+    await store.close();
+    await other.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   it('gives integers that no number of JavaScript is as text, and the other rows as they are; a write runs once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
     const store = await openStore<never>({ file: join(folder, 'calls.db') }, creating('things'));

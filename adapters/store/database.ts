@@ -53,7 +53,7 @@ export async function openStore<Tables>(
   try {
     if ('file' in target) await migrateAll(store, migrations, beside);
     else await migrateSchema(store, target, migrations, beside);
-    store.sqlite?.exec('PRAGMA synchronous=FULL');
+    store.sqlite?.exec(`PRAGMA synchronous=FULL; PRAGMA busy_timeout=${WRITING_MS}`);
   } catch (error) {
     await store.close();
     throw error;
@@ -124,8 +124,13 @@ function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> 
   return sqliteStore(connection, hooks);
 }
 
-/** How long a statement waits for another process. */
+/** How long a statement waits for another process while the file is opened, which the other one may be migrating. */
 const BUSY_MS = 5_000;
+/**
+ * How long later ones wait, with all that this thread does. Transactions take milliseconds; a process that was frozen within one keeps the file
+ * until it goes on or ends.
+ */
+const WRITING_MS = 1_000;
 
 /** SQLite does not wait where another process makes the same change to a new file. */
 function toWal(connection: DatabaseSyncInstance): void {
