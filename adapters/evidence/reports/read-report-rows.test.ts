@@ -9,9 +9,9 @@ it('a page of a window is looked for at its places, which are looked up once', a
   const place = await ledgerPlace('sqlite');
   let now = Date.parse('2026-03-10T12:00:00.000Z');
   const ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
-  for (let at = 0; at < 40; at += 1) {
+  for (let rows = 0; rows < 40; rows += 1) {
     now += 1_000;
-    await ledger.append([testRow(at)]);
+    await ledger.append([testRow()]);
   }
   const statements: string[] = [];
   const { db, close } = openToRead<LedgerTables>((place.target as { file: string }).file, {
