@@ -57,7 +57,7 @@ describe('a list of tools with decoys', () => {
     ['of no decoys', [{ tools }, []]],
     ['that failed', [{ tools }, [decoy('bait')], 'tools/list', true]],
     ['of something else', [{ tools }, [decoy('bait')], 'prompts/list']],
-    ['that is none', [{ other: 1 }, [decoy('bait')]]],
+    ['of no known form', [{ other: 1 }, [decoy('bait')]]],
   ])('is as it was where it is one %s', async (_what, asked) => {
     expect((await shown(...asked)).isAsItWas).toBe(true);
   });

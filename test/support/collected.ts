@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -7,7 +6,7 @@ export async function isCollected(of: WeakRef<object>): Promise<boolean> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   // What was looked at in this turn stays until its end.
-  await nextTurn();
+  await new Promise<void>((resolve) => setImmediate(resolve));
   collect();
   return of.deref() === undefined;
 }
