@@ -239,7 +239,7 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     'of a call with %i ms left waits %i for who holds the request, so that the tool hears of that in time',
     async (leftMs, waitMs) => {
       let past = 0;
-      const worker = await process({ now: () => Date.now() + past });
+      const worker = await process({ steadyMs: () => performance.now() + past });
       const answer = asks(worker, leftMs);
       const settled: string[] = [];
       answer.catch((error: Error) => settled.push(error.message));
@@ -257,8 +257,9 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     ['behind', -MINUTE_MS / 2],
   ])('knows that nobody holds the request where the one that did has a clock that is %s', async (_, byMs) => {
     let past = 0;
-    const worker = await process({ now: () => Date.now() + past });
-    const proxy = await process({ now: () => Date.now() + byMs + past });
+    const steadyMs = () => performance.now() + past;
+    const worker = await process({ now: () => Date.now() + past, steadyMs });
+    const proxy = await process({ now: () => Date.now() + byMs + past, steadyMs });
     const held = client();
     const stop = proxy.talks.listen('a-call', held.listener);
     const answer = asks(worker, 50_000);
@@ -276,6 +277,33 @@ describe.each(STORES)('what a tool asks where proxy and worker are apart, over %
     past += 18_000;
     await expect(answer).rejects.toThrow('nobody holds a request');
   });
+
+  it.each([
+    ['is set back', -60 * MINUTE_MS, -60 * MINUTE_MS],
+    ['is set ahead, the worker’s by an hour', 60 * MINUTE_MS, MINUTE_MS / 2],
+  ])(
+    'is held, and waits as long as it may, where the clock of a machine %s meanwhile',
+    async (_, ofWorker, ofProxy) => {
+      let [past, set] = [0, 0];
+      const steadyMs = () => performance.now() + past;
+      const worker = await process({ now: () => Date.now() + past + set * ofWorker, steadyMs });
+      const proxy = await process({ now: () => Date.now() + past + set * ofProxy, steadyMs });
+      const { asked, listener } = client();
+      proxy.talks.listen('a-call', listener);
+      const answer = asks(worker, 50_000);
+      const settled: string[] = [];
+      answer.catch((error: Error) => settled.push(error.message));
+      await eventually('it is asked', () => asked.length > 0);
+      set = 1;
+      for (past of [5_100, 10_200, 15_300, 20_400, 25_500, 30_600, 35_700]) {
+        await looks(proxy);
+        await looks(worker);
+      }
+      expect(settled).toEqual([]);
+      past = 50_100;
+      await expect(answer).rejects.toThrow('in time');
+    },
+  );
 
   it.each<[string, string, string]>([
     ['is too long to be handed on', 'elicitation/create', JSON.stringify('x'.repeat(65_536))],

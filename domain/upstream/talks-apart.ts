@@ -63,6 +63,8 @@ export interface TalksApartOptions {
   /** Called once where something of the store begins to fail, and with `null` once nothing of it does. */
   readonly onFault?: (error: unknown) => void;
   readonly now?: () => number;
+  /** A clock that nobody sets: by it time passes here. */
+  readonly steadyMs?: () => number;
   /** Between two looks while somebody waits. */
   readonly pauseMs?: number;
   /** How long a question waits for a client whose request nobody holds: its proxy may be about to start again. */
@@ -108,7 +110,7 @@ const patience = (leftMs: number, unheldMs: number): number =>
  * answer. The first answer counts. What ends the attempt withdraws its questions. What a tool says goes by rows too (`notes-apart.ts`).
  */
 export function talksApart(options: TalksApartOptions): CallTalks & { close(): void } {
-  const { keys, now = Date.now, pauseMs = PAUSE_MS } = options;
+  const { keys, now = Date.now, steadyMs = () => performance.now(), pauseMs = PAUSE_MS } = options;
   const { unheldMs = UNHELD_MS, purgeEveryMs = PURGE_EVERY_MS } = options;
   let closed = false;
   const outage = outageOf((error) => {
@@ -140,8 +142,8 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   // The side that sends the call.
 
   interface Waiting {
+    /** Until when it is waited for, and since when nobody is known to hold the request of its client: by the steady clock of this process. */
     readonly untilMs: number;
-    /** Since when nobody is known to hold the request of its client, by this process's clock. */
     unheldSinceMs: number;
     /** What the store said last of who holds it: another process's clock, of which only a change says something. */
     heldMs: number;
@@ -172,12 +174,12 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       for (const [id, one] of asked) {
         const { untilMs, resolve, reject } = one;
         const of = standing.get(id);
-        if (of && of.heldMs !== one.heldMs) Object.assign(one, { heldMs: of.heldMs, unheldSinceMs: now() });
+        if (of && of.heldMs !== one.heldMs) Object.assign(one, { heldMs: of.heldMs, unheldSinceMs: steadyMs() });
         if (of?.said?.[0] === 'refused') reject(new Error(of.said[1]));
         else if (of?.said) resolve(of.said);
         else if (!of) reject(new Error('the question is not in the store any more'));
-        else if (now() >= untilMs) reject(new Error('the client did not answer in time'));
-        else if (now() - one.unheldSinceMs > patience(untilMs - one.unheldSinceMs, unheldMs))
+        else if (steadyMs() >= untilMs) reject(new Error('the client did not answer in time'));
+        else if (steadyMs() - one.unheldSinceMs > patience(untilMs - one.unheldSinceMs, unheldMs))
           reject(new Error('the client is gone: nobody holds a request of it for this call'));
       }
     },
@@ -187,8 +189,9 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     question: OpenQuestion & AskedQuestion,
     givenUp: AbortSignal | undefined,
   ): Promise<ClientAnswer> {
-    const { id, untilMs } = question;
-    const unheldSinceMs = now();
+    const { id } = question;
+    const unheldSinceMs = steadyMs();
+    const untilMs = unheldSinceMs + question.untilMs - now();
     let answered = false;
     talk.ids.add(id);
     try {
@@ -240,7 +243,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
   }
   const listeners = new Map<string, Listener>();
   const put = new Map<string, Put>();
-  let heldMs = 0;
+  let heldMs = Number.NEGATIVE_INFINITY;
   const hears = (listener: Listener | undefined): boolean => listener !== undefined && listener.hears !== false;
   const lookForNotes = heardNotes(
     notes,
@@ -336,9 +339,9 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
       }
       // Whoever cannot put it to a client has said so by then.
       await nextTurn();
-      const isDue = now() - heldMs >= HOLD_EVERY_MS;
+      const isDue = steadyMs() - heldMs >= HOLD_EVERY_MS;
       const held = (isDue ? [...put.keys()] : begun).filter((id) => put.has(id));
-      if (isDue) heldMs = now();
+      if (isDue) heldMs = steadyMs();
       if (held.length > 0) await questions.hold(held);
     },
   );
