@@ -78,15 +78,41 @@ describe('waiting on a record', () => {
     expect(await notifier.waitFor('a', isCompleted, Date.now() - 1)).toMatchObject({ state: 'intended' });
   });
 
-  it('ends at its deadline also where the store is away', async () => {
+  it('ends at its deadline also where the store is away: with what was seen last, and never as if there were nothing', async () => {
     let away = false;
-    start(async () => {
+    start(async (id) => {
       if (away) throw new Error('the store is away');
+      return stored.get(id) ?? null;
+    });
+    stored.set('a', recordOf('a', 'parked'));
+    const waiting = notifier.waitFor('a', isCompleted, Date.now() + 300);
+    const unseen = notifier.waitFor('b', isCompleted, Date.now() + 300);
+    unseen.catch(() => undefined);
+    await looked();
+    away = true;
+    expect(await waiting).toMatchObject({ state: 'parked' });
+    await expect(unseen).rejects.toThrow('the store is away');
+  });
+
+  it('is not asked for again while the store has not answered', async () => {
+    let open = 0;
+    let most = 0;
+    const answers: (() => void)[] = [];
+    start(async () => {
+      if (looks === 1) return null;
+      most = Math.max(most, (open += 1));
+      await new Promise<void>((resolve) => answers.push(resolve));
+      open -= 1;
       return null;
     });
-    const waiting = notifier.waitFor('a', isCompleted, Date.now() + 300);
-    away = true;
-    expect(await waiting).toBeNull();
+    const waiting = notifier.waitFor('a', isCompleted, Date.now() + 1_000);
+    await eventually('it is looked again', () => looks > 1);
+    await timePasses(600, 'two more looks would come');
+    expect([looks, most]).toEqual([2, 1]);
+    await eventually('it is over', async () => {
+      for (const answer of answers.splice(0)) answer();
+      return Promise.race([waiting.then(() => true), timePasses(20, 'it may look again').then(() => false)]);
+    });
   });
 
   it('looks only while somebody waits, and once per call however many wait for it', async () => {

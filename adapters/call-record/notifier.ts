@@ -17,7 +17,10 @@ interface Waiter {
   readonly condition: (record: CallRecord) => boolean;
   /** The monotonic clock: with a wall clock that is set back by an hour, a wait would take an hour longer. */
   readonly untilMs: number;
+  /** The record as it was seen last. */
+  seen: CallRecord | null;
   readonly resolve: (record: CallRecord | null) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** One interval serves all waiters and runs only while somebody waits. `find` reads what other processes wrote. */
@@ -25,12 +28,14 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
   const waiters = new Map<string, Set<Waiter>>();
   let interval: NodeJS.Timeout | null = null;
 
-  const settle = (correlationId: string, record: CallRecord | null) => {
+  const settle = (correlationId: string, record: CallRecord | null, fault?: { readonly error: unknown }) => {
     const waiting = waiters.get(correlationId);
     for (const waiter of waiting ?? []) {
+      if (record) waiter.seen = record;
       if ((record && waiter.condition(record)) || performance.now() >= waiter.untilMs) {
         waiting?.delete(waiter);
-        waiter.resolve(record);
+        if (fault && !waiter.seen) waiter.reject(fault.error);
+        else waiter.resolve(fault ? waiter.seen : record);
       }
     }
     if (waiting?.size === 0) waiters.delete(correlationId);
@@ -39,12 +44,18 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
       interval = null;
     }
   };
+  /** Looks that are under way: a store that is slow is not asked again for what it has not answered. */
+  const looking = new Set<string>();
   const look = () => {
     for (const correlationId of waiters.keys()) {
-      find(correlationId).then(
-        (record) => settle(correlationId, record),
-        () => settle(correlationId, null),
-      );
+      if (looking.has(correlationId)) continue;
+      looking.add(correlationId);
+      find(correlationId)
+        .finally(() => looking.delete(correlationId))
+        .then(
+          (record) => settle(correlationId, record),
+          (error: unknown) => settle(correlationId, null, { error }),
+        );
     }
   };
 
@@ -54,16 +65,16 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
       const untilMs = performance.now() + deadlineMs - Date.now();
       const current = await find(correlationId);
       if ((current && condition(current)) || performance.now() >= untilMs) return current;
-      return new Promise((resolve) => {
+      return new Promise((resolve, reject) => {
         const waiting = waiters.get(correlationId) ?? new Set<Waiter>();
-        waiters.set(correlationId, waiting.add({ condition, untilMs, resolve }));
+        waiters.set(correlationId, waiting.add({ condition, untilMs, seen: current, resolve, reject }));
         interval ??= setInterval(look, LOOK_INTERVAL_MS);
       });
     },
     close() {
       if (interval) clearInterval(interval);
       interval = null;
-      for (const waiting of waiters.values()) for (const waiter of waiting) waiter.resolve(null);
+      for (const waiting of waiters.values()) for (const waiter of waiting) waiter.resolve(waiter.seen);
       waiters.clear();
     },
   };

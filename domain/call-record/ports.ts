@@ -256,7 +256,10 @@ export interface CallStore {
    * deleted. The id and digest of each record are kept for `TOMBSTONE_LIVES` times as long, so that the id does not execute again.
    */
   purge(before: { hitsMs: number; stagedMs: number; recordsMs: number }): Promise<number>;
-  /** Resolves with the record when it satisfies the condition, or as it is at the deadline. */
+  /**
+   * Resolves with the record when it satisfies the condition, or as it is at the deadline; as it was seen last where it cannot be read then. Rejects
+   * where none was seen: whoever is told `null` may say that nothing was executed.
+   */
   waitFor(
     correlationId: string,
     condition: (record: CallRecord) => boolean,
