@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Json } from '../../../contracts/json.js';
+import type { CallRecord } from '../../../domain/call-record/record.js';
 import type { WithdrawCall } from '../../../domain/review/ports.js';
 import { roomFor } from '../../../domain/room-for.js';
 import type { CallHandler } from '../calls.js';
@@ -14,6 +15,28 @@ export interface CancellationsOptions {
   /** So long after it was asked, a call of which nothing is recorded is none. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
+}
+
+/** A call that was asked for, once nobody judges it any more; at that time at the latest as it then stands, `null` where nothing is recorded. */
+export async function onceJudged(
+  handler: CancellationsOptions['handler'],
+  {
+    caller,
+    correlationId,
+    untilMs,
+    now,
+  }: {
+    readonly caller: AgentCaller;
+    readonly correlationId: string;
+    readonly untilMs: number;
+    readonly now: () => number;
+  },
+): Promise<CallRecord | null> {
+  await handler.recorded(correlationId, untilMs);
+  let record = await handler.standing(correlationId, caller);
+  while (record?.state === 'decided' && now() < untilMs)
+    record = await handler.changed(correlationId, caller, record.version, untilMs);
+  return record;
 }
 
 /**
@@ -36,11 +59,7 @@ export function createCancellations({ handler, withdrawCall, unknownAfterMs, now
     async cancelled(caller: AgentCaller, session: string, requestId: Json): Promise<void> {
       const correlationId = calls.get(keyOf(session, requestId));
       if (correlationId === undefined) return;
-      const untilMs = now() + unknownAfterMs;
-      await handler.recorded(correlationId, untilMs);
-      let record = await handler.standing(correlationId, caller);
-      while (record?.state === 'decided' && now() < untilMs)
-        record = await handler.changed(correlationId, caller, record.version, untilMs);
+      const record = await onceJudged(handler, { caller, correlationId, untilMs: now() + unknownAfterMs, now });
       if (record?.state === 'parked')
         await withdrawCall({ correlation_id: correlationId, tenant: caller.tenant, agent_id: caller.agent });
     },

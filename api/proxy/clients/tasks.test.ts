@@ -20,7 +20,7 @@ const record = (state: string, outcome: object, probed = true): CallRecord =>
 
 const tasksOver = (found: CallRecord) =>
   createTasks({
-    handler: { standing: async () => found, recorded: async () => undefined },
+    handler: { standing: async () => found, recorded: async () => undefined, changed: async () => found },
     store: {
       keep: async () => undefined,
       of: async () => ({ correlationId: 'c', createdMs: 0, askedMs: 0 }),
@@ -118,5 +118,62 @@ describe('tasks/result', () => {
       false,
       true,
     ]);
+  });
+});
+
+describe('a task that is cancelled while its call is being judged', () => {
+  const standing = (state: string): CallRecord => ({ ...record(state, {}), outcome: null }) as never;
+  const withdrawn = {
+    ...standing('denied'),
+    decision: { status: 'denied', decided_by: 'system:withdrawn-by-agent' },
+  } as never;
+
+  /** `states` is how the call stands, one after the other, as long as somebody waits for the next. */
+  const cancelled = async (...states: (CallRecord | null)[]) => {
+    const withdrawals: string[] = [];
+    let clock = 0;
+    const next = () => {
+      if (states.length > 1) states.shift();
+      // A wait that brings nothing takes its whole time.
+      else clock += 60_000;
+    };
+    const tasks = createTasks({
+      handler: {
+        standing: async () => states[0] ?? null,
+        recorded: async () => (states[0] === null ? next() : undefined),
+        changed: async () => {
+          next();
+          return states[0] ?? null;
+        },
+      },
+      store: {
+        keep: async () => undefined,
+        of: async () => ({ correlationId: 'c', createdMs: 0, askedMs: 0 }),
+        list: async () => [],
+      },
+      withdrawCall: async ({ correlation_id }) => {
+        withdrawals.push(correlation_id);
+        states.splice(0, states.length, withdrawn);
+      },
+      unknownAfterMs: 1_000,
+      now: () => clock,
+    });
+    const told = await tasks.cancel({ caller: CALLER, consoleUrl: undefined }, 'c').catch((error: unknown) => error);
+    return { told, withdrawals };
+  };
+
+  it.each([
+    ['nothing is recorded of it yet', [null, standing('decided'), standing('parked')]],
+    ['it is decided', [standing('decided'), standing('parked')]],
+    ['it waits already', [standing('parked')]],
+  ])('is withdrawn once it waits, where %s', async (_when, states) => {
+    expect(await cancelled(...states)).toMatchObject({ told: { status: 'cancelled' }, withdrawals: ['c'] });
+  });
+
+  it.each([
+    ['is at its tool then', [standing('decided'), standing('allowed')]],
+    ['is judged for longer than a client waits', [standing('decided')]],
+  ])('goes on where it %s, and its client is told so', async (_when, states) => {
+    expect(await cancelled(...states)).toMatchObject({ told: { code: 'task_not_cancellable' }, withdrawals: [] });
   });
 });

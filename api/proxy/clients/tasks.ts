@@ -9,9 +9,10 @@ import type { CallHandler } from '../calls.js';
 import { decisionPage } from '../decision-page.js';
 import type { AgentCaller } from '../mcp-requests.js';
 import { wordsOf } from '../rpc-answers.js';
+import { onceJudged } from './cancellations.js';
 
 export interface TasksOptions {
-  readonly handler: Pick<CallHandler, 'standing' | 'recorded'>;
+  readonly handler: Pick<CallHandler, 'standing' | 'recorded' | 'changed'>;
   readonly store: TaskStore;
   readonly withdrawCall: WithdrawCall;
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
@@ -28,6 +29,8 @@ export interface TaskAsker {
 }
 
 const POLL_MS = 1_000;
+/** A cancellation waits for no more than that until its call is judged; clients give up after a minute. */
+const JUDGED_WITHIN_MS = 20_000;
 const PAGE = 50;
 
 const noTask = () => new GateError('task_not_found');
@@ -145,12 +148,16 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
      * its tool.
      */
     async cancel({ caller, consoleUrl }: TaskAsker, taskId: string): Promise<JsonObject> {
-      const before = await known(caller, taskId);
-      if (before.record?.state === 'parked')
+      const { kept, record } = await known(caller, taskId);
+      // Who cancels as soon as he has the task finds it being judged: it may come to wait, and would run once it is approved.
+      const isJudged = record !== null && record.state !== 'decided';
+      const untilMs = Math.min(kept.askedMs + unknownAfterMs, now() + JUDGED_WITHIN_MS);
+      const before = isJudged ? record : await onceJudged(handler, { caller, correlationId: taskId, untilMs, now });
+      if (before?.state === 'parked')
         await withdrawCall({ correlation_id: taskId, tenant: caller.tenant, agent_id: caller.agent });
       const after = await known(caller, taskId);
       // Somebody may have decided first. Who repeats a cancel that got no answer is told that it is cancelled.
-      if (before.record?.state !== 'parked' || statusOf(after.record) !== 'cancelled')
+      if (before?.state !== 'parked' || statusOf(after.record) !== 'cancelled')
         throw new GateError('task_not_cancellable', undefined, { fields: { status: statusOf(after.record) } });
       return told(after, consoleUrl);
     },
