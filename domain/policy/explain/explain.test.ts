@@ -205,7 +205,12 @@ describe('why a call was judged as it was', () => {
       [],
     );
     const told = toldExplanation({ ...found, rules: 'then', policy_bundle: floor.bundle }, 'list_files');
-    expect(told).toContain('arguments.note (in the call) anything else instead of "mail [EMAIL]"');
+    expect(told).toContain('arguments.note (in the call) another text instead of "mail [EMAIL]"');
+    const given = { name: 'arguments.amount', whose: 'call' as const, from: undefined, to: 'something else' };
+    const added = [{ tier: 'red' as const, facts: [given] }];
+    expect(toldExplanation({ ...found, changes: added, rules: 'then', policy_bundle: floor.bundle }, 'x')).toContain(
+      'it is denied with arguments.amount (in the call) given as a text',
+    );
     const secret = { name: 'arguments.api_key', whose: 'call' as const, from: 'sk-123456', to: 'x' };
     const changes = [{ tier: 'green' as const, facts: [secret] }];
     expect(toldExplanation({ ...found, changes, rules: 'then', policy_bundle: floor.bundle }, 'x')).toContain(

@@ -57,8 +57,9 @@ function toldChanges(changes: ExplainedVerdict['changes']): readonly string[] {
 function toldChange({ name, whose, from, to }: ExplainedVerdict['changes'][number]['facts'][number]): string {
   const place = `${name} (${WHOSE[whose]})`;
   if (to === undefined) return `${place} left out`;
-  const now = to === ANOTHER ? 'anything else' : value(name, to);
-  return from === undefined ? `${place} given as ${now}` : `${place} ${now} instead of ${value(name, from)}`;
+  // One text was tried, which says nothing of a number.
+  if (from === undefined) return `${place} given as ${to === ANOTHER ? 'a text' : value(name, to)}`;
+  return `${place} ${to === ANOTHER ? 'another text' : value(name, to)} instead of ${value(name, from)}`;
 }
 
 /** By its name, because a name says whether its value is a secret. */
