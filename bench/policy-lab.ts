@@ -11,7 +11,7 @@ import type { ReplaySource } from '../contracts/replay-rows.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import { openLikeProduct } from '../test/support/evidenced-ledger.js';
-import { ledgerPlace } from '../test/support/ledger.js';
+import { ledgerPlace, type STORES } from '../test/support/ledger.js';
 import { watchedBlocks } from './blocks.js';
 import { describeMachine, type Machine } from './machine.js';
 import { rounded } from './numbers.js';
@@ -36,10 +36,12 @@ const WATCH_MS = 200;
 
 /** A lab over so many recorded evaluations, and over a hundredth of them: memory must not know the difference. */
 export async function runPolicyLabBench({
+  store,
   rows,
   policies,
   say,
 }: {
+  readonly store: (typeof STORES)[number];
   readonly rows: number;
   readonly policies: number;
   readonly say: (line: string) => void;
@@ -51,12 +53,14 @@ export async function runPolicyLabBench({
   const compiled = await benchCompiler().compile(files.map(({ facts: { name }, body }) => ({ name, body })));
   if (compiled.fault) throw new Error(compiled.fault.message);
   const candidate = await live.tried(compiled.wasm, {}, []);
-  const place = await ledgerPlace('sqlite');
+  const place = await ledgerPlace(store);
   const { ledger } = await openLikeProduct({ target: place.target, sidecarKeys: place.keys });
   const studies = createStudies(floor);
   try {
     say(`writing ${rows} evaluations`);
     await written(rows, floor, (batch) => ledger.append(batch), say);
+    // A server does so by itself within a minute or so of that many rows.
+    if (store === 'postgres') await place.sql('analyze');
     const figures: LabFigure[] = [];
     for (const most of [Math.ceil(rows / 100), rows]) {
       const memory = watchedMemory();

@@ -73,6 +73,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
   policy-lab  a candidate against recorded traffic: evaluations per second and memory
     --rows N        recorded evaluations (1000000)
     --policies N    policies of the candidate (300)
+    --store KIND    where the ledger is: sqlite or postgres (sqlite)
   brain    what the readers of injected instructions cost, beside the whole inspection of a call, and what models do where a provider is away
     --rounds N      rounds (6)
 `;
@@ -86,6 +87,7 @@ const { values, positionals } = parseArgs({
     other: { type: 'string' },
     tools: { type: 'string' },
     rows: { type: 'string' },
+    store: { type: 'string', default: 'sqlite' },
     'verify-rows': { type: 'string', default: '20000' },
     parks: { type: 'string' },
     minutes: { type: 'string', default: '90' },
@@ -240,7 +242,9 @@ async function run(what: string): Promise<void> {
     });
   }
   if (what === 'policy-lab') {
+    const store = values.store === 'postgres' ? 'postgres' : 'sqlite';
     const { machine, figures } = await runPolicyLabBench({
+      store,
       rows: Number(values.rows ?? '1000000'),
       policies: Number(values.policies),
       say,
@@ -249,7 +253,7 @@ async function run(what: string): Promise<void> {
       title: 'A lab over recorded traffic',
       machine,
       notes: [
-        'Evaluations as the pipeline records them, in a ledger in a file whose inputs are encrypted; the lab reads and judges as the policy engine does.',
+        `Evaluations as the pipeline records them, in a ledger ${store === 'postgres' ? 'on Postgres' : 'in a file'} whose inputs are encrypted; the lab reads and judges as the policy engine does.`,
         `The candidate: ${values.policies} policies beside the rules that ship. Each call is judged by the rules of now and by the candidate.`,
         'peak_resident_mib: of the whole process, threads included; before_mib: as the lab begins. The second line must not be much above the first.',
         'longest_block_ms: how long nothing else ran on the thread that serves; longest_work_ms: the same by the processor’s time alone, to which other work on the machine adds nothing.',
