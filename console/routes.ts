@@ -42,6 +42,7 @@ import { CHANGE_MORE, MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
+import { ADD_DECOY, DECOYS, REMOVE_DECOY } from './pages/decoys/decoys.js';
 import { RELEASE_STOP, STOP_TENANT, STOP_TOOL, STOPS } from './pages/stops/stops.js';
 import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/templates/template.js';
 import { TEMPLATES } from './pages/templates/templates.js';
@@ -68,6 +69,7 @@ export const PAGES: readonly Page[] = [
   AGENTS_PAGE,
   AGENT_PAGE,
   STOPS,
+  DECOYS,
   POLICIES,
   POLICY,
   VERSION,
@@ -116,6 +118,8 @@ export const ACTIONS: readonly Action[] = [
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,
+  ADD_DECOY,
+  REMOVE_DECOY,
   SET_BUDGET,
   EXPORT_NOW,
   REGULATORY,

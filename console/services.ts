@@ -1,3 +1,4 @@
+import type { DecoyHit, DecoyRecord } from '../contracts/decoys.js';
 import type { SavedSearch } from '../contracts/console.js';
 import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
@@ -340,6 +341,19 @@ export interface IdentityService {
   budget(): Promise<TenantBudget>;
   /** Sets it, of one agent or (`null`) of the tenant whole; `null` micro-units: no limit. */
   setBudget(agent: string | null, micros: number | null, reason: string | null): Promise<TenantBudget>;
+  /** What nobody of the tenant should call or use. */
+  decoys(): Promise<readonly DecoyRecord[]>;
+  /** Who did, the newest first. */
+  decoyHits(): Promise<readonly DecoyHit[]>;
+  /** Sets a tool, or with a value that; `null`: what happens to who touches it is as usual. */
+  addDecoy(decoy: {
+    readonly name: string;
+    readonly value: string | null;
+    readonly isAdvertised: boolean;
+    readonly action: DecoyRecord['action'] | null;
+    readonly reason: string | null;
+  }): Promise<DecoyRecord>;
+  removeDecoy(name: string): Promise<void>;
   /** What people delegated to an agent and is neither over nor taken back, oldest first. */
   grants(agent: string): Promise<readonly ListedGrant[]>;
   revokeGrant(jti: string, reason: string | null): Promise<void>;

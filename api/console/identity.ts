@@ -13,6 +13,7 @@ import {
   STOPS_LISTED,
   tenantBudget,
 } from '../../contracts/identity.js';
+import { decoyHits, decoyList, decoyRecord, decoyRetired } from '../../contracts/decoys.js';
 import { grantList, GRANTS_LISTED } from '../../contracts/grants.js';
 import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { get, type Neighbour } from './neighbour.js';
@@ -72,6 +73,22 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
         ...(agent !== null && { agent_name: agent }),
         ...said(reason),
       }),
+    decoys: async () => (await ask(decoyList, get('/decoys', { tenant: ownTenant() }))).decoys,
+    decoyHits: async () => (await ask(decoyHits, get('/decoys/hits', { tenant: ownTenant() }))).hits,
+    addDecoy: ({ name, value, isAdvertised, action, reason }) =>
+      change(decoyRecord, '/decoys', {
+        tenant: ownTenant(),
+        name,
+        ...(value !== null && { kind: 'value', value }),
+        advertised: isAdvertised,
+        ...(action !== null && { action }),
+        ...said(reason),
+      }),
+    async removeDecoy(name) {
+      ownTenant();
+      const path = `/decoys/${encodeURIComponent(name)}`;
+      await ask(decoyRetired, { method: 'DELETE', path, doubt: MAY_BE_DONE });
+    },
     grants: (agent) =>
       all(
         async (after) =>

@@ -83,6 +83,8 @@ const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/agents/:agent/force-hil': { for: '2h' },
   '/stops/tool': { tool: 'pay', unlisted: 'yes' },
   '/stops/tenant': { tenant_name: 'acme' },
+  '/decoys/add': { decoy: 'a_decoy' },
+  '/decoys/remove': { decoy: 'a_decoy' },
   '/tenants/budget': { whose: 'tenant', agent_name: '', sum: '12.50' },
   '/command-line/hil/decide/:id': { action_digest: 'a'.repeat(64), decision: 'approve' },
 };
@@ -189,6 +191,7 @@ const ASKED = [
   'GET /cases',
   'GET /agents/:agent',
   'GET /stops',
+  'GET /decoys',
   'POST /agents/:agent/stop',
   'POST /agents/:agent/force-hil',
   'POST /agents/:agent/force-hil/end',
@@ -196,6 +199,8 @@ const ASKED = [
   'POST /stops/tool',
   'POST /stops/tenant',
   'POST /stops/:id/release',
+  'POST /decoys/add',
+  'POST /decoys/remove',
   'POST /tenants/budget',
   'POST /agents/:agent/revoke-grant',
 ];

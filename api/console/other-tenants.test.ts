@@ -52,6 +52,7 @@ const NAMED_IN_FIELDS: Readonly<Record<string, number>> = {
   '/hil/bulk/approve': 200,
   '/hil/bulk/deny': 200,
   '/audit/searches/forget': 303,
+  '/decoys/remove': 404,
   '/me/end': 404,
   '/me/unlink-chat': 303,
   '/me/unlink-chat-of': 404,
@@ -73,6 +74,7 @@ const NAMES_NOTHING: readonly string[] = [
   '/device/refuse',
   '/me/link-chat',
   '/stops/tool',
+  '/decoys/add',
   // Of another name it is refused (console/pages/stops/stops.test.ts).
   '/stops/tenant',
   '/tenants/budget',
@@ -193,6 +195,9 @@ async function heldByAcme(path: string) {
     path === '/tenants/budget' ? { acme: await seenBudget(insider), globex: await seenBudget(stranger) } : null;
   const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
   const search = `${SECRET}-${n}`;
+  const decoy = `${SECRET}-${n}`;
+  if (path === '/decoys/remove')
+    await atIdentity('POST', '/decoys', { tenant: 'acme', name: decoy, description: SECRET });
   if (ofSearches(path)) await insider.post('/audit/searches', { name: search, query: 'agent=a' });
   // A person has 200 at most, and each of these is one.
   const other = path === '/me/end' ? ((await fixture.sessions.of((await fixture.browser()).cookie))?.id ?? '') : '';
@@ -228,6 +233,7 @@ async function heldByAcme(path: string) {
       seen,
       budgets: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? '',
       grant,
+      decoy: path === '/decoys/remove' ? decoy : `of_${as}_${n}`,
       tenant_name: as,
     }),
     async now() {
@@ -243,6 +249,7 @@ async function heldByAcme(path: string) {
         stops: await atIdentity('GET', '/stops?tenant=acme'),
         grants: await atIdentity('GET', '/grants?tenant=acme'),
         budget: await atIdentity('GET', '/tenants/acme/budget'),
+        decoys: await atIdentity('GET', '/decoys?tenant=acme'),
         isSearchKept: (await insider.get('/audit')).text.includes(`>${search}<`),
         sessions: (await fixture.sessions.openOf(tenant)).map(({ id }) => id),
       };

@@ -63,6 +63,7 @@ const SCROLL_THEMSELVES: readonly string[] = [
   '/cases',
   '/agents',
   '/stops',
+  '/decoys',
   '/tenants',
   '/policies/:name',
   '/policies/templates',

@@ -1,5 +1,6 @@
 import type { GrantRecord } from '../../contracts/grants.js';
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
+import type { DecoyHit, DecoyRecord } from '../../contracts/decoys.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
 import { budgetsSeen } from '../../console/pages/tenants/set-budget.js';
@@ -80,6 +81,33 @@ export function identityThatTells(words: string): (path: string, search: string,
     revoked_at: null,
     revoked_by: null,
   };
+  const decoy: DecoyRecord = {
+    id: REPORT_ID,
+    tenant: 'acme',
+    name: 'a_decoy',
+    kind: 'value',
+    advertised: false,
+    action: 'suspend',
+    schema_json: null,
+    description: words,
+    value_hint: words,
+    created_at: AT,
+    created_by: words,
+    hits: 1,
+    last_hit_at: AT,
+  };
+  const hit: DecoyHit = {
+    decoy_id: REPORT_ID,
+    decoy: 'a_decoy',
+    kind: 'value',
+    tenant: 'acme',
+    agent_name: words,
+    hits: 1,
+    first_at: AT,
+    last_at: AT,
+    correlation_id: GRANT_ID,
+    contained: 'suspend',
+  };
   const set = { budget_micros: 5_000_000, updated_at: AT, updated_by: words, reason: words };
   const budget: Omit<TenantBudget, 'tenant'> = { ...set, agents: [{ agent_name: 'stopped-bot', ...set }] };
   const begun = shownOperation(
@@ -114,6 +142,10 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/stops/reports') return { status: 200, body: [report] };
     if (path.startsWith('/stops/reports/')) return { status: 200, body: { ...report, report: null } };
     if (path.startsWith('/stops/')) return { status: 202, body: { ...tool, somebody_else: true } };
+    if (path === '/decoys/hits') return { status: 200, body: { hits: [hit] } };
+    if (path === '/decoys' && method === 'GET') return { status: 200, body: { decoys: [decoy] } };
+    if (path === '/decoys') return { status: 201, body: decoy };
+    if (path.startsWith('/decoys/')) return { status: 200, body: { retired: true } };
     if (path === '/grants') return { status: 200, body: { grants: [grant, { jti: 'edited', tampered: words }] } };
     if (path === '/revoke') return { status: 200, body: { kind: 'grant', id: GRANT_ID, revoked_at: AT } };
     if (path.endsWith('/budget')) return { status: 200, body: { ...budget, tenant: path.split('/')[2] } };

@@ -35,6 +35,7 @@ const queueOf = (row: { readonly id: string; readonly correlation_id: string }, 
   '/agents/axe',
   '/agents/stopped-axe',
   '/stops',
+  '/decoys',
   '/audit/agents/axe/narrative',
 ];
 
