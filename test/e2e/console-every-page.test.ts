@@ -343,6 +343,7 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         if (form === '/hil/bulk') await page.locator('main input[type="checkbox"][name="id"]').first().check();
         if (form === '/hil/:id/modify/preview') await page.getByLabel('user').fill('ben');
         if (form === '/stops/tenant') await page.getByLabel('The name of the tenant, typed out').fill('acme');
+        if (form === '/decoys/add') await page.getByLabel('Name', { exact: true }).fill('a_decoy');
         if (form === '/tenants/budget') {
           await page.getByLabel('of all its agents together').check();
           await page.getByLabel('Budget of a month').fill('12.50');

@@ -1,8 +1,10 @@
 import { decoyAction } from '../../../contracts/decoy-kinds.js';
 import { type DecoyHit, type DecoyRecord, decoyName, EVERY_TENANT } from '../../../contracts/decoys.js';
 import { GateError } from '../../../domain/errors.js';
+import { callAddress } from '../../ui/addresses.js';
 import { Csrf, Empty, Foreign, Table, Time } from '../../ui/parts.js';
 import { type Action, type Form, type Page, REASON, type Shown, type Visit } from '../../visit.js';
+import { agentAddress } from '../agents/address.js';
 import { ofIdentity, OrUnknown } from '../stops/known.js';
 import { reasonOr, Why } from '../stops/release.js';
 
@@ -142,7 +144,7 @@ const Hits = ({ of: hits, nowMs }: { readonly of: readonly DecoyHit[]; readonly 
         {hits.map((hit) => (
           <tr key={`${hit.decoy_id}/${hit.agent_name}`}>
             <th scope="row">
-              <a href={`/agents/${encodeURIComponent(hit.agent_name)}`}>
+              <a href={agentAddress(hit.agent_name)}>
                 <Foreign text={hit.agent_name} />
               </a>
             </th>
@@ -154,7 +156,7 @@ const Hits = ({ of: hits, nowMs }: { readonly of: readonly DecoyHit[]; readonly 
               <Time iso={hit.last_at} nowMs={nowMs} />
             </td>
             <td>
-              <a href={`/audit/correlation/${encodeURIComponent(hit.correlation_id)}`}>
+              <a href={callAddress(hit.correlation_id)}>
                 <Foreign text={hit.correlation_id} />
               </a>
             </td>
