@@ -116,6 +116,11 @@ export const PROXY_SETTINGS = {
     z.string().min(1),
     "PEM of the Ed25519 key that signs authorizations; the ledger's key until identity issues them.",
   ),
+  otherSigningKeysFile: setting(
+    'GATE_SIGNING_OTHER_KEYS_FILE',
+    z.string().min(1).optional(),
+    'PEM of Ed25519 public keys that signed authorizations before, or will: they stand in the key set, and receipts of authorizations by them are taken.',
+  ),
   maxInFlight: setting(
     'GATE_PROXY_MAX_IN_FLIGHT',
     z.coerce.number().int().min(1).max(100_000).default(500),

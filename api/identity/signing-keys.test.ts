@@ -249,8 +249,16 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
   });
 
   it('go on once where two processes do what is due at the same time, and either takes it over', async () => {
-    await rotate();
     const other = await opened();
+    const asked = {
+      requestId: randomUUID(),
+      use: 'certificates',
+      oldUntilMs: startMs,
+      by: 'dev',
+      reason: null,
+    } as const;
+    const [one, same] = await Promise.all([keys.rotate(asked), other.rotate(asked)]);
+    expect(one.id).toBe(same.id);
     now += ANNOUNCE_MS;
     await Promise.all([keys.step(), other.step(), keys.step(), other.step()]);
     await Promise.all([keys.step(), other.step()]);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
-import type { Signer } from '../../domain/identity/signer.js';
+import type { PublicJwk, Signer } from '../../domain/identity/signer.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
@@ -73,6 +73,8 @@ export interface ProxyOptions
   readonly tools?: ToolRouteOptions & PinRouteOptions & UncertainRouteOptions & SpendRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
+  /** Public keys that signed such before, or will. */
+  readonly otherKeys?: readonly PublicJwk[];
   /** Checks HIL's signature before an authorization is signed because of it. */
   readonly verifyDecision: VerifyDecision;
   /** Agents may come with access tokens of an issuer. */
@@ -237,7 +239,7 @@ export function createProxyService(options: ProxyOptions): Service {
       asGateError: (error) => toGateError(error as FastifyError | GateError),
     });
     registerManual(scope as unknown as Service['app']);
-    registerKeySet(scope as unknown as Service['app'], options.signer);
+    registerKeySet(scope as unknown as Service['app'], options.signer, options.otherKeys);
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits, assertStands: authorizer.assertStands });
     registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });

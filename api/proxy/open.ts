@@ -31,7 +31,7 @@ import { IDENTITY } from '../identity/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
-import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
+import { decisionVerifier, needed, readOtherKeys, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
@@ -51,6 +51,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const { own } = config;
   const { logger } = parts;
   const signer = await readSigner(own.signingKeyFile);
+  const otherKeys = await readOtherKeys(own.otherSigningKeysFile, signer);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
   const reviews = await parts.neighbour(HIL);
@@ -162,6 +163,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       talks,
       ledger,
       signer,
+      otherKeys,
       verifyDecision,
       definitions: createReviewGuard(upstream, pins, toolsName),
       ...(own.quarantineDefinitions && {

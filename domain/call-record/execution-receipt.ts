@@ -33,18 +33,19 @@ export interface ReceiptBearer {
 const canonical = (value: unknown): string => canonicalJson(value as Json);
 
 /**
- * Why a receipt is not to be recorded; `null` where it is. Gate's own signature must hold over the authorization in it, which must be of
- * this call; the host must be the one it was given to, with the same certificate, whose key signed the whole.
+ * Why a receipt is not to be recorded; `null` where it is. Gate's own signature, by one of `keys`, must hold over the authorization in it, which must
+ * be of this call; the host must be the one it was given to, with the same certificate, whose key signed the whole.
  */
 export function receiptFault(
   receipt: ExecutionReceipt,
   { evidence: { call } }: CallRecord,
-  { bearer, key }: { readonly bearer: ReceiptBearer; readonly key: PublicJwk },
+  { bearer, keys }: { readonly bearer: ReceiptBearer; readonly keys: readonly PublicJwk[] },
 ): ReceiptFault | null {
   const { authorization, identity_signature: signature } = receipt.authorization;
+  const key = keys.find(({ kid }) => kid === signature.key_id);
+  if (!key) return 'authorization_forged';
   const gate = createPublicKey({ key: { ...key }, format: 'jwk' });
-  if (signature.key_id !== key.kid || !verify(null, Buffer.from(canonical(authorization)), gate, bytesOf(signature)))
-    return 'authorization_forged';
+  if (!verify(null, Buffer.from(canonical(authorization)), gate, bytesOf(signature))) return 'authorization_forged';
   if (authorization['stage'] !== 'authorization' || authorization['correlation_id'] !== call.correlation_id)
     return 'other_authorization';
   if (REPEATED.some((name) => authorization[name] !== receipt[name])) return 'other_authorization';

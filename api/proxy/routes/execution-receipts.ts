@@ -5,7 +5,7 @@ import { receiptFault, receiptRow, receiptText } from '../../../domain/call-reco
 import type { CallStore } from '../../../domain/call-record/ports.js';
 import { digestOf } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
-import type { Signer } from '../../../domain/identity/signer.js';
+import type { PublicJwk, Signer } from '../../../domain/identity/signer.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
@@ -15,6 +15,8 @@ export interface ExecutionReceiptOptions {
   readonly calls: CallStore;
   readonly ledger: Ledger;
   readonly signer: Signer;
+  /** Keys that signed authorizations before. */
+  readonly otherKeys?: readonly PublicJwk[];
   readonly limits: AgentLimitsCheck;
 }
 
@@ -25,8 +27,9 @@ export interface ExecutionReceiptOptions {
  */
 export function registerExecutionReceipts(
   app: ServiceApp,
-  { calls, ledger, signer, limits }: ExecutionReceiptOptions,
+  { calls, ledger, signer, otherKeys = [], limits }: ExecutionReceiptOptions,
 ): void {
+  const keys = [signer.publicJwk, ...otherKeys];
   app.post(
     '/execution-receipts',
     // Its bytes are read as those of a call are, so the schema only describes them.
@@ -49,7 +52,7 @@ export function registerExecutionReceipts(
         throw new GateError('not_found', 'no authorization under this id');
       request.correlationId = record.correlation_id;
       const { fingerprint } = caller;
-      const fault = receiptFault(receipt, record, { bearer: { fingerprint, certificate }, key: signer.publicJwk });
+      const fault = receiptFault(receipt, record, { bearer: { fingerprint, certificate }, keys });
       if (fault) throw invalid(fault);
       const text = receiptText(receipt);
       const identity_signature = signer.sign(text);

@@ -20,9 +20,14 @@ const KeySet = z.object({
  * The keys that authorizations are verified with, each under the `key_id` of its signatures. Open to everybody: a host verifies what
  * somebody else hands it. It is as good as the connection it came over, so a host compares the key id with one that it knows.
  */
-export function registerKeySet(app: ServiceApp, { publicJwk }: Pick<Signer, 'publicJwk'>): void {
+export function registerKeySet(
+  app: ServiceApp,
+  { publicJwk }: Pick<Signer, 'publicJwk'>,
+  /** Those that signed before, or will. */
+  others: readonly PublicJwk[] = [],
+): void {
   app.get('/.well-known/jwks.json', { schema: { response: { 200: KeySet } } }, (_request, reply) => {
     void reply.header('cache-control', 'public, max-age=300');
-    return { keys: [publicJwk satisfies PublicJwk] };
+    return { keys: [publicJwk, ...others] };
   });
 }
