@@ -65,6 +65,29 @@ describe('a grant', () => {
     expect(asked).toBe(1);
   });
 
+  it('counts for as long as its key does, however often it was shown', async () => {
+    const token = await signed();
+    const first = await tokens.verify(token);
+    expect(await tokens.verify(token)).toEqual(first);
+    // The same but for its signature, or for one claim.
+    const [head, body, signature = ''] = token.split('.');
+    const other = (await signed({ scope: ['tool:b'] })).split('.')[1];
+    const flipped = `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`;
+    for (const changed of [`${head}.${body}.${flipped}`, `${head}.${other}.${signature}`])
+      expect(await refused(tokens.verify(changed))).toEqual(invalid('its signature does not hold'));
+    published = [key().jwk];
+    steady = 60_001;
+    await tokens.verify(token);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await refused(tokens.verify(token))).toEqual(invalid('signed with none of the keys of identity'));
+  });
+
+  it('is known again among a thousand others at most', async () => {
+    const [oldest, ...others] = await Promise.all(Array.from({ length: 1_001 }, () => signed()));
+    for (const token of [oldest ?? '', ...others]) await tokens.verify(token);
+    expect((await tokens.verify(oldest ?? '')).iss).toBe('gate-identity');
+  });
+
   it.each<[string, () => Promise<string> | string, string]>([
     ['by another key under its name', () => signed({}, { by: key().privateKey }), 'its signature does not hold'],
     [

@@ -17,9 +17,13 @@ const MOST_AGE_MS = 900_000;
 const LOOK_EVERY_MS = 2_000;
 const MOST_KEYS = 16;
 
+/** Grants whose signature was found to hold are known by the whole of their text, with these keys: an agent shows the same one with each call. */
+const MOST_VERIFIED = 1_000;
+
 interface Keys {
   readonly of: ReadonlyMap<string, CryptoKey | Uint8Array>;
   readonly atMs: number;
+  readonly verified: Map<string, GrantClaims>;
 }
 
 /** Verifies grants with the keys that identity publishes (docs/architecture/identity.md#grants). */
@@ -45,7 +49,7 @@ export function createGrantTokens({
       of.set(jwk.kid, await importJWK(jwk as JWK, 'EdDSA'));
     }
     // Whole, or not at all.
-    return (keys = { of, atMs: askedAtMs });
+    return (keys = { of, atMs: askedAtMs, verified: new Map() });
   }
   const anew = (): Promise<Keys> => (asking ??= asked().finally(() => (asking = null)));
   const ageMs = (): number => (keys === null ? Number.POSITIVE_INFINITY : steadyMs() - keys.atMs);
@@ -64,10 +68,22 @@ export function createGrantTokens({
     throw invalid('signed with none of the keys of identity');
   }
 
+  function note(within: Keys | null, token: string, claims: GrantClaims): GrantClaims {
+    if (within === null) return claims;
+    const [oldest] = within.verified.keys();
+    if (oldest !== undefined && within.verified.size >= MOST_VERIFIED) within.verified.delete(oldest);
+    within.verified.set(token, claims);
+    return claims;
+  }
+
   return {
     async verify(token) {
       const kid = kidOf(token);
       const key = await keyOf(kid);
+      // Keys that came meanwhile have looked at nothing yet.
+      const within = keys?.of.get(kid) === key ? keys : null;
+      const known = within?.verified.get(token);
+      if (known) return known;
       let text: string;
       try {
         const { payload } = await compactVerify(token, key, { algorithms: ['EdDSA'] });
@@ -77,7 +93,8 @@ export function createGrantTokens({
       }
       const read = grantClaims.safeParse(parsed(text));
       if (!read.success) throw invalid('its claims are not those of a grant');
-      return read.data;
+      // Whoever holds claims reads them; nobody writes.
+      return note(within, token, read.data);
     },
   };
 }

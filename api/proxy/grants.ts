@@ -41,7 +41,7 @@ export function judgeGrants(app: ServiceApp, options: GrantOptions | undefined):
     const { tenant, agent, fingerprint } = request.caller ?? {};
     if (shown === undefined || tenant === undefined || agent === undefined || fingerprint === undefined) return;
     try {
-      request.grant = await judged(options, String(shown), { tenant, agent, fingerprint });
+      request.grant = await judgeGrant(options, String(shown), { tenant, agent, fingerprint });
     } catch (error) {
       request.grantFault =
         error instanceof GateError ? error : new GateError('grant_jwks_unavailable', undefined, { cause: error });
@@ -49,7 +49,7 @@ export function judgeGrants(app: ServiceApp, options: GrantOptions | undefined):
   });
 }
 
-async function judged(
+export async function judgeGrant(
   { tokens, standing, trustDomain, now }: GrantOptions,
   token: string,
   {
