@@ -101,6 +101,36 @@ describe('several upstreams, all of them well', () => {
     expect([known, askedFor]).toEqual([[['test://a', 'test://d']], ['bank+test://a']]);
   });
 
+  it('ask a client under their own names, in a call and outside of one', async () => {
+    const askers: unknown[] = [];
+    const listener = {
+      progress: false,
+      told: () => undefined,
+      asked: async (...[, , , , of]: Parameters<Listener['asked']>) => {
+        askers.push(of?.from);
+        return ['result', '{}'] as const;
+      },
+    };
+    const gone = new AbortController();
+    const asking: Upstream = {
+      callTool: async (_caller, _request, limits) => {
+        await limits.listener?.asked('roots/list', '{}', 1_000);
+        return { kind: 'not_sent', reason: 'asked' };
+      },
+      control: () => Promise.reject(new Error('unused')),
+      listen: async (_caller, heard) => {
+        await heard.asked('roots/list', '{}', 1_000, 'key', { from: 'another' });
+        gone.abort();
+      },
+      close: async () => undefined,
+    };
+    const upstream = severalUpstreams([{ name: 'the bank', prefix: 'bank', upstream: asking }]);
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'bank__pay' } };
+    await upstream.callTool({ tenant: 'acme', agent: 'bot' }, request, { timeoutMs: 1_000, listener });
+    await upstream.listen?.({ tenant: 'acme', agent: 'bot' }, listener, gone.signal);
+    expect(askers).toEqual(['the bank', 'the bank']);
+  });
+
   it('are not asked by a method of which nobody said how several are asked', async () => {
     const silent = {
       callTool: () => Promise.reject(new Error('asked')),

@@ -320,7 +320,7 @@ export function severalUpstreams(
         {
           ...limits,
           timeoutMs: Math.min(limits.timeoutMs, member.timeoutMs ?? limits.timeoutMs),
-          ...(listener && { listener: renamingListener(listener, member.prefix) }),
+          ...(listener && { listener: renamingListener(listener, member) }),
         },
       );
       // A call that takes long, or whose answer nobody can read, says something of a tool and its arguments; only who cannot be reached fails.
@@ -359,9 +359,10 @@ export function severalUpstreams(
       });
       await Promise.all([
         over,
-        ...members.map(async ({ prefix, upstream }) => {
+        ...members.map(async (member) => {
+          const { upstream } = member;
           while (upstream.listen && !signal.aborted) {
-            await upstream.listen(caller, renamingListener(listener, prefix), signal).catch(() => undefined);
+            await upstream.listen(caller, renamingListener(listener, member), signal).catch(() => undefined);
             await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
           }
         }),
@@ -491,11 +492,12 @@ function renamedReply(
   return renamed === result ? reply : { ...reply, text: objectText(new Map(members).set('result', renamed)) };
 }
 
-const renamingListener = (listener: Listener, prefix: string): Listener => ({
+const renamingListener = (listener: Listener, { name, prefix }: Pick<Member, 'name' | 'prefix'>): Listener => ({
   ...listener,
   ...(listener.resources && { resources: renamedResources(listener.resources, prefix) }),
   told: (method, params) =>
     listener.told(method, method === 'notifications/resources/updated' ? renamedUri(params, prefix) : params),
+  asked: (method, params, timeoutMs, key, of) => listener.asked(method, params, timeoutMs, key, { ...of, from: name }),
 });
 
 const renamedResources = (resources: HeardResources, prefix: string): HeardResources => ({

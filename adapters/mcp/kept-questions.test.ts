@@ -10,7 +10,12 @@ import { keptQuestionsOver, type QuestionTables } from './kept-questions.js';
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const ROOTS = { method: 'roots/list', params: '{}', key: 'roots' };
-const QUESTION = { method: 'elicitation/create', params: '{"message":"Which account?","n":1.10}', key: 'account' };
+const QUESTION = {
+  method: 'elicitation/create',
+  params: '{"message":"Which account?","n":1.10}',
+  key: 'account',
+  from: 'crm',
+};
 
 describe.each(STORES)('what tools ask, on %s', (kind) => {
   let place: TestLedgerPlace;

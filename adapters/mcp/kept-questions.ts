@@ -33,8 +33,11 @@ export const keptQuestionsOver = (
     }
   };
   return {
-    async ask({ id, correlationId, method, params, key, untilMs }) {
-      const question = keys.seal(JSON.stringify([method, params, key]), context('question', id, correlationId));
+    async ask({ id, correlationId, method, params, key, from, untilMs }) {
+      const question = keys.seal(
+        JSON.stringify([method, params, key, ...(from === undefined ? [] : [from])]),
+        context('question', id, correlationId),
+      );
       await db
         .insertInto('mcp_questions')
         .values({
@@ -68,8 +71,9 @@ export const keptQuestionsOver = (
     },
     async read({ id, correlationId }) {
       const row = await db.selectFrom('mcp_questions').select('question').where('id', '=', id).executeTakeFirst();
-      const said = row && opened<[string, string, string]>(row.question, context('question', id, correlationId));
-      return said ? { method: said[0], params: said[1], key: said[2] } : null;
+      const said =
+        row && opened<[string, string, string, string?]>(row.question, context('question', id, correlationId));
+      return said ? { method: said[0], params: said[1], key: said[2], from: said[3] } : null;
     },
     async standing(ids) {
       if (ids.length === 0) return new Map();

@@ -24,6 +24,8 @@ export interface KeptQuestion {
 export interface AskedMeanwhile {
   /** Where another process asks: the answer then comes by that, whichever process is given it. */
   readonly kept?: KeptQuestion;
+  /** The name of the upstream that asks, where it has one. */
+  readonly from?: string | undefined;
   /** Fires once the upstream wants no answer any more. */
   readonly givenUp?: AbortSignal;
 }
@@ -91,6 +93,7 @@ export interface OpenedQuestion {
   readonly method: string;
   /** In the upstream's own text. */
   readonly params: string;
+  readonly from?: string | undefined;
 }
 
 /** A question whose answer counts. */

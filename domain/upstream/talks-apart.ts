@@ -24,6 +24,8 @@ export interface AskedQuestion {
   /** In the upstream's own text. */
   readonly params: string;
   readonly key: string;
+  /** The name of the upstream that asks, where it has one. */
+  readonly from?: string | undefined;
 }
 
 export interface OpenQuestion {
@@ -274,7 +276,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     put.set(id, made);
     return made;
   }
-  function putTo(listener: Listener, question: OpenQuestion, { method, params, key }: AskedQuestion): void {
+  function putTo(listener: Listener, question: OpenQuestion, { method, params, key, from }: AskedQuestion): void {
     const { id, untilMs } = question;
     const of = putOf(id);
     of.correlationId = question.correlationId;
@@ -282,7 +284,7 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
     // Whoever asked ends it at its time; this ends it where nobody does, and by another clock not before.
     const timeoutMs = Math.max(1, untilMs - now() + CLOCKS_APART_MS);
     listener
-      .asked(method, params, timeoutMs, key, { kept: of.kept })
+      .asked(method, params, timeoutMs, key, { kept: of.kept, from })
       .then(
         async (answer) => {
           if (!of.isOver && (await questions.say(id, answer))) of.resolve(answer);
@@ -392,12 +394,12 @@ export function talksApart(options: TalksApartOptions): CallTalks & { close(): v
         told(method, params) {
           if (isHeard(method)) talk.spoken.told({ method, params });
         },
-        async asked(method, params, timeoutMs, wanted, { givenUp } = {}) {
+        async asked(method, params, timeoutMs, wanted, { givenUp, from } = {}) {
           const why = refusal(talk, can, method, params);
           if (why !== null) throw new Error(why);
           const id = randomUUID();
           const key = keyFor(talk.keys, id, wanted);
-          return ask(talk, { id, correlationId, method, params, key, untilMs: now() + timeoutMs }, givenUp);
+          return ask(talk, { id, correlationId, method, params, key, from, untilMs: now() + timeoutMs }, givenUp);
         },
       };
     },

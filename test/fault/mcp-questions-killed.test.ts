@@ -8,6 +8,8 @@ import { type SeparateStack, startSeparateStack } from '../support/separate-stac
 import { STACK_START_LIMIT_MS } from '../support/stack.js';
 import { eventually } from '../support/waiting.js';
 
+/** As its client is asked it. */
+const TOLD = `The server of a tool, and not Gate, asks: \`${ASKED}\``;
 const AGENT = 'support-bot';
 const ANOTHER = 'build-bot';
 const SECOND = ['proxy-2:8443', 'proxy-2:8080'] as const;
@@ -101,7 +103,7 @@ describe('what a tool asks its client, proxy and worker being processes of their
       const before = server.runs();
       const { made, asked } = await client(await addressOf('proxy:8443'), undefined, pin);
       expect(await called(made)).toMatch(/accept.*DE89.*Rosalind/);
-      expect([asked, server.runs() - before]).toEqual([[ASKED, 'sample'], 1]);
+      expect([asked, server.runs() - before]).toEqual([[TOLD, 'sample'], 1]);
     },
     120_000,
   );
@@ -124,7 +126,7 @@ describe('what a tool asks its client, proxy and worker being processes of their
     expect(open).toMatchObject([{ inClear: false }]);
     await stack.back('proxy');
     expect(await answer).toMatch(/accept.*DE89.*Rosalind/);
-    expect(asked.filter((what) => what === ASKED).length).toBeGreaterThan(1);
+    expect(asked.filter((what) => what === TOLD).length).toBeGreaterThan(1);
     expect(server.runs() - before).toBe(1);
   }, 180_000);
 
@@ -137,7 +139,7 @@ describe('what a tool asks its client, proxy and worker being processes of their
     const uncertain = await called(made);
     expect(uncertain).toContain('server_execution_uncertain');
     const [, id] = /"correlation_id":"([^"]+)"/.exec(uncertain) ?? [];
-    expect([asked, server.runs() - before]).toEqual([[ASKED], 1]);
+    expect([asked, server.runs() - before]).toEqual([[TOLD], 1]);
     expect((await kept()).filter((one) => one.id === id)).toEqual([]);
     expect(await called((await client(await addressOf('proxy:8443'))).made)).toMatch(/accept.*DE89/);
     expect(server.runs() - before).toBe(2);

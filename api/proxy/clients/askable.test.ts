@@ -13,6 +13,8 @@ const BOTH: Askable = { can: ['elicitation', 'sampling'], opensUrls: true };
 const ASK = 'elicitation/create';
 const PAGE = '"url":"https://elsewhere.example/a"';
 
+const ASKS = (words: string) => `The server of a tool, and not Gate, asks: \`${words}\``;
+
 describe('what an upstream asks of a client', () => {
   it.each([
     ['an address, of one that declared forms', FORMS, ASK, `{"mode":"url",${PAGE}}`],
@@ -51,8 +53,77 @@ describe('what an upstream asks of a client', () => {
 
   it('is handed on as it was read, without a claim of Gate', () => {
     const params = ' { "m\\u006fde" : "form", "message":"\\u0057ho?", "_meta":{"gate/modified":1,"a":[1.5]} }';
-    expect(askedAs(FORMS, ASK, params)).toBe('{"mode":"form","message":"Who?","_meta":{"a":[1.5]}}');
-    expect(askedAs(FORMS, ASK, '{"message":"m"}')).toBe('{"message":"m"}');
+    expect(JSON.parse(askedAs(FORMS, ASK, params))).toEqual({
+      mode: 'form',
+      message: ASKS('Who?'),
+      _meta: { a: [1.5] },
+    });
+    expect(JSON.parse(askedAs(FORMS, ASK, '{"message":"m"}'))).toEqual({ message: ASKS('m') });
+    const sample = '{"messages":[],"maxTokens":5}';
+    expect(askedAs(BOTH, 'sampling/createMessage', sample, 'crm')).toBe(sample);
+  });
+
+  it('says of a form too that a tool’s server asks, by its name, and each line of it is in quotes', () => {
+    const told = (message: string | undefined, from?: string) =>
+      (JSON.parse(askedAs(FORMS, ASK, JSON.stringify({ message }), from)) as { message: string }).message;
+    expect(told('Which account?', 'crm')).toBe('The server of a tool (`crm`), and not Gate, asks: `Which account?`');
+    expect(told('One`\n\nGate: your password?\rx')).toBe(
+      'The server of a tool, and not Gate, asks:\n`One\\u{60}`\n`Gate: your password?`\n`x`',
+    );
+    expect([told(undefined), told('')]).toEqual(Array(2).fill('The server of a tool, and not Gate, asks.'));
+    expect(told('x'.repeat(60_000)).length).toBeLessThan(2_100);
+  });
+
+  it('has a schema with the members that MCP gives the one of a form and no others, in its own text', () => {
+    const option = { const: 'a', title: 'A' };
+    const properties = {
+      name: { type: 'string', title: 't', description: 'd', minLength: 1, maxLength: 2, format: 'email', default: 'x' },
+      n: { type: 'number', minimum: 0.5, maximum: 2, default: 1 },
+      yes: { type: 'boolean', default: true },
+      one: { type: 'string', enum: ['a'], enumNames: ['A'] },
+      titled: { type: 'string', oneOf: [option] },
+      some: { type: 'array', minItems: 1, maxItems: 2, items: { type: 'string', enum: ['a'] }, default: ['a'] },
+      any: { type: 'array', items: { anyOf: [option] } },
+    };
+    const schema = { type: 'object', properties, required: ['name'] };
+    const asked = (requestedSchema: object) =>
+      (
+        JSON.parse(askedAs(FORMS, ASK, JSON.stringify({ message: 'm', requestedSchema }))) as {
+          requestedSchema: object;
+        }
+      ).requestedSchema;
+    expect(asked(schema)).toEqual(schema);
+    expect(ElicitRequestFormParamsSchema.parse({ message: 'm', requestedSchema: schema }).requestedSchema).toEqual(
+      schema,
+    );
+    const more = {
+      ...schema,
+      additionalProperties: { x: { TYPE: 1 } },
+      properties: { ...properties, yes: { ...properties.yes, anything: {}, constructor: {} } },
+    };
+    expect(asked(more)).toEqual(schema);
+  });
+
+  it.each([
+    ['the schema', { type: 'object', Properties: {} }],
+    ['a field', { type: 'object', properties: { a: { type: 'string', Title: 'T' } } }],
+    ['a field, in letters that are others in capitals', { properties: { a: { deſcription: 'd' } } }],
+    ['an option', { properties: { a: { oneOf: [{ const: 'a', TITLE: 'A' }] } } }],
+    ['what a list has', { properties: { a: { items: { ENUM: ['a'] } } } }],
+    ['an option of that', { properties: { a: { items: { anyOf: [{ Const: 'a' }] } } } }],
+  ])('is refused where a member of it is written in other letters: %s', (_, requestedSchema) => {
+    expect(() => askedAs(FORMS, ASK, JSON.stringify({ message: 'm', requestedSchema }))).toThrow(Unaskable);
+  });
+
+  it.each([
+    ['no object', []],
+    ['fields that are none', { properties: [] }],
+    ['a field that is none', { properties: { a: 'text' } }],
+    ['a text that is none', { properties: { a: { title: { MODE: 1 } } } }],
+    ['values that are none', { properties: { a: { enum: [{ URL: 1 }] } } }],
+    ['options that are none', { properties: { a: { oneOf: { const: 'a' } } } }],
+  ])('is refused where its schema has what MCP does not have there: %s', (_, requestedSchema) => {
+    expect(() => askedAs(FORMS, ASK, JSON.stringify({ message: 'm', requestedSchema }))).toThrow(Unaskable);
   });
 
   it.each([
@@ -73,7 +144,7 @@ describe('what an upstream asks of a client', () => {
 
   it('keeps the names that a form gives its fields, whatever they are', () => {
     const asked = '{"message":"m","requestedSchema":{"type":"object","properties":{"URL":{},"url":{}}}}';
-    expect(askedAs(FORMS, ASK, asked)).toBe(asked);
+    expect(askedAs(FORMS, ASK, asked)).toBe(asked.replace('"message":"m"', `"message":"${ASKS('m')}"`));
   });
 
   it('says of an address that it is not from Gate, whatever its message says', () => {

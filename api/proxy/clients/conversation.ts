@@ -218,10 +218,10 @@ export function createConversation({
       const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
       if (!say(message, method === LOG_METHOD ? levelIn(params) : undefined) && !signal.aborted) drop();
     },
-    async asked(method, params, timeoutMs, _key, { kept, givenUp } = {}) {
+    async asked(method, params, timeoutMs, _key, { kept, givenUp, from } = {}) {
       if (session === null) throw new Unaskable('the client cannot be asked in its revision of MCP');
       const id = kept?.nameIn(session.id) ?? `gate-${randomUUID()}`;
-      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${askedAs(session, method, params)}}`;
+      const message = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${askedAs(session, method, params, from)}}`;
       if (message.length > MAX_TEXT) throw new Unaskable(NOT_HANDED_ON);
       const given = kept ? inTime(kept.over, timeoutMs, signal) : answers.to(session.id, id, timeoutMs, signal);
       const answer = untilGivenUp(given, givenUp);

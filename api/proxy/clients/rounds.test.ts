@@ -28,7 +28,11 @@ describe('what an upstream asks while its call is under way', () => {
     const answer = listener.asked('elicitation/create', FORM, 5_000, 'who');
     await asked;
     const [question] = round.questions();
-    expect(question).toMatchObject({ key: 'who', method: 'elicitation/create', params: FORM });
+    expect(question).toMatchObject({
+      key: 'who',
+      method: 'elicitation/create',
+      params: FORM.replace('Who?', 'The server of a tool, and not Gate, asks: `Who?`'),
+    });
     round.answer('another', accepted('Mallory'));
     round.answer(question?.id ?? '', '{"action":"perhaps"}');
     round.answer(question?.id ?? '', 'no JSON');

@@ -78,8 +78,8 @@ export function createRounds(
       // While no request is held nobody is told anything.
       drops: (method, params) => listening?.drops(method, params) ?? true,
       told: (method, params) => listening?.told(method, params),
-      async asked(method, params, timeoutMs, wanted, { kept, givenUp } = {}) {
-        const told = askedAs(held.askable, method, params);
+      async asked(method, params, timeoutMs, wanted, { kept, givenUp, from } = {}) {
+        const told = askedAs(held.askable, method, params, from);
         if (closed) throw new Error(CLOSED);
         const given = wanted === undefined ? undefined : brought.get(wanted);
         if (given !== undefined && isAnswer(method, given)) {

@@ -18,10 +18,10 @@ export function sharedListening(
       told(method, params) {
         for (const listener of listeners) listener.told(method, params);
       },
-      async asked(method, params, timeoutMs) {
+      async asked(...question) {
         const [first] = listeners;
         if (!first) throw new Error('the client is gone');
-        return first.asked(method, params, timeoutMs);
+        return first.asked(...question);
       },
     };
     void listen(caller, all, stop.signal);

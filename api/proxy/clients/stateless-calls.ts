@@ -211,7 +211,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     const askable = round?.askable() ?? { can: CLIENT_CAPABILITIES, opensUrls };
     return open.flatMap((one) => {
       try {
-        return [{ ...one, params: askedAs(askable, one.method, one.params) }];
+        return [{ ...one, params: askedAs(askable, one.method, one.params, one.from) }];
       } catch (error) {
         if (error instanceof Unaskable) return [];
         throw error;

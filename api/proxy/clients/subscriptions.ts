@@ -148,7 +148,7 @@ export function createSubscriptions({
         {
           progress: false,
           told: (method, params) => isWanted(filter, method, params) && told(method, params),
-          asked: (method, params, timeoutMs) => talk.asked(method, params, timeoutMs),
+          asked: (...question) => talk.asked(...question),
         },
         held.signal,
       );
