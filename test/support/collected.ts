@@ -6,7 +6,7 @@ export async function isCollected(of: WeakRef<object>): Promise<boolean> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   // What was looked at in this turn stays until its end.
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
   collect();
   return of.deref() === undefined;
 }
