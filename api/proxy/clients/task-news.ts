@@ -75,7 +75,7 @@ export function createTaskNews({
         },
         signal,
       );
-      for (const { taskId, standing } of await tasks.open(asker.caller, MOST_FOLLOWED).catch(() => []))
+      for (const { taskId, standing } of await tasks.open(asker.caller, MOST_FOLLOWED, signal).catch(() => []))
         void follow(asker.caller, taskId, standing);
     },
 

@@ -72,6 +72,35 @@ describe('the task of a call whose outcome was lost', () => {
   });
 });
 
+describe('the open tasks of an agent', () => {
+  it('are read no further once who asked is gone, however many there are', async () => {
+    const gone = new AbortController();
+    let read = 0;
+    const tasks = createTasks({
+      handler: {
+        async standing() {
+          read += 1;
+          if (read === 60) gone.abort();
+          return record('completed', {});
+        },
+        recorded: async () => undefined,
+      },
+      store: {
+        keep: async () => undefined,
+        of: async () => null,
+        // An agent with 1,000 pages of them.
+        list: async (_owner, _after, limit) =>
+          read < 50_000 ? Array.from({ length: limit }, () => ({ correlationId: 'c', createdMs: 0, askedMs: 0 })) : [],
+      },
+      withdrawCall: () => Promise.reject(new Error('nothing is withdrawn')),
+      unknownAfterMs: 1_000,
+      now: () => 0,
+    });
+    expect(await tasks.open(CALLER, 50, gone.signal)).toEqual([]);
+    expect(read).toBe(60);
+  });
+});
+
 describe('tasks/result', () => {
   const request = { headers: { accept: 'application/json, text/event-stream' } } as never;
   const asked = {

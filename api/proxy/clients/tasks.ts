@@ -112,13 +112,18 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
     get: async ({ caller, consoleUrl }: TaskAsker, taskId: string): Promise<JsonObject> =>
       told(await known(caller, taskId), consoleUrl),
 
-    /** The newest of the agent's tasks that are not over, and how they stand. */
-    async open(caller: AgentCaller, most: number): Promise<{ readonly taskId: string; readonly standing: string }[]> {
+    /** The newest of the agent's tasks that are not over, and how they stand. It may have very many that are: reads no further once the signal aborts. */
+    async open(
+      caller: AgentCaller,
+      most: number,
+      signal: AbortSignal,
+    ): Promise<{ readonly taskId: string; readonly standing: string }[]> {
       const open: { taskId: string; standing: string }[] = [];
       let page: KeptTask[] = [];
       do {
         page = await store.list(caller, page.at(-1) ?? null, PAGE);
         for (const { correlationId } of page) {
+          if (signal.aborted) return [];
           const record = await recordOf(caller, correlationId).catch(unlessUnknown);
           const standing = record && standingOf(record);
           if (standing && !standing.isOver) open.push({ taskId: correlationId, standing: standing.name });
