@@ -145,10 +145,10 @@ describe.each(STORES)('decoys, on %s', (kind) => {
     isRefused(await ask('GET', '/decoys?tenant=acme', { as: 'nobody' }), 401, 'unauthenticated');
     isRefused(await add({ name: 'a/b' }), 400, 'invalid_request');
     // The console tells no hits, and the proxy adds no decoys.
-    isRefused(await ask('POST', '/decoys/hits', { body: { hits: [] } }), 403, 'caller_not_allowed');
+    isRefused(await ask('POST', '/decoys/hits', { body: { hits: [] } }), 403, 'capability_denied');
     at.caller = serviceCaller('proxy');
-    isRefused(await add({ name: 'a' }), 403, 'caller_not_allowed');
-    isRefused(await remove('a'), 403, 'caller_not_allowed');
+    isRefused(await add({ name: 'a' }), 403, 'capability_denied');
+    isRefused(await remove('a'), 403, 'capability_denied');
   });
 
   it('suspend the agent that touches one, once, and are told of as often as a proxy counts', async () => {
