@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import { SURE_FROM, SUSPECT_FROM } from '../domain/inspection/injection-classifier.js';
+import { ANSWER_SUSPECT_FROM, SURE_FROM, SUSPECT_FROM } from '../domain/inspection/injection-classifier.js';
+import { answerLessons } from './injection/answer-lessons.js';
+import { type InjectionModel } from '../domain/inspection/injection-model.js';
 import { type Corpus, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
 import { examplesDigest, ownExamples } from './injection/examples.js';
 import { learned, type Lesson, lessonOf, randomOf } from './injection/learn.js';
-import { measured, scoredBy } from './injection/measure.js';
+import { measured, scoredAsAnswers, scoredBy } from './injection/measure.js';
 import { reportPage } from './injection/report.js';
 
 const USAGE = `usage: npm run injection -- [options]
@@ -18,11 +20,15 @@ const USAGE = `usage: npm run injection -- [options]
     --seed N       of the order in which it learns (20261127)
     --rounds N     (6)
     --measure      measures the weights that are there, and trains nothing
+    --tune         measures by the corpora for choices only, and writes no page
     --worst N      also prints the N worst texts of each corpus
 `;
 const WEIGHTS = join(PROJECT_ROOT, 'domain', 'inspection', 'injection-weights.ts');
 const PAGE = join(PROJECT_ROOT, 'docs', 'architecture', 'injection-detection.md');
+const ANSWER_WEIGHTS = join(PROJECT_ROOT, 'domain', 'inspection', 'injection-answer-weights.ts');
 const RATE = 0.3;
+/** A sentence has fewer features than a window, and is learned from longer. */
+const MORE_ROUNDS_OF_SENTENCES = 4;
 /** How much the project's own examples weigh together, beside the corpora. */
 const WEIGHT_OF_OWN = 14;
 /** No text may weigh much more or less than another, whatever the size of its corpus. */
@@ -38,6 +44,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '20261127' },
     rounds: { type: 'string', default: '6' },
     measure: { type: 'boolean', default: false },
+    tune: { type: 'boolean', default: false },
     worst: { type: 'string', default: '0' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -59,7 +66,9 @@ async function lessons(read: readonly ReadCorpus[], seed: number): Promise<Lesso
   const random = randomOf(seed);
   const own = await ownExamples();
   const sources: { kind: Corpus['kind']; weight: number; texts: readonly string[] }[] = [
-    ...read.filter(({ use }) => use === 'train').map(({ kind, weight = 1, read: texts }) => ({ kind, weight, texts })),
+    ...read
+      .filter(({ use, answer }) => use === 'train' && answer !== true)
+      .map(({ kind, weight = 1, read: texts }) => ({ kind, weight, texts })),
     ...(['attack', 'harmless'] as const).map((kind) => ({
       kind,
       weight: WEIGHT_OF_OWN,
@@ -86,13 +95,23 @@ async function train(read: readonly ReadCorpus[]): Promise<void> {
   const seed = Number(values.seed);
   const toLearn = await lessons(read, seed);
   say(`${toLearn.length} texts, ${toLearn.reduce((sum, { windows }) => sum + windows.length, 0)} windows`);
-  const { weights, step, bias } = learned(toLearn, { seed, rounds: Number(values.rounds), rate: RATE, say });
+  const rounds = Number(values.rounds);
+  await write(WEIGHTS, 'TRAINED', learned(toLearn, { seed, rounds, rate: RATE, say }));
+  const ofAnswers = answerLessons(read, await ownExamples(), seed);
+  say(
+    `answers: ${ofAnswers.length} texts, ${ofAnswers.reduce((sum, { windows }) => sum + windows.length, 0)} sentences`,
+  );
+  const more = rounds + MORE_ROUNDS_OF_SENTENCES;
+  await write(ANSWER_WEIGHTS, 'TRAINED_FOR_ANSWERS', learned(ofAnswers, { seed, rounds: more, rate: RATE, say }));
+}
+
+async function write(file: string, name: string, { weights, step, bias }: InjectionModel): Promise<void> {
   const packed = Buffer.from(weights.buffer, weights.byteOffset, weights.length).toString('base64');
   await writeFile(
-    WEIGHTS,
+    file,
     `// Written by \`npm run injection\`: see docs/architecture/injection-detection.md. Not for editing.
-export const TRAINED = {
-  seed: ${seed},
+export const ${name} = {
+  seed: ${Number(values.seed)},
   examples_sha256: '${await examplesDigest()}',
   step: ${step},
   bias: ${bias},
@@ -108,30 +127,44 @@ else {
   const read = await corpora();
   for (const { use, kind, name, read: texts } of read) say(`${use} ${kind}: ${texts.length} of ${name}`);
   if (!values.measure) await train(read);
-  const { model, weights } = await writtenModel();
-  const scored = scoredBy(
-    read.filter(({ use }) => use !== 'train'),
-    model,
-  );
-  await writeFile(
-    PAGE,
-    reportPage({ read, scored, seed: Number(values.seed), rounds: Number(values.rounds), weights }),
-  );
-  for (const use of ['tune', 'foreign'] as const) {
-    const { thresholds, lines, worst } = measured(
-      scored.filter((one) => one.use === use),
-      Number(values.worst),
+  const messages = await writtenModel(WEIGHTS);
+  const answers = await writtenModel(ANSWER_WEIGHTS);
+  const uses = values.tune ? (['tune'] as const) : (['tune', 'foreign'] as const);
+  const unseen = read.filter(({ use }) => uses.some((one) => one === use));
+  const scored = scoredBy(unseen, messages.model);
+  const asAnswers = scoredAsAnswers(unseen, { ofMessages: messages.model, ofAnswers: answers.model });
+  if (!values.tune)
+    await writeFile(
+      PAGE,
+      reportPage({
+        read,
+        scored,
+        asAnswers,
+        seed: Number(values.seed),
+        rounds: Number(values.rounds),
+        weights: messages.weights,
+        answerWeights: answers.weights,
+      }),
     );
-    say(
-      `${use}: scores at 1 % and 3 % are ${thresholds.map((at) => at.toFixed(2)).join(' and ')}; shipped ${SUSPECT_FROM} and ${SURE_FROM}`,
-    );
-    for (const line of [...lines, ...worst]) say(line);
-  }
+  for (const use of uses)
+    for (const [what, all, shipped] of [
+      ['messages', scored, [SUSPECT_FROM, SURE_FROM]],
+      ['answers', asAnswers, [ANSWER_SUSPECT_FROM]],
+    ] as const) {
+      const { thresholds, lines, worst } = measured(
+        all.filter((one) => one.use === use),
+        Number(values.worst),
+      );
+      say(
+        `${use}, ${what}: scores at 1 % and 3 % are ${thresholds.map((at) => at.toFixed(2)).join(' and ')}; shipped ${shipped.join(' and ')}`,
+      );
+      for (const line of [...lines, ...worst]) say(line);
+    }
 }
 
-/** The weights as the file has them now, which this process may have loaded before they were written. */
-async function writtenModel() {
-  const text = await readFile(WEIGHTS, 'utf8');
+/** The weights as a file has them now, which this process may have loaded before they were written. */
+async function writtenModel(file: string) {
+  const text = await readFile(file, 'utf8');
   const of = (name: string): string =>
     (new RegExp(`^  ${name}:\\s+'?([^',]+)'?,$`, 'm').exec(text) as RegExpExecArray)[1] as string;
   const packed = of('weights');

@@ -6,20 +6,20 @@ export const BUCKETS = 1 << 18;
 const CHUNK_TOKENS = 20;
 /** Scripts without spaces have no words to count. */
 const CHUNK_UNITS = 160;
-const LONGEST_TOKEN = 40;
+export const LONGEST_TOKEN = 40;
 
 /** The distinct features of one window, as buckets, in the order in which they first occur. */
 export type WindowReader = (buckets: Int32Array, count: number) => void;
 
-const LINE_FEED = 0x0a;
-const SPACE = 0x20;
+export const LINE_FEED = 0x0a;
+export const SPACE = 0x20;
 const APOSTROPHE = 0x27;
 const LAST_ASCII = 0x7f;
 
 const SEED = { word: 0x9e37, pair: 0x79b9, skip: 0x7f4a, part: 0x7c15, sign: 0x85eb, shape: 0xca6b } as const;
 
-const mix = (hash: number, value: number): number => Math.imul(hash ^ value, 0x01000193);
-const bucketOf = (hash: number): number => {
+export const mix = (hash: number, value: number): number => Math.imul(hash ^ value, 0x01000193);
+export const bucketOf = (hash: number): number => {
   let mixed = hash ^ (hash >>> 15);
   mixed = Math.imul(mixed, 0x2c1b3c6d);
   mixed ^= mixed >>> 12;
@@ -37,11 +37,11 @@ const OPENS = new Map([
 ]);
 /** A quotation mark that nobody closes quotes no more than this. */
 const LONGEST_QUOTATION = 400;
-const ENDS_SENTENCE = new Set([0x2e, 0x21, 0x3f, 0x3a, 0x3b, 0x3002, 0xff01, 0xff1f, 0x061f, 0x06d4, 0x0964]);
+export const ENDS_SENTENCE = new Set([0x2e, 0x21, 0x3f, 0x3a, 0x3b, 0x3002, 0xff01, 0xff1f, 0x061f, 0x06d4, 0x0964]);
 
 /** What a unit of the plain text is: 0 space, 1 sign, 2 letter or digit of a script with words, 3 of a script without spaces. */
 let madeKinds: Uint8Array | undefined;
-const kindsOfUnits = (): Uint8Array => (madeKinds ??= kindTable());
+export const kindsOfUnits = (): Uint8Array => (madeKinds ??= kindTable());
 function kindTable(): Uint8Array {
   const table = new Uint8Array(0x10000);
   const unspaced =
@@ -57,15 +57,15 @@ function kindTable(): Uint8Array {
   return table;
 }
 
-const YOU = new Set(
+export const YOU = new Set(
   'you your yours yourself du dein deine sie ihre tu tus vous votre vos usted su te toi ty twoje voce sua'.split(' '),
 );
-const MACHINE = new Set(
+export const MACHINE = new Set(
   'ai assistant assistants chatgpt gpt llm model models agent agents bot chatbot claude copilot gemini assistente asistente assistent ki ia'.split(
     ' ',
   ),
 );
-const ABOUT = new Set(
+export const ABOUT = new Set(
   'attack attacks attacker attackers injection injections injected jailbreak jailbreaks phishing malicious payload payloads detector detectors detects detected detection classifier example examples test tests fixture fixtures owasp guardrail guardrails vulnerability vulnerabilities cve'.split(
     ' ',
   ),
@@ -216,7 +216,7 @@ export function readWindows(text: string, read: WindowReader): void {
 }
 
 /** Parts of a word of three and four units, the ends of the word being units too. Returns the new length of the list. */
-function partsOf(text: string, start: number, end: number, into: Int32Array, length: number): number {
+export function partsOf(text: string, start: number, end: number, into: Int32Array, length: number): number {
   let count = length;
   let first = SPACE;
   let second = text.charCodeAt(start);

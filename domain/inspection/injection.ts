@@ -1,6 +1,6 @@
 import { digitsAsLetters, skeletonWords, skeletonsOf } from '../skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
-import { createScorer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
+import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
 import type { InjectionModel } from './injection-model.js';
 import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
@@ -327,9 +327,8 @@ export const strongestOf = (a: Detection, b: Detection): Detection => {
   return a.confidence >= b.confidence ? a : b;
 };
 
-/** What the classifier says of the texts of a request. Names of tools and arguments are for the grammar. */
-function readsAsOrder({ texts }: InspectedTexts, model?: InjectionModel): number {
-  const score = createScorer(model);
+/** What a classifier says of the texts of a request. Names of tools and arguments are for the grammar. */
+function readsAsOrder({ texts }: InspectedTexts, score = createScorer()): number {
   return Math.max(
     ...texts.filter(({ role }) => role === 'value').map(({ text }) => score(text)),
     Number.NEGATIVE_INFINITY,
@@ -353,8 +352,20 @@ function withScore(grammar: Detection, score: number, reported: boolean): Detect
 
 /** Grammar and classifier over one request. */
 export function detectInjectionByBoth(tool: string, texts: InspectedTexts, model?: InjectionModel): Detection {
-  const score = readsAsOrder(texts, model);
+  const score = readsAsOrder(texts, createScorer(model));
   return withScore(detectInjection(tool, texts), score, score >= SURE_FROM && isReported(texts));
+}
+
+const SPEAKS_TO_MODEL = 'speaks_to_model';
+
+/** The same over what a tool answered, in which a sentence that speaks to the model that reads it is a suspicion too. */
+export function detectInjectionInAnswer(
+  texts: InspectedTexts,
+  { ofMessages, ofAnswers }: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: InjectionModel } = {},
+): Detection {
+  const both = detectInjectionByBoth('', texts, ofMessages);
+  if (both.detected || readsAsOrder(texts, createScorer(ofAnswers, scoreAsAnswer)) < ANSWER_SUSPECT_FROM) return both;
+  return { detected: true, confidence: CONFIDENCE[1], found: [...both.found, SPEAKS_TO_MODEL] };
 }
 
 export const offlineInjection: InjectionDetector = {

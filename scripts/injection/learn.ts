@@ -1,5 +1,5 @@
 import type { InjectionModel } from '../../domain/inspection/injection-model.js';
-import { BUCKETS, readWindows } from '../../domain/inspection/injection-features.js';
+import { BUCKETS, readWindows, type WindowReader } from '../../domain/inspection/injection-features.js';
 
 /** A text to learn from; its windows as lists of buckets. */
 export interface Lesson {
@@ -10,9 +10,15 @@ export interface Lesson {
 
 /** Of a long text only so many windows are learned from, spread over it. */
 const MOST_WINDOWS = 24;
-export function lessonOf(text: string, attack: boolean, weight: number): Lesson {
+export type Parts = (text: string, read: WindowReader) => void;
+const partsOfText = (text: string, parts: Parts): Int32Array[] => {
   const all: Int32Array[] = [];
-  readWindows(text, (buckets, count) => all.push(buckets.slice(0, count)));
+  parts(text, (buckets, count) => all.push(buckets.slice(0, count)));
+  return all;
+};
+
+export function lessonOf(text: string, attack: boolean, weight: number, parts: Parts = readWindows): Lesson {
+  const all = partsOfText(text, parts);
   const windows =
     all.length <= MOST_WINDOWS
       ? all
@@ -21,6 +27,25 @@ export function lessonOf(text: string, attack: boolean, weight: number): Lesson 
           (_, index) => all[Math.floor((index * all.length) / MOST_WINDOWS)] as Int32Array,
         );
   return { attack, weight, windows };
+}
+
+/** Of what was put into a document, the parts that are nearly the same as when it stands alone: at most so many. */
+const MOST_PUT_IN = 4;
+const NEARLY_THE_SAME = 0.75;
+/** An attack within a document, of which only those parts are learned that are the attack. */
+export function lessonWithin(document: string, put: string, weight: number, parts: Parts): Lesson {
+  const alone = partsOfText(put, parts);
+  const own = new Set(alone.flatMap((buckets) => [...buckets]));
+  const windows = partsOfText(document, parts)
+    .map((buckets) => ({
+      buckets,
+      same: buckets.reduce((sum, bucket) => sum + (own.has(bucket) ? 1 : 0), 0) / buckets.length,
+    }))
+    .filter(({ same }) => same > NEARLY_THE_SAME)
+    .toSorted((one, other) => other.same - one.same)
+    .slice(0, Math.min(MOST_PUT_IN, alone.length))
+    .map(({ buckets }) => buckets);
+  return { attack: true, weight, windows };
 }
 
 /** Numbers below 1 that look random, and are the same for the same seed (mulberry32). */

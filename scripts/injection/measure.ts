@@ -1,8 +1,9 @@
-import { createScorer } from '../../domain/inspection/injection-classifier.js';
-import { detectInjection, detectInjectionByBoth } from '../../domain/inspection/injection.js';
+import { createScorer, scoreAsAnswer } from '../../domain/inspection/injection-classifier.js';
+import { detectInjection, detectInjectionByBoth, detectInjectionInAnswer } from '../../domain/inspection/injection.js';
 import type { InjectionModel } from '../../domain/inspection/injection-model.js';
 import { inspectTexts, readingsOf } from '../../domain/inspection/texts.js';
-import type { Corpus, ReadCorpus } from './corpora.js';
+import { shortened } from './answer-lessons.js';
+import { type Corpus, inserted, type ReadCorpus, spread } from './corpora.js';
 
 /** From this confidence on the lane denies (`domain/inspection/inspector.ts`). */
 const DENIED_FROM = 0.85;
@@ -24,11 +25,6 @@ export interface ScoredCorpus {
   readonly denied: number;
 }
 
-const spread = <Item>(list: readonly Item[], many: number): Item[] =>
-  list.length <= many
-    ? [...list]
-    : Array.from({ length: many }, (_, index) => list[Math.floor((index * list.length) / many)] as Item);
-
 export function scoredBy(corpora: readonly ReadCorpus[], model?: InjectionModel): ScoredCorpus[] {
   return corpora.map(({ name, kind, use, origin, read }) => {
     const texts = spread(read, MOST_MEASURED);
@@ -43,6 +39,51 @@ export function scoredBy(corpora: readonly ReadCorpus[], model?: InjectionModel)
       if (both.detected && both.confidence >= DENIED_FROM) denied += 1;
       const score = createScorer(model);
       return Math.max(...readingsOf(text, 'standard').map(score));
+    });
+    return { name, kind, use, origin, texts, scores, grammar, found, denied };
+  });
+}
+
+/** Attacks that are tuned by in documents that are tuned by: those of whole texts, and what people ask of models, each between the lines of one. */
+const PUT_INTO = 'what a bank’s staff reads';
+const PUT_IN: Readonly<Record<string, string>> = {
+  'spikee against applications': 'spikee against applications, in a bank’s papers',
+  'spikee for system prompts': 'spikee for system prompts, in a bank’s papers',
+  'PINT samples: attacks': 'PINT attacks, in a bank’s papers',
+  'WildGuard: harmless questions': 'WildGuard: questions that would be harmless alone, in a bank’s papers',
+};
+function putIntoPapers(corpora: readonly ReadCorpus[]): ReadCorpus[] {
+  const papers = corpora.find(({ name }) => name === PUT_INTO)?.read ?? [];
+  return corpora.flatMap((one) => {
+    const name = PUT_IN[one.name];
+    if (name === undefined || papers.length === 0) return [];
+    const read = spread(one.read, MOST_MEASURED).flatMap((text, index) => {
+      const short = shortened(text);
+      const paper = papers[(index * 37) % papers.length] as string;
+      return short === null ? [] : [inserted(paper, short, index * 5 + 1)];
+    });
+    return [{ ...one, name, kind: 'attack', read }];
+  });
+}
+
+/** What tools answer, judged as an answer: with the classifier for answers, and the lane with both. */
+export function scoredAsAnswers(
+  corpora: readonly ReadCorpus[],
+  models: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: InjectionModel } = {},
+): ScoredCorpus[] {
+  const answers = [...corpora.filter(({ answer }) => answer === true), ...putIntoPapers(corpora)];
+  return answers.map(({ name, kind, use, origin, read }) => {
+    const texts = spread(read, MOST_MEASURED);
+    let grammar = 0;
+    let found = 0;
+    let denied = 0;
+    const scores = texts.map((text) => {
+      const inspected = inspectTexts({ text }, 'standard');
+      if (detectInjection('', inspected).detected) grammar += 1;
+      const judged = detectInjectionInAnswer(inspected, models);
+      if (judged.detected) found += 1;
+      if (judged.detected && judged.confidence >= DENIED_FROM) denied += 1;
+      return Math.max(...readingsOf(text, 'standard').map(createScorer(models.ofAnswers, scoreAsAnswer)));
     });
     return { name, kind, use, origin, texts, scores, grammar, found, denied };
   });

@@ -1,14 +1,17 @@
-import { SURE_FROM, SUSPECT_FROM } from '../../domain/inspection/injection-classifier.js';
+import { ANSWER_SUSPECT_FROM, SURE_FROM, SUSPECT_FROM } from '../../domain/inspection/injection-classifier.js';
 import { nameOf, type ReadCorpus } from './corpora.js';
 import { over, RATES, type ScoredCorpus, thresholdsOf, wilson } from './measure.js';
 
 interface Measured {
   readonly read: readonly ReadCorpus[];
   readonly scored: readonly ScoredCorpus[];
+  /** Of what tools answer, judged as that. */
+  readonly asAnswers: readonly ScoredCorpus[];
   readonly seed: number;
   readonly rounds: number;
   /** SHA-256 of the packed weights. */
   readonly weights: string;
+  readonly answerWeights: string;
 }
 
 const share = (count: number, of: number): string => {
@@ -18,13 +21,15 @@ const share = (count: number, of: number): string => {
 const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
 /** The page with what was measured, of corpora that training did not see. */
-export function reportPage({ read, scored, seed, rounds, weights }: Measured): string {
+export function reportPage({ read, scored, asAnswers, seed, rounds, weights, answerWeights }: Measured): string {
   const foreign = scored.filter(({ use }) => use === 'foreign');
   const tune = scored.filter(({ use }) => use === 'tune');
+  const answers = (wanted: ScoredCorpus['use']) => asAnswers.filter(({ use }) => use === wanted);
   return `# What the detection of injected instructions finds
 
 Written by \`npm run injection -- --seed ${seed} --rounds ${rounds}\`; not for editing. What the parts are says
-[verdict](verdict.md#the-classifier). SHA-256 of the weights that were measured: ${weights}.
+[verdict](verdict.md#the-classifier). SHA-256 of the weights that were measured: ${weights}, and of those for answers of tools
+${answerWeights}.
 
 Shares are in percent, with Wilson's interval of 95 %. A corpus counts for at most 400 texts, spread over it. *Foreign*: no text of these
 authors was trained on or used for a choice; *tune*: not trained on, but features, rates and thresholds were chosen by them. The split is by
@@ -32,11 +37,45 @@ author, never by row.
 
 ## Foreign
 
-${tables(foreign)}
+${tables(foreign, AS_MESSAGES)}
 
 ## Tune
 
-${tables(tune)}
+${tables(tune, AS_MESSAGES)}
+
+## Answers of tools, foreign
+
+What stands in documents, judged as what a tool answered, with the classifier for answers; the lane has both. Nothing else differs: the same
+texts stand above, judged as a message. A request that is harmless from a person is an attack here, and most of BIPIA's attacks are that:
+ordinary questions between the lines of a mail or a table. ${ofMessages(scored, answers('foreign'))}
+
+${tables(answers('foreign'), AS_ANSWERS)}
+
+## Answers of tools, tune
+
+${tables(answers('tune'), AS_ANSWERS)}
+
+## What was tried
+
+One thing after the other, in one series before the weights above; the script does not repeat it. Recall at 1 % false positives of documents
+(tune, and mails of the lists of which others are trained on): spikee against applications, spikee for system prompts, PINT attacks and
+requests that are harmless alone, each put into a paper of the bank or into a mail.
+
+| what | spikee | prompts | PINT | requests |
+| --- | --: | --: | --: | --: |
+| the classifier of messages, as it was before | 14.7 | 15.0 | 30.4 | 1.0 |
+| weights of their own for answers, windows of forty words | 31.3 | 22.8 | 52.2 | 5.7 |
+| sentences for windows | 41.5 | 29.1 | 52.2 | 8.7 |
+| without how many words stand elsewhere in the text | 44.1 | 31.5 | 52.2 | 7.0 |
+| without how a sentence begins | 39.3 | 29.9 | 52.2 | 6.0 |
+| attacks in quotation as harmless texts, ten rounds | 44.1 | 33.1 | 52.2 | 11.1 |
+| what people ask of models as orders, in the project's own words too | 34.6 | 33.9 | 52.2 | 16.1 |
+| lines of other languages as harmless ones, and how many of all words stand elsewhere | 45.6 | 36.2 | 56.5 | 18.5 |
+
+Sentences did not help messages (recall of 15.9 % at 1 % false positives, of windows 21.6 %); nor did more rounds, a slower rate or decay of
+weights. Mails as harmless texts helped messages in the corpora for choices (25.1 % for 21.8 % at 1 %) and not in foreign ones (22.8 % for
+25.0 %), so messages are judged by the weights of before. Most of what is missed has words of languages that training has no attacks of, or is
+an order in the words of ordinary work.
 
 ## Corpora
 
@@ -49,7 +88,20 @@ ${read.map(({ name, kind, use, read: texts, origin, sha256 }) => row(name, kind,
 `;
 }
 
-function tables(scored: readonly ScoredCorpus[]): string {
+/** What the classifier of messages finds of the same texts, at the same rates of the same documents. */
+function ofMessages(scored: readonly ScoredCorpus[], answers: readonly ScoredCorpus[]): string {
+  const same = scored.filter(({ name, use }) => answers.some((one) => one.name === name && one.use === use));
+  const attacks = same.filter(({ kind }) => kind === 'attack').flatMap(({ scores }) => scores);
+  const parts = thresholdsOf(same).map(
+    (at, index) => `${share(over(attacks, at), attacks.length)} at ${(RATES[index] as number) * 100} %`,
+  );
+  return `At the same rates of the\nsame documents the classifier of messages finds ${parts.join(' and ')}.`;
+}
+
+const AS_MESSAGES = `The lane as it ships suspects from ${SUSPECT_FROM} and is sure from ${SURE_FROM}; *found* is suspected or denied.`;
+const AS_ANSWERS = `The lane as it ships suspects from ${ANSWER_SUSPECT_FROM}, or by what finds orders in messages; *found* is suspected or denied.`;
+
+function tables(scored: readonly ScoredCorpus[], shipped: string): string {
   const thresholds = thresholdsOf(scored);
   const attacks = scored.filter(({ kind }) => kind === 'attack');
   const harmless = scored.filter(({ kind }) => kind === 'harmless');
@@ -72,7 +124,7 @@ function tables(scored: readonly ScoredCorpus[]): string {
     );
   };
   return `The classifier alone reaches ${RATES.map((rate, index) => `${rate * 100} % false positives at a score of ${(thresholds[index] as number).toFixed(2)}`).join(' and ')}.
-The lane as it ships suspects from ${SUSPECT_FROM} and is sure from ${SURE_FROM}; *found* is suspected or denied.
+${shipped}
 
 ${head('attacks: recall')}
 ${attacks.map((one) => line(one.name, [one])).join('\n')}

@@ -1,0 +1,273 @@
+import { skeletonsOf } from '../skeleton.js';
+import {
+  ABOUT,
+  BUCKETS,
+  bucketOf,
+  ENDS_SENTENCE,
+  kindsOfUnits,
+  LINE_FEED,
+  LONGEST_TOKEN,
+  MACHINE,
+  mix,
+  partsOf,
+  SPACE,
+  type WindowReader,
+  YOU,
+} from './injection-features.js';
+
+/** A longer sentence is read in parts of so many words. */
+const MOST_TOKENS = 40;
+const MOST_FEATURES = MOST_TOKENS * (3 + 2 * LONGEST_TOKEN) + 64;
+/** Words of a text are counted by so many hashes: enough to tell whether a word occurs elsewhere in it. */
+const COUNTED = 1 << 16;
+const LONG_WORD = 4;
+const FEW_SENTENCES = 2;
+const SOME_SENTENCES = 12;
+
+const APOSTROPHE = 0x27;
+const BAR = 0x7c;
+const BACKTICK = 0x60;
+const QUOTES = new Set([0x22, 0x27, BACKTICK, 0xab, 0x201c, 0x201e]);
+const LEADS = new Map([
+  [0x3e, 1],
+  [0x23, 2],
+  [0x2d, 4],
+  [0x2a, 4],
+]);
+const QUESTIONS = new Set([0x3f, 0xff1f, 0x061f]);
+const STOPS = new Set([0x2e, 0x21, 0x3002, 0xff01, 0x0964]);
+const I = new Set('i we my our me us im ive were id ill lets mine'.split(' '));
+const SEED = {
+  word: 0x9e37,
+  pair: 0x79b9,
+  skip: 0x7f4a,
+  shape: 0xca6b,
+  first: 0x51ed,
+  known: 0x2f3b,
+} as const;
+
+/** Where a sentence stands in the lists of words, and what kind of sentence it is. */
+interface Sentence {
+  readonly from: number;
+  readonly to: number;
+  /** How it ends: 0 like a fragment, 1 like a statement, 2 like a question, 3 before something. */
+  readonly end: number;
+  readonly lead: number;
+  readonly quoted: boolean;
+  readonly quotes: boolean;
+  readonly code: boolean;
+  /** It is all of its line; or the beginning of it. */
+  readonly whole: boolean;
+  readonly begins: boolean;
+}
+
+interface Words {
+  readonly plain: string;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly hashes: readonly number[];
+  readonly sentences: readonly Sentence[];
+}
+
+/**
+ * Reads a text sentence by sentence. Beside its words, a sentence has what sets it off from those around it: how it begins and ends, whom it
+ * speaks of, and how many of its words stand elsewhere in the text. Linear in the length of the text; every sentence is bounded.
+ */
+export function readSentences(text: string, read: WindowReader): void {
+  const words = wordsOf(skeletonsOf([text]).plain);
+  const { sentences, hashes, starts, ends } = words;
+  const counts = new Uint8Array(COUNTED);
+  for (const hash of hashes) {
+    const at = hash & (COUNTED - 1);
+    if ((counts[at] as number) < 255) counts[at] = (counts[at] as number) + 1;
+  }
+  const size = sentences.length <= FEW_SENTENCES ? 0 : sentences.length < SOME_SENTENCES ? 1 : 2;
+  const { features, raw, stamps } = placesForReading();
+  for (const sentence of sentences) {
+    const { from, to } = sentence;
+    if (to - from < 2 && sentences.length > 1) continue;
+    const now = nextStamp(stamps);
+    let count = 0;
+    const add = (bucket: number): void => {
+      if (stamps[bucket] === now) return;
+      stamps[bucket] = now;
+      features[count++] = bucket;
+    };
+    const shape = (kind: number, value: number): void => add(bucketOf(mix(mix(SEED.shape, kind), value)));
+    const place = sentence.code ? 2 : sentence.quoted ? 1 : 0;
+    let you = 0;
+    let me = 0;
+    let machine = 0;
+    let about = 0;
+    let known = 0;
+    let knownLong = 0;
+    let long = 0;
+    for (let at = from; at < to; at += 1) {
+      const hash = hashes[at] as number;
+      const before = at === from ? SEED.shape : (hashes[at - 1] as number);
+      add(bucketOf(mix(hash, place)));
+      add(bucketOf(mix(mix(SEED.pair + place, before), hash)));
+      if (at > from + 1) add(bucketOf(mix(mix(SEED.skip, hashes[at - 2] as number), hash)));
+      const start = starts[at] as number;
+      const end = ends[at] as number;
+      const parts = partsOf(words.plain, start, end, raw, 0);
+      for (let part = 0; part < parts; part += 1) add(raw[part] as number);
+      const elsewhere = (counts[hash & (COUNTED - 1)] as number) > sameWithin(hashes, from, to, hash);
+      if (elsewhere) known += 1;
+      if (end - start >= LONG_WORD) {
+        long += 1;
+        if (elsewhere) knownLong += 1;
+      }
+      if (end - start > 15) continue;
+      const word = words.plain.slice(start, end);
+      if (YOU.has(word)) you += 1;
+      if (I.has(word)) me += 1;
+      if (MACHINE.has(word)) machine += 1;
+      if (ABOUT.has(word)) about += 1;
+    }
+    const first = hashes[from] as number;
+    const ofLong = long === 0 ? 5 : size === 0 ? 6 : Math.min(4, Math.floor((4 * knownLong) / long));
+    const ofAll = size === 0 ? 6 : Math.min(5, Math.floor((5 * known) / (to - from)));
+    shape(0, sentence.end);
+    shape(1, sentence.lead);
+    shape(2, Math.min(you, 3));
+    shape(3, Math.min(me, 2));
+    shape(4, Math.min(machine, 2) * 4 + (you > 0 ? 1 : 0));
+    shape(5, Math.min(about, 2) * 4 + (sentence.quotes ? 1 : 0));
+    shape(6, Math.min(6, Math.floor(Math.log2(to - from))));
+    shape(7, (sentence.whole ? 1 : 0) + (sentence.begins ? 2 : 0));
+    shape(8, place * 4 + sentence.end);
+    shape(9, ofLong * 4 + size);
+    shape(10, ofLong * 16 + sentence.end * 4 + (you > 0 ? 1 : 0) + (me > 0 ? 2 : 0));
+    shape(11, ofAll * 4 + size);
+    shape(12, ofAll * 4 + sentence.end);
+    add(bucketOf(mix(mix(SEED.first, first), sentence.end)));
+    add(bucketOf(mix(mix(SEED.first + 1, first), me > 0 ? 1 : 0)));
+    if (to - from > 1) add(bucketOf(mix(mix(SEED.first + 2, first), hashes[from + 1] as number)));
+    add(bucketOf(mix(mix(SEED.first + 3, first), sentence.lead)));
+    add(bucketOf(mix(mix(SEED.known, first), ofLong < 2 ? 0 : ofLong <= 4 ? 1 : 2)));
+    read(features, count);
+  }
+}
+
+/** How often a word stands in its own sentence. */
+function sameWithin(hashes: readonly number[], from: number, to: number, hash: number): number {
+  let same = 0;
+  for (let at = from; at < to; at += 1)
+    if (((hashes[at] as number) & (COUNTED - 1)) === (hash & (COUNTED - 1))) same += 1;
+  return same;
+}
+
+/** The words of a text, and where its sentences end: at line ends, at signs that end one before a space, and at bars of tables. */
+function wordsOf(plain: string): Words {
+  const kinds = kindsOfUnits();
+  const starts: number[] = [];
+  const ends: number[] = [];
+  const hashes: number[] = [];
+  const sentences: Sentence[] = [];
+  let code = false;
+  let lineFirst = 0;
+  let from = 0;
+  let lead = 0;
+  let quoted = false;
+  let quotes = false;
+  let begun = false;
+  const close = (end: number, lineEnds: boolean): void => {
+    if (hashes.length > from) {
+      const begins = sentences.length === lineFirst;
+      sentences.push({ from, to: hashes.length, end, lead, quoted, quotes, code, whole: begins && lineEnds, begins });
+      from = hashes.length;
+    }
+    begun = false;
+    lead = 0;
+    quoted = false;
+    quotes = false;
+  };
+  const length = plain.length;
+  let index = 0;
+  let last = 0;
+  while (index < length) {
+    const unit = plain.charCodeAt(index);
+    const kind = kinds[unit] as number;
+    if (unit === LINE_FEED) {
+      close(endOf(last), true);
+      lineFirst = sentences.length;
+      last = 0;
+      index += 1;
+      continue;
+    }
+    if (kind === 0) {
+      index += 1;
+      continue;
+    }
+    if (kind === 1) {
+      if (unit === BACKTICK && plain.charCodeAt(index + 1) === BACKTICK && plain.charCodeAt(index + 2) === BACKTICK) {
+        code = !code;
+        index += 3;
+        begun = true;
+        continue;
+      }
+      if (!begun) {
+        lead = LEADS.get(unit) ?? 0;
+        quoted = QUOTES.has(unit);
+        begun = true;
+      }
+      if (QUOTES.has(unit) && unit !== APOSTROPHE) quotes = true;
+      index += 1;
+      if (unit === BAR) close(0, false);
+      else if (ENDS_SENTENCE.has(unit)) {
+        last = unit;
+        const next = plain.charCodeAt(index);
+        if (next === SPACE || unit > 0x2000) close(endOf(unit), false);
+      }
+      continue;
+    }
+    begun = true;
+    if (hashes.length - from >= MOST_TOKENS) {
+      close(0, false);
+      begun = true;
+    }
+    const start = index;
+    let hash: number = SEED.word;
+    while (index < length && index - start < (kind === 3 ? 2 : LONGEST_TOKEN)) {
+      const next = plain.charCodeAt(index);
+      const inside = next === APOSTROPHE && index > start && kinds[plain.charCodeAt(index + 1)] === 2;
+      if (kinds[next] !== kind && !(kind === 2 && inside)) break;
+      hash = mix(hash, next);
+      index += 1;
+    }
+    starts.push(start);
+    ends.push(index);
+    hashes.push(hash);
+    last = 0;
+  }
+  close(endOf(last), true);
+  return { plain, starts, ends, hashes, sentences };
+}
+
+const endOf = (unit: number): number => (QUESTIONS.has(unit) ? 2 : STOPS.has(unit) ? 1 : unit === 0 ? 0 : 3);
+
+interface Places {
+  readonly features: Int32Array;
+  /** Parts of one word. */
+  readonly raw: Int32Array;
+  readonly stamps: Uint32Array;
+}
+let madePlaces: Places | undefined;
+/** Used again for every text: reading is never interrupted by reading. */
+const placesForReading = (): Places =>
+  (madePlaces ??= {
+    features: new Int32Array(MOST_FEATURES),
+    raw: new Int32Array(2 * (LONGEST_TOKEN + 2)),
+    stamps: new Uint32Array(BUCKETS),
+  });
+
+let stamp = 0;
+function nextStamp(stamps: Uint32Array): number {
+  stamp = (stamp + 1) >>> 0;
+  if (stamp === 0) {
+    stamps.fill(0);
+    stamp = 1;
+  }
+  return stamp;
+}
