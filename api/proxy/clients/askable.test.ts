@@ -117,11 +117,11 @@ describe('what an upstream asks of a client', () => {
 
   it.each([
     ['no object', []],
-    ['fields that are none', { properties: [] }],
-    ['a field that is none', { properties: { a: 'text' } }],
-    ['a text that is none', { properties: { a: { title: { MODE: 1 } } } }],
-    ['values that are none', { properties: { a: { enum: [{ URL: 1 }] } } }],
-    ['options that are none', { properties: { a: { oneOf: { const: 'a' } } } }],
+    ['a list of fields', { properties: [] }],
+    ['a field that is a text', { properties: { a: 'text' } }],
+    ['a title that is an object', { properties: { a: { title: { MODE: 1 } } } }],
+    ['objects as values', { properties: { a: { enum: [{ URL: 1 }] } } }],
+    ['options that are no list', { properties: { a: { oneOf: { const: 'a' } } } }],
   ])('is refused where its schema has what MCP does not have there: %s', (_, requestedSchema) => {
     expect(() => askedAs(FORMS, ASK, JSON.stringify({ message: 'm', requestedSchema }))).toThrow(Unaskable);
   });

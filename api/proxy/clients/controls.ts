@@ -107,7 +107,7 @@ export function createControls(options: ControlOptions) {
     if (!result || sealed === null)
       throw new GateError(
         'upstream_invalid_response',
-        `\`${method}\` was answered with an invalid cursor, or one that is too long`,
+        `\`${method}\` was answered with a cursor that is no text, or too long`,
       );
     const all = new Map(result);
     if (sealed === undefined) all.delete(NEXT);
