@@ -84,6 +84,7 @@ describe('the open tasks of an agent', () => {
           return record('completed', {});
         },
         recorded: async () => undefined,
+        changed: () => Promise.reject(new Error('nothing is waited for')),
       },
       store: {
         keep: async () => undefined,
