@@ -232,12 +232,14 @@ describe('SPIFFE as others implement it', () => {
       const { keys } = (await ask(null, 'GET', '/jwks.json')).body as { keys: { kid: string }[] };
       const found = await goSpiffe(question(pem));
       expect([found.code, found.err]).toEqual([0, '']);
-      expect(JSON.parse(found.out)).toEqual({
+      const heard = JSON.parse(found.out) as { jwt_authorities: string[] };
+      // It keeps them by their ids, in no order.
+      expect({ ...heard, jwt_authorities: heard.jwt_authorities.toSorted() }).toEqual({
         // A key of tokens came.
         sequence: 2,
         refresh_hint: 300,
         x509_authorities: 1,
-        jwt_authorities: keys.map(({ kid }) => kid),
+        jwt_authorities: keys.map(({ kid }) => kid).toSorted(),
         verified: id,
       });
       // It refuses what another CA signed, so the line above proves something.
