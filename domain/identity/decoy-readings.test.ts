@@ -49,6 +49,12 @@ describe('a decoy value is found', () => {
     ['deep inside', 'key', nested(KEY)],
     ['in JSON in a text, twice', 'key', { body: JSON.stringify({ inner: JSON.stringify({ k: KEY }) }) }],
     ['in what only lenient readers take for JSON', 'key', { body: `{k: '${KEY}',}` }],
+    ['behind very many numbers', 'key', { data: Array.from({ length: 400_000 }, () => 1), to: KEY }],
+    [
+      'as a number behind very many',
+      'account',
+      { data: [...Array.from({ length: 400_000 }, () => 'x'), 4_929_000_011] },
+    ],
     ['in parts', 'iban', { to: ['DE89', '3704', '0044', '0532', '0130', '00'] }],
     [
       'in percent-encoding',

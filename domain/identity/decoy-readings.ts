@@ -91,7 +91,8 @@ function numbersIn(value: Json): readonly string[] {
     if (typeof here === 'number') found.push(String(here));
     else if (typeof here === 'object' && here !== null) {
       if (Array.isArray(here) && here.every((item) => typeof item === 'number')) found.push(here.join(''));
-      open.push(...(Object.values(here) as Json[]));
+      // One after the other: a list has more items than a function takes arguments.
+      for (const item of Object.values(here)) open.push(item as Json);
     }
   }
   return found;
