@@ -58,7 +58,7 @@ export function registerDecoys(program: Command): void {
     .addOption(
       new Option('--action <action>', 'what happens to the agent beside the denial').choices(decoyAction.options),
     )
-    .option('--schema-file <file>', 'what lists show as the input of the tool: a JSON object')
+    .option('--schema-file <file>', 'what lists show as the input of the tool: a JSON Schema of type "object"')
     .option('--description <text>', 'what lists show of the tool')
     .option('--everybody', 'for every tenant that has none by this name')
     .option('--reason <text>', 'why; recorded in the ledger')

@@ -51,6 +51,7 @@ export const newDecoy = z.strictObject({
   advertised: z.boolean().default(false),
   /** `suspend` by default where it is advertised, else `force_hil`. Any other is `decoy_invalid`. */
   action: z.string().max(32).optional(),
+  /** The input of the tool in lists: a JSON Schema of type `object`. */
   schema_json: z.string().max(16_384).optional(),
   description: z.string().min(1).max(1_000).optional(),
   reason: standingReason.optional(),

@@ -115,6 +115,11 @@ describe.each(STORES)('decoys, on %s', (kind) => {
     ['an action that there is not', { name: 'a', action: 'shout' }],
     ['a schema that is no object', { name: 'a', schema_json: '[]' }],
     ['a schema that is no JSON', { name: 'a', schema_json: '{' }],
+    // A client that is given one of these in a list takes none of its tools.
+    ['a schema without a type', { name: 'a', schema_json: '{"properties":{"to":{"type":"string"}}}' }],
+    ['a schema of a text', { name: 'a', schema_json: '{"type":"string"}' }],
+    ['a property that is no schema', { name: 'a', schema_json: '{"type":"object","properties":{"to":"string"}}' }],
+    ['required names that are no list', { name: 'a', schema_json: '{"type":"object","required":"to"}' }],
     ['a value of a tool', { name: 'a', value: 'a value of a tool' }],
     ['no value of a value', { name: 'a', kind: 'value' }],
     ['a value that is found in too much', { name: 'a', kind: 'value', value: '12-34-567' }],

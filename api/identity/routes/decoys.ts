@@ -134,14 +134,21 @@ function decoyOf(asked: z.infer<typeof newDecoy>): Omit<Decoy, 'id'> {
   if (value !== null && comparable(value).length < DECOY_VALUE_LEAST)
     throw invalid(`a value has at least ${DECOY_VALUE_LEAST} letters and digits of the Latin alphabet`);
   if (kind === 'value' && (advertised || schemaJson !== null)) throw invalid('only a tool is shown in tools/list');
-  if (schemaJson !== null && !isObject(schemaJson)) throw invalid('schema_json is a JSON object, as a text');
+  if (schemaJson !== null && !isToolInput(schemaJson))
+    throw invalid('schema_json is a JSON Schema of type "object", as a text, whose properties are objects');
   return { tenant, name, kind, value, isAdvertised: advertised, action: action.data, schemaJson, description };
 }
 
-function isObject(text: string): boolean {
+/** As MCP has the input of a tool: clients that find another one in a list take no tool of that list. */
+const toolInput = z.looseObject({
+  type: z.literal('object'),
+  properties: z.record(z.string(), z.looseObject({})).optional(),
+  required: z.array(z.string()).optional(),
+});
+
+function isToolInput(text: string): boolean {
   try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return toolInput.safeParse(JSON.parse(text)).success;
   } catch {
     return false;
   }
