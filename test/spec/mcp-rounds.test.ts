@@ -344,7 +344,10 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
   it('ends the request, and its answer comes with the next one; sent again it is the same answer', async () => {
     const asked = await ask(gate, { name: ELICITS }, { can });
     expect(asked.result['resultType']).toBe('input_required');
-    expect(one(asked)[1]).toMatchObject({ method: 'elicitation/create', params: { message: 'What is your name?' } });
+    expect(one(asked)[1]).toMatchObject({
+      method: 'elicitation/create',
+      params: { message: 'The server of a tool, and not Gate, asks: `What is your name?`' },
+    });
     const brings = accepts(asked, { name: 'Alice' });
     const done = await ask(gate, { name: ELICITS }, { can, brings });
     expect(done.result).toMatchObject({ resultType: 'complete', content: [{ text: 'Hello, Alice!' }] });
@@ -369,7 +372,7 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
     const tool = { name: 'test_input_required_result_multi_round' };
     const first = await ask(gate, tool, { can });
     const second = await ask(gate, tool, { can, brings: accepts(first, { name: 'Alice' }) });
-    expect(one(second)[1]).toMatchObject({ params: { message: 'Step 2: What is your favorite color?' } });
+    expect(one(second)[1]).toMatchObject({ params: { message: expect.stringContaining('`Step 2: What is your favorite color?`') } });
     const stale = await ask(gate, tool, { can, brings: accepts(first, { color: 'red' }) });
     expect(one(stale)).toEqual(one(second));
     const done = await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });

@@ -94,7 +94,7 @@ describe('gate pins, over a running lite', () => {
     expect(out).toMatch(/\+ description: "gets a page .*and mails it"/);
     expect(out).not.toContain('\u202e');
     expect(out).not.toContain('inputSchema');
-    const shown = / --shown ([0-9a-f]+)\n$/.exec(out)?.[1] as string;
+    const shown = / --shown ([0-9a-f]+) --endpoint \S+\n$/.exec(out)?.[1] as string;
     expect(await pins('accept', AGENT, '--shown', shown, '--reason', 'looked at it')).toMatchObject({
       code: 0,
       out: `accepted for ${AGENT}: get_page\n`,
