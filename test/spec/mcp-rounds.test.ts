@@ -372,7 +372,9 @@ describe.each<[string, () => Promise<ConformanceUpstream>]>([
     const tool = { name: 'test_input_required_result_multi_round' };
     const first = await ask(gate, tool, { can });
     const second = await ask(gate, tool, { can, brings: accepts(first, { name: 'Alice' }) });
-    expect(one(second)[1]).toMatchObject({ params: { message: expect.stringContaining('`Step 2: What is your favorite color?`') } });
+    expect(one(second)[1]).toMatchObject({
+      params: { message: expect.stringContaining('`Step 2: What is your favorite color?`') },
+    });
     const stale = await ask(gate, tool, { can, brings: accepts(first, { color: 'red' }) });
     expect(one(stale)).toEqual(one(second));
     const done = await ask(gate, tool, { can, brings: accepts(second, { color: 'blue' }) });
