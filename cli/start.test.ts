@@ -110,6 +110,9 @@ describe('the page that gate start ends with', () => {
   });
 });
 
+/** Other programs of this machine are in nobody's way here. */
+const FREE = Object.fromEntries(portsOf({}).map(({ variable }) => [variable, '0']));
+
 describe('a second gate start', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gate-second-'));
   const { done, stop } = commandLine(() => folder);
@@ -122,7 +125,7 @@ describe('a second gate start', () => {
   ])('over the same folder is refused before anything is made or built, with whom to stop: %s', async (_, args) => {
     mkdirSync(join(folder, 'run'), { recursive: true });
     writeFileSync(join(folder, 'run', 'gate.pid'), `${process.pid} ${bornAt(process.pid)}`);
-    const env = { GATE_STATE_DIR: folder };
+    const env = { ...FREE, GATE_STATE_DIR: folder };
     const { code, out } = args === null ? npmStart(env) : await done(args, env);
     expect({ code, out }).toEqual({
       code: 1,
@@ -143,7 +146,7 @@ describe('a second gate start', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    const env = { GATE_STATE_DIR: join(folder, 'other'), GATE_PROXY_PORT: '0', GATE_HIL_PORT: String(port), ...FREE };
+    const env = { GATE_STATE_DIR: join(folder, 'other'), ...FREE, GATE_HIL_PORT: String(port) };
     const { code, out } = args === null ? npmStart(env) : await done(args, env);
     expect({ code, out }).toEqual({
       code: 1,
@@ -153,14 +156,6 @@ describe('a second gate start', () => {
     taken.close();
   });
 });
-
-/** Other Gates of this machine are in nobody's way here. */
-const FREE = Object.fromEntries(
-  portsOf({})
-    .map(({ variable }) => variable)
-    .filter((variable) => variable !== 'GATE_HIL_PORT')
-    .map((variable) => [variable, '0']),
-);
 
 /** `npm start` by its program; the environment has no PATH, so that a build would fail. */
 function npmStart(env: Record<string, string>): { code: number | null; out: string } {
@@ -176,7 +171,7 @@ describe('gate start where no folder can be made', () => {
   afterEach(stop);
 
   it('says so in one line', async () => {
-    expect(await done(['start'], { GATE_STATE_DIR: '/proc/gate/state' })).toEqual({
+    expect(await done(['start'], { ...FREE, GATE_STATE_DIR: '/proc/gate/state' })).toEqual({
       code: 1,
       out: expect.stringMatching(/^gate: \/proc\/gate\/state cannot be written: .*GATE_STATE_DIR to another folder\n$/),
     });
