@@ -59,7 +59,8 @@ export const pins = section('gate pins, over the running stack', 'pins-bot', lis
       ]);
       expect((await cli('diff', 'pins-bot')).out).not.toContain('\u202e');
 
-      const shown = async () => / --shown ([0-9a-f]+)(?: --endpoint \S+)?\n$/.exec((await cli('diff', 'pins-bot')).out)?.[1] as string;
+      const shown = async () =>
+        / --shown ([0-9a-f]+)(?: --endpoint \S+)?\n$/.exec((await cli('diff', 'pins-bot')).out)?.[1] as string;
       const early = await shown();
       const flipped = [tool('read', 'reads something else'), ...now.slice(1)];
       expect(await list(...flipped)).toBe(502);
