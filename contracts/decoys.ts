@@ -74,7 +74,7 @@ export const decoyHit = z.strictObject({
   last_at: instant,
   /** The last call. */
   correlation_id: z.string(),
-  /** What was done to the agent: `observed` in observe mode, `unresolved` where identity knows no such agent. */
+  /** What was done to the agent: `observed` in observe mode, `unresolved` where there can be no such agent: its tenant has gone, or Gate itself is called so. */
   contained: z.enum(['suspend', 'force_hil', 'none', 'observed', 'unresolved']),
 });
 export type DecoyHit = z.infer<typeof decoyHit>;

@@ -191,7 +191,7 @@ export function openDecoyStore({
         }));
       }),
     hitsKnown: (of) => asked(async () => knownOf(await hitsRow(db, hitsIdOf(of)))),
-    keepHits: (counted, contained, nowMs) =>
+    keepHits: (counted, contained) =>
       inTurn(async (within) => {
         const id = hitsIdOf(counted);
         const was = await hitsRow(within, id);
@@ -203,7 +203,7 @@ export function openDecoyStore({
           tenant: counted.tenant,
           agent_name: counted.agent,
           hit_count: known !== null && counted.hits <= known.hits ? known.hits + 1 : counted.hits,
-          first_ms: was ? was.first_ms : nowMs,
+          first_ms: was ? was.first_ms : counted.lastMs,
           last_ms: counted.lastMs,
           correlation_id: counted.correlationId,
           contained,

@@ -217,12 +217,27 @@ describe.each(STORES)('decoys, on %s', (kind) => {
     expect(await flag()).toBeNull();
   });
 
-  it('contain nobody in observe mode, nor whom identity does not know, nor where a decoy says so', async () => {
+  it('contain an agent that identity did not know: it is registered, and its call was before it was told', async () => {
+    const decoy = (await add({ name: 'export_all', advertised: true })).json<DecoyRecord>();
+    const called = new Date(at.now - 300).toISOString();
+    await tells({ decoy_id: decoy.id, agent_name: 'from-elsewhere', last_at: called });
+    expect(await hits()).toMatchObject([{ contained: 'suspend', first_at: called, last_at: called }]);
+    expect((await ask('GET', '/agents?tenant=acme')).json()).toMatchObject([
+      { agent_name: 'from-elsewhere', state: 'suspended', created_by_sub: 'system:decoy' },
+    ]);
+    expect(told().map(({ event_kind: one, actor_sub: by }) => [one, by])).toEqual([
+      ['decoy.registered', 'operator:dev'],
+      ['agent.registered', 'system:decoy'],
+      ['agent.suspended', 'system:decoy'],
+    ]);
+  });
+
+  it('contain nobody in observe mode, nor whom nobody can be, nor where a decoy says so', async () => {
     const { id } = await certified('bot');
     const decoy = (await add({ name: 'dump_secrets' })).json<DecoyRecord>();
     const counted = (await add({ name: 'counted', action: 'none' })).json<DecoyRecord>();
     await tells({ decoy_id: decoy.id, contain: false });
-    await tells({ decoy_id: decoy.id, agent_name: 'unknown-bot' });
+    await tells({ decoy_id: decoy.id, agent_name: 'gate-proxy' });
     await tells({ decoy_id: counted.id });
     // Of no decoy at all nothing is kept.
     await tells({ decoy_id: '00000000-0000-4000-8000-000000000000' });

@@ -1,8 +1,9 @@
 import type { DecoyAction } from '../../contracts/decoy-kinds.js';
 import type { DecoyHit } from '../../contracts/decoys.js';
 import { GateError } from '../errors.js';
+import { isReservedPrincipal } from '../evidence/own-principals.js';
 import { type CountedHits, type Decoy, type DecoyStore, isKnown } from './decoys.js';
-import type { StandingStore } from './standing.js';
+import type { RegisteredAgent, StandingStore } from './standing.js';
 
 /** Who contains an agent because of a decoy. */
 export const DECOY_ACTOR = 'system:decoy';
@@ -20,7 +21,7 @@ export function createDecoyContainment({
   forceHilMs,
   onHit,
 }: {
-  readonly store: DecoyStore & Pick<StandingStore, 'agents' | 'suspend' | 'forceHil'>;
+  readonly store: DecoyStore & Pick<StandingStore, 'agents' | 'register' | 'suspend' | 'forceHil'>;
   readonly forceHilMs: number;
   /** Operators are told. */
   readonly onHit: (hits: CountedHits, decoy: Decoy, contained: DecoyHit['contained']) => void;
@@ -31,8 +32,9 @@ export function createDecoyContainment({
     decoy: Decoy,
     nowMs: number,
   ): Promise<DecoyHit['contained']> {
-    const [agent] = await store.agents({ tenant, agent: name }, nowMs);
-    if (!agent) return 'unresolved';
+    const [known] = await store.agents({ tenant, agent: name }, nowMs);
+    const agent = known ?? (await registered(tenant, name, nowMs));
+    if (agent === null) return 'unresolved';
     const reason = `the decoy ${decoy.name} was touched by the call ${correlationId}`;
     const by = { by: DECOY_ACTOR, reason, nowMs };
     try {
@@ -48,6 +50,18 @@ export function createDecoyContainment({
     }
   }
 
+  /** The agent whose certificates or tokens come from elsewhere: its call proved its name. */
+  async function registered(tenant: string, agent: string, nowMs: number): Promise<RegisteredAgent | null> {
+    if (isReservedPrincipal(agent)) return null;
+    try {
+      return await store.register({ tenant, agent }, { by: DECOY_ACTOR, nowMs });
+    } catch (error) {
+      // None of its agents does anything any more.
+      if (error instanceof GateError && error.code === 'tenant_offboarded') return null;
+      throw error;
+    }
+  }
+
   return {
     async counted(hits, mayContain, nowMs) {
       const decoy = await store.decoyById(hits.decoyId);
@@ -58,7 +72,7 @@ export function createDecoyContainment({
           : mayContain
             ? await contain(decoy.action, hits, decoy, nowMs)
             : ('observed' as const);
-      await store.keepHits(hits, contained, nowMs);
+      await store.keepHits(hits, contained);
       onHit(hits, decoy, contained);
     },
   };

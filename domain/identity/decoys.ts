@@ -67,7 +67,7 @@ export interface DecoyStore {
   decoyHits(tenant: string): Promise<readonly KeptHits[]>;
   /** Those of this agent that are known. */
   hitsKnown(of: Pick<CountedHits, 'decoyId' | 'tenant' | 'agent'>): Promise<KnownHits | null>;
-  keepHits(counted: CountedHits, contained: DecoyHit['contained'], nowMs: number): Promise<void>;
+  keepHits(counted: CountedHits, contained: DecoyHit['contained']): Promise<void>;
 }
 
 /** A decoy has one row, however often it is added and taken away. */

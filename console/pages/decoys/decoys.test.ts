@@ -46,7 +46,7 @@ describe('the page of decoys', () => {
     await add({ decoy: 'vault_layout' });
     const [decoy] = await here.identity.store.decoys('acme');
     const counted = { tenant: 'acme', agent: 'a-bot', hits: 3, lastMs: here.console.hil.now, correlationId: 'a-call' };
-    await here.identity.store.keepHits({ decoyId: decoy?.id ?? '', ...counted }, 'force_hil', here.console.hil.now);
+    await here.identity.store.keepHits({ decoyId: decoy?.id ?? '', ...counted }, 'force_hil');
     const [hit] = await rows('Hits');
     expect(hit).toMatch(/^a-bot vault_layout 3 .* a-call a person decides about its calls$/);
   });

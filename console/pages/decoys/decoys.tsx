@@ -131,7 +131,7 @@ const CONTAINED: Readonly<Record<DecoyHit['contained'], string>> = {
   force_hil: 'a person decides about its calls',
   none: 'denied, and nothing else',
   observed: 'nothing: Gate only observed',
-  unresolved: 'nothing: identity does not know the agent',
+  unresolved: 'nothing: there can be no such agent any more',
 };
 
 const Hits = ({ of: hits, nowMs }: { readonly of: readonly DecoyHit[]; readonly nowMs: number }) => (
