@@ -25,6 +25,7 @@ describe('what `gate keys` says of a key', () => {
     [{ state: 'retiring', withdrawn_from: '2026-01-03T03:04:05.000Z' }, 'withdrawn from 2026-01-03T03:04:05.000Z'],
     [{ state: 'withdrawn', withdrawn_from: AT }, `since ${AT}`],
     [{ configured: true }, 'the settings'],
+    [{ configured: true }, 'from the start'],
   ])('has its stage, and when it came or what comes next: %j', (over, says) => {
     const line = told([key(over)]);
     expect(line).toContain(says);

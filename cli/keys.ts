@@ -79,7 +79,8 @@ const target = (given: Pick<KeyFlags, 'tenant'>): Pick<StackTarget, 'ask'> =>
 
 const NEXT: Readonly<Record<IdentityKeyRecord['state'], (key: IdentityKeyRecord) => string>> = {
   announced: (key) => `signs from ${key.signs_from}`,
-  signing: (key) => `since ${key.signs_from}`,
+  // Its row was made when another key was asked for; it signed before.
+  signing: (key) => (key.configured ? 'from the start' : `since ${key.signs_from}`),
   retiring: (key) => `withdrawn from ${key.withdrawn_from ?? ''}`,
   withdrawn: (key) => `since ${key.withdrawn_from ?? ''}`,
 };
