@@ -15,7 +15,7 @@ export interface StandingFlags {
 export const withPerson = (command: Command): Command =>
   command
     .option('--as <operator>', 'as another operator of the development stack (`second`)')
-    .option('--tenant <name>', 'whose agent; without it the tenant of the running stack')
+    .option('--tenant <name>', 'the tenant; without it that of the running stack')
     .addOption(json());
 
 export interface Registry {
