@@ -9,6 +9,7 @@ import type { TenantWarrantSigner } from '../../adapters/identity/tenant-warrant
 import type { PinnedWorkload } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
+import { isReservedPrincipal } from '../../domain/evidence/own-principals.js';
 import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
 import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
 import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
@@ -204,6 +205,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const containment = createDecoyContainment({
     store,
     forceHilMs,
+    isReserved: isReservedPrincipal,
     onHit: ({ tenant, agent, hits, correlationId }, decoy, contained) =>
       options.logger.error(
         { event: 'decoy_tripped', tenant, agent, hits, correlation_id: correlationId, decoy: decoy.id, contained },

@@ -1,7 +1,6 @@
 import type { DecoyAction } from '../../contracts/decoy-kinds.js';
 import type { DecoyHit } from '../../contracts/decoys.js';
 import { GateError } from '../errors.js';
-import { isReservedPrincipal } from '../evidence/own-principals.js';
 import { type CountedHits, type Decoy, type DecoyStore, isKnown } from './decoys.js';
 import type { RegisteredAgent, StandingStore } from './standing.js';
 
@@ -19,10 +18,13 @@ export interface DecoyContainment {
 export function createDecoyContainment({
   store,
   forceHilMs,
+  isReserved,
   onHit,
 }: {
   readonly store: DecoyStore & Pick<StandingStore, 'agents' | 'register' | 'suspend' | 'forceHil'>;
   readonly forceHilMs: number;
+  /** Whether no agent may have this name, because Gate itself is called so. */
+  readonly isReserved: (name: string) => boolean;
   /** Operators are told. */
   readonly onHit: (hits: CountedHits, decoy: Decoy, contained: DecoyHit['contained']) => void;
 }): DecoyContainment {
@@ -52,7 +54,7 @@ export function createDecoyContainment({
 
   /** The agent whose certificates or tokens come from elsewhere: its call proved its name. */
   async function registered(tenant: string, agent: string, nowMs: number): Promise<RegisteredAgent | null> {
-    if (isReservedPrincipal(agent)) return null;
+    if (isReserved(agent)) return null;
     try {
       return await store.register({ tenant, agent }, { by: DECOY_ACTOR, nowMs });
     } catch (error) {
