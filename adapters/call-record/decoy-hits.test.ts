@@ -53,6 +53,14 @@ describe.each(STORES)('how often calls touched decoys, counted in %s', (kind) =>
     expect(await store.decoyHitsUntold(10)).toHaveLength(1);
   });
 
+  it('is counted of one that was refused and not admitted too', async () => {
+    const call = callOf();
+    await store.decoyTouched(call, decoy);
+    await store.decoyTouched(call, decoy);
+    const found = await store.decoyHitsUntold(10);
+    expect(found).toMatchObject([{ decoyId: decoy.id, hits: 1, correlationId: call.correlation_id, contain: true }]);
+  });
+
   it('is told until somebody heard it, and again with the next one', async () => {
     await admit(callOf());
     const heard = await store.decoyHitsUntold(10);

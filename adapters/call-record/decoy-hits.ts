@@ -1,5 +1,5 @@
-import type { CallDecoy, CallInput } from '../../contracts/call.js';
-import type { DecoyHits } from '../../domain/call-record/ports.js';
+import type { CallDecoy } from '../../contracts/call.js';
+import type { DecoyHits, TouchingCall } from '../../domain/call-record/ports.js';
 import { all, type Job, run } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
 
@@ -31,7 +31,10 @@ const updateTold = statement(
 /** How often the calls of agents touched decoys, in all (docs/architecture/decoys.md). */
 export function decoyHitJobs() {
   return {
-    *counted({ tenant, agent, correlation_id: id, received_ms: atMs, mode }: CallInput, decoy: CallDecoy): Job<void> {
+    *counted(
+      { tenant, agent, correlation_id: id, received_ms: atMs, mode }: TouchingCall,
+      decoy: CallDecoy,
+    ): Job<void> {
       yield* run(countHit, decoy.id, tenant, agent, id, atMs, mode === 'enforce' ? 1 : 0);
     },
     *untold(most: number): Job<readonly DecoyHits[]> {

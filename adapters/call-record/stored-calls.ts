@@ -531,6 +531,7 @@ export function storedCalls({
         () => decoyHits.untold(most),
         (found) => found,
       ),
+    decoyTouched: (call, decoy) => jobs.write(() => decoyHits.counted(call, decoy), nothing, { durable: false }),
     decoyHitsTold: (told) => jobs.write(() => decoyHits.told(told), nothing, { durable: false }),
 
     request: (correlationId, digest) =>

@@ -46,7 +46,18 @@ import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview' | 'decoysOf'>,
-    Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'onDropped' | 'asGateError'>,
+    Omit<
+      McpRouteOptions,
+      | 'handler'
+      | 'authorizer'
+      | 'calls'
+      | 'limits'
+      | 'controlLog'
+      | 'decoysOf'
+      | 'streams'
+      | 'onDropped'
+      | 'asGateError'
+    >,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
     Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
   /** What one agent may do besides tool calls. */
@@ -234,6 +245,7 @@ export function createProxyService(options: ProxyOptions): Service {
       authorizer,
       limits,
       controlLog,
+      decoysOf: standing?.decoysOf,
       streams,
       onDropped: () => void (dropped += 1),
       asGateError: (error) => toGateError(error as FastifyError | GateError),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
+import { decoySetOf, NO_DECOYS } from '../../domain/identity/decoy-readings.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { GateError } from '../../domain/errors.js';
@@ -18,6 +19,7 @@ function proxy({
   inspectionTimeoutMs = undefined as number | undefined,
   stopped = new Set<string>(),
   grantsRequired = false,
+  decoys = NO_DECOYS,
 }) {
   const staged: string[] = [];
   const atEngine: { readonly agent: string; readonly id: string; readonly end: () => void }[] = [];
@@ -25,6 +27,7 @@ function proxy({
   const digests = new Map<string, string>();
   const awaited = new Map<string, (record: CallRecord) => void>();
   const refused: string[] = [];
+  const touched: object[] = [];
   const reaches = (id: string, state: string) => {
     const record = {
       correlation_id: id,
@@ -39,6 +42,7 @@ function proxy({
     find: async (id: string) => records.get(id) ?? null,
     waitFor: (id: string, holds: (record: CallRecord) => boolean) =>
       new Promise((resolve) => awaited.set(id, (record) => holds(record) && resolve(record))),
+    decoyTouched: async (call: object, { id }: { id: string }) => void touched.push({ ...call, id }),
     admit: async (call: CallInput) => {
       staged.push(call.correlation_id);
       digests.set(call.correlation_id, call.digest);
@@ -64,6 +68,7 @@ function proxy({
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
     grantsRequired,
+    decoysOf: () => decoys,
     judgedAtOnce: { together, each, waiting },
     toolFault: (tenant, tools) => {
       const tool = tools.find((one) => stopped.has(one));
@@ -95,7 +100,7 @@ function proxy({
       (error: unknown) => (error instanceof GateError ? error.code : String(error)),
     );
   };
-  return { ask, staged, atEngine, refused, handler, reaches };
+  return { ask, staged, atEngine, refused, handler, reaches, touched };
 }
 const settled = async () => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
@@ -163,6 +168,29 @@ describe('a call with a grant', () => {
       'grant_revoked',
     ]);
     expect([staged.length, refused]).toEqual([1, ['grant_revoked']]);
+  });
+
+  it.each([
+    ['that it does not cover', { grant: { ...grant, scope: ['tool:y'] } }, 'scope_outside_envelope'],
+    ['that ended', { grantFault: new GateError('grant_revoked') }, 'grant_revoked'],
+    ['that there is not', {}, 'grant_required'],
+  ])('%s is refused as ever where it touches a decoy, and counted', async (_which, shows, code) => {
+    const decoys = decoySetOf([
+      {
+        id: 'd',
+        tenant: 'acme',
+        name: 'x',
+        kind: 'tool',
+        value: null,
+        isAdvertised: true,
+        action: 'suspend',
+        schemaJson: null,
+        description: null,
+      },
+    ]);
+    const { ask, staged, touched } = proxy({ grantsRequired: true, decoys });
+    expect(await ask('a', undefined, undefined, shows)).toBe(code);
+    expect([staged, touched]).toMatchObject([[], [{ tenant: 'acme', agent: 'a', mode: 'enforce', id: 'd' }]]);
   });
 
   it('is the only one where none is taken without', async () => {

@@ -286,8 +286,18 @@ export function createCallHandler(options: CallHandlerOptions) {
     const tools = toolsOf(mcp.method, mcp.tool, mcp.body);
     if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
     assertInUse({ caller, tools, name: mcp.tool, contract }, correlationId);
-    assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
     const decoy = options.decoysOf?.(caller.tenant).touched(tools, mcp.body['params']) ?? null;
+    try {
+      assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
+    } catch (error) {
+      // Nobody grants a decoy: it is refused as any other tool, and counted.
+      if (decoy) {
+        const { tenant, agent } = caller;
+        const touching = { tenant, agent, correlation_id: correlationId, received_ms: now(), mode: options.mode };
+        await calls.decoyTouched(touching, decoy);
+      }
+      throw error;
+    }
     // It would be judged, wait for a person, and then be sent to nobody.
     const fault = contract === SERVER_EXECUTION_CONTRACT && decoy === null ? options.nameFault?.(mcp.body) : null;
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });

@@ -1,4 +1,4 @@
-import type { CallInput, CallSpend, CallState, ReachedRecord } from '../../contracts/call.js';
+import type { CallDecoy, CallInput, CallSpend, CallState, ReachedRecord } from '../../contracts/call.js';
 import type { AgentHistory, Taint } from '../../contracts/policy.js';
 import type { AnsweredCall, FlowCall, FlowOwner } from '../information-flow/flow.js';
 import type { AgentsProfiles } from '../inspection/behaviour/profile.js';
@@ -36,6 +36,8 @@ export interface GrantUse {
   readonly uses: number;
 }
 
+/** What of a call is counted where it touches a decoy. */
+export type TouchingCall = Pick<CallInput, 'tenant' | 'agent' | 'correlation_id' | 'received_ms' | 'mode'>;
 /** How often the calls of an agent touched a decoy in all. */
 export interface DecoyHits {
   readonly decoyId: string;
@@ -163,6 +165,8 @@ export interface CallStore {
   grantUsesTold(told: readonly GrantUse[]): Promise<void>;
   /** Decoys of which identity was not told yet how often they were touched. A call that touches one is counted when it is admitted, once under its id. */
   decoyHitsUntold(most: number): Promise<readonly DecoyHits[]>;
+  /** Counts one that is refused without being admitted. */
+  decoyTouched(call: TouchingCall, decoy: CallDecoy): Promise<void>;
   decoyHitsTold(told: readonly DecoyHits[]): Promise<void>;
   /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;

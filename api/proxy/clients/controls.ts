@@ -1,9 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Mode } from '../../../contracts/call.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
+import type { CallStore } from '../../../domain/call-record/ports.js';
+import { DECOY_DENIAL } from '../../../domain/call-record/verdict.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { McpRequest } from '../../../domain/mcp/envelope.js';
+import type { AgentStanding } from '../../../domain/identity/revocation-mirror.js';
 import { isList, sentBy } from '../../../domain/mcp/control-methods.js';
 import type { ListCursors } from '../../../domain/mcp/list-cursors.js';
 import { membersOf, objectText, present } from '../../../domain/mcp/reply.js';
@@ -30,6 +33,10 @@ export interface ControlOptions {
   readonly mode: Mode;
   /** Seals where in a list an upstream goes on. */
   readonly cursors: ListCursors;
+  /** What nobody of the tenant should use; nothing where nobody says. */
+  readonly decoysOf?: AgentStanding['decoysOf'] | undefined;
+  readonly calls: Pick<CallStore, 'decoyTouched'>;
+  readonly now?: () => number;
   /** Who of an agent's clients is subscribed to what. */
   readonly subscriptions: SubscriptionStore;
   /** Called before a control method is forwarded. Throws to refuse it. */
@@ -73,10 +80,26 @@ export function createControls(options: ControlOptions) {
       await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   });
-  /** What an agent says in it, for the record. Throws `policy_denied` where rules find something there, unless Gate observes. */
-  function judged({ method, body }: Asked): Pick<ControlCall, 'sent' | 'found'> {
+  /**
+   * What an agent says in it, for the record. Throws `policy_denied` where rules find something there, unless Gate observes; and in every mode where a decoy
+   * stands there, which is counted.
+   */
+  async function judged(
+    { tenant, agent }: AgentCaller,
+    { method, body }: Asked,
+    correlationId: string,
+  ): Promise<Pick<ControlCall, 'sent' | 'found'>> {
     const words = wordsOf(method, body);
     if (words === null) return {};
+    const decoy = options.decoysOf?.(tenant).touched([], words) ?? null;
+    if (decoy) {
+      const { mode, now = Date.now } = options;
+      await options.calls.decoyTouched(
+        { tenant, agent, correlation_id: correlationId, received_ms: now(), mode },
+        decoy,
+      );
+      throw new GateError('policy_denied', DECOY_DENIAL, { fields: { layer: 'policy', reasons: [DECOY_DENIAL] } });
+    }
     const found = foundInControl(words);
     if (found.length > 0 && options.mode === 'enforce')
       throw new GateError('policy_denied', `\`${method}\` was not sent: its parameters hold ${found.join(', ')}`, {
@@ -118,8 +141,9 @@ export function createControls(options: ControlOptions) {
     caller: AgentCaller,
     { method, body }: Asked,
     correlationId: string,
-    said = judged({ method, body }),
+    known: Pick<ControlCall, 'sent' | 'found'> | null = null,
   ): Promise<ControlReply> {
+    const said = known ?? (await judged(caller, { method, body }, correlationId));
     const placed = atPlace(caller, method, body);
     const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered, ...said });
     const asking = options.upstream.control(caller, placed, { timeoutMs: options.upstreamTimeoutMs });
@@ -154,7 +178,7 @@ export function createControls(options: ControlOptions) {
     /** `resources/subscribe` and `resources/unsubscribe` of a session or stream. */
     async watch(caller: AgentCaller, holder: Holder, asked: Asked, correlationId: string): Promise<ControlReply> {
       // Before it is kept: what is kept is sent again in each new session with the upstream.
-      const said = judged(asked);
+      const said = await judged(caller, asked, correlationId);
       const id = asked.body['id'] ?? null;
       const send = () => sent(caller, asked, correlationId, said);
       const { uri } = asked.body['params'] as { readonly uri: string };
