@@ -1,6 +1,6 @@
 import { errorText, GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT, type UnknownCause } from '../contracts/call.js';
-import { DECOY_DENIAL } from '../domain/call-record/verdict.js';
+import { DECOY_SINCE } from '../domain/call-record/verdict.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
@@ -261,10 +261,7 @@ export function createUpstreamActivities({
       if (decision) {
         const decoy = standing?.decoysOf(call.tenant).touched(called, body['params']) ?? null;
         // In the words of any other rule that is new.
-        if (decoy !== null) {
-          const words = `the rules changed since this call was approved, and deny it now: ${DECOY_DENIAL}`;
-          return notRun(correlationId, words, null, 'policy_changed');
-        }
+        if (decoy !== null) return notRun(correlationId, DECOY_SINCE, null, 'policy_changed');
         try {
           const denied = await rulesNow(claimed.record, body);
           if (denied !== null) return notRun(correlationId, denied, null, 'policy_changed');

@@ -135,7 +135,13 @@ export function createProxyService(options: ProxyOptions): Service {
   service.app.addHook('onClose', () => controlLog.close());
   const { standing } = options;
   const toolFault = standing?.toolFault;
-  const authorizer = createAuthorizer({ ...options, toolFault, grantFault: standing?.grantFault, limits });
+  const authorizer = createAuthorizer({
+    ...options,
+    toolFault,
+    decoysOf: standing?.decoysOf,
+    grantFault: standing?.grantFault,
+    limits,
+  });
   const handler = createCallHandler({
     ...options,
     assertStands: authorizer.assertStands,

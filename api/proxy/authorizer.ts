@@ -13,6 +13,7 @@ import type { Signer } from '../../domain/identity/signer.js';
 import { toolsOf } from '../../domain/mcp/batch.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
 import type { Reviews } from '../../domain/review/ports.js';
+import { DECOY_SINCE } from '../../domain/call-record/verdict.js';
 import { definitionFault } from '../../domain/tool-definitions/batch-guard.js';
 import type { ReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
@@ -27,6 +28,8 @@ export interface AuthorizerOptions {
   readonly quarantine?: Quarantine | undefined;
   /** Why nobody of the tenant uses one of these tools now; `null` where nobody stopped one. */
   readonly toolFault?: AgentStanding['toolFault'] | undefined;
+  /** What nobody of the tenant should call or use; nothing where nobody says. */
+  readonly decoysOf?: AgentStanding['decoysOf'] | undefined;
   /** Whether a grant was taken back; absent where nobody judges grants. */
   readonly grantFault?: GrantStanding['grantFault'] | undefined;
   /** Says whether a tool is still what the operator was told of it. */
@@ -63,6 +66,7 @@ export function createAuthorizer({
   limits,
   quarantine = noQuarantine,
   toolFault,
+  decoysOf,
   grantFault,
   definitions,
   reviews,
@@ -100,6 +104,11 @@ export function createAuthorizer({
     const changed = await definitionFault(definitions, call, tools, reviewed, () => LIST_LIMIT_MS);
     if (changed !== null) throw new GateError('tool_definition_changed', changed);
   }
+  /** In the words of any other rule that is new. */
+  function assertNoDecoy({ evidence: { call } }: CallRecord, body: JsonObject): void {
+    const touched = decoysOf?.(call.tenant).touched(toolsOf(call.method, call.tool, body), body['params']) ?? null;
+    if (touched !== null) throw new GateError('policy_changed', DECOY_SINCE);
+  }
   /** On whose behalf the agent asked still counts. */
   function assertGrant({ evidence: { call } }: CallRecord): void {
     const { grant } = call;
@@ -112,6 +121,7 @@ export function createAuthorizer({
   async function assertApproval(record: CallRecord, body: JsonObject): Promise<void> {
     await assertStanding(record.evidence.call.tenant);
     await assertDefinitions(record);
+    assertNoDecoy(record, body);
     await assertRules(record, body);
   }
   /** The request as it was staged; `null` past its retention. Throws `call_tampered` for another, and for an approval that HIL did not sign. */

@@ -59,6 +59,8 @@ export function foldVerdict(inspection: Inspected | null, heard: PolicyDecision 
 
 /** As of a tool that an operator denied (`tool_class.rego`): the agent is not told that there is a decoy. */
 export const DECOY_DENIAL = 'Violation: the operator denied this tool.';
+/** Of a call that was approved before its tool, or something in it, became a decoy. */
+export const DECOY_SINCE = `the rules changed since this call was approved, and deny it now: ${DECOY_DENIAL}`;
 
 /** The verdict on a call that touches a decoy, in every mode: also where a folder of rules is older than decoys, and knows none. */
 export const denied = (verdict: Verdict): Verdict => ({

@@ -14,6 +14,8 @@ import { bareService } from '../../../test/support/bare-service.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
 import type { Service } from '../../plugins/service.js';
+import type { Decoy } from '../../../domain/identity/decoys.js';
+import { decoySetOf } from '../../../domain/identity/decoy-readings.js';
 import { type Authorizer, type AuthorizerOptions, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 import { registerPending } from './pending.js';
@@ -214,6 +216,30 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
       code: 'tool_definition_changed',
       message: expect.stringContaining('`pay`: not as pinned'),
     });
+  });
+
+  it('signs nothing once its tool, or something in it, is a decoy', async () => {
+    const call = await approved();
+    const record = (await gate.calls.find(call.correlation_id)) as CallRecord;
+    const decoy = {
+      id: 'd',
+      tenant: 'acme',
+      name: call.tool,
+      kind: 'tool',
+      value: null,
+      isAdvertised: false,
+      action: 'none',
+      schemaJson: null,
+      description: null,
+    } as const;
+    const withDecoys = (decoys: readonly Decoy[]) =>
+      createAuthorizer({ ...authorizerOptions(), decoysOf: () => decoySetOf(decoys) });
+    const asker = { caller: { tenant: 'acme', agent: 'support-bot' }, correlationId: call.correlation_id } as never;
+    const refused = { code: 'policy_changed', message: expect.not.stringContaining('decoy') };
+    const denying = withDecoys([decoy]);
+    await expect(denying(call.correlation_id, asker)).rejects.toMatchObject(refused);
+    await expect(denying.assertStands(record)).rejects.toMatchObject(refused);
+    await withDecoys([{ ...decoy, name: 'another' }]).assertStands(record);
   });
 
   it('signs nothing while an operator stops a tool of the call, and signs it once two people let that go', async () => {
