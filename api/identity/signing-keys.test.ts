@@ -304,6 +304,10 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
       return [reply.statusCode, reply.json<{ error: string }>().error];
     };
     expect(await refused({ old_until: undefined })).toEqual([400, 'invalid_request']);
+    // Nothing would come in its place before that.
+    const tooLate = new Date(startMs + 721 * HOUR_MS).toISOString();
+    expect(await refused({ old_until: tooLate })).toEqual([400, 'invalid_request']);
+    expect(await refused({ use: 'tokens', old_until: tooLate })).toEqual([400, 'invalid_request']);
     expect(await refused({ use: 'rows' })).toEqual([400, 'invalid_request']);
     expect(await stages()).toEqual([]);
     const requestId = randomUUID();

@@ -233,6 +233,13 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
       const known = await store.keyOfRequest(requestId);
       if (known && known.use !== use) throw new GateError('invalid_request', 'request_id: is that of another rotation');
       if (known) return known;
+      // Nothing is taken for longer, and until the key before is withdrawn no other one comes.
+      const { notAfterMs } = now.ca.signer;
+      if (oldUntilMs !== null && oldUntilMs > notAfterMs)
+        throw new GateError(
+          'invalid_request',
+          `old_until: is after the end of the CA that signs (${new Date(notAfterMs).toISOString()})`,
+        );
       const made = await newKey(use);
       const key = await store.announceKey({
         ...made,
