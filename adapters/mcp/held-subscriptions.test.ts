@@ -70,8 +70,16 @@ describe.each(STORES)('what is stored of subscriptions on %s', (kind) => {
     now = 6_000;
     expect(await held()).toEqual(['one test://a']);
     await over().letGoOf('one');
-    await over().renew('one', 9_000);
+    expect(await over().renew('one', 9_000)).toBe(false);
     expect(await held()).toEqual([]);
+  });
+
+  it('that is past its time is not renewed, and its holder hears of that: the upstream may have been told already', async () => {
+    await over().add(ALICE, { holder: 'one', uri: 'test://a', untilMs: 2_000 });
+    expect(await over().renew('one', 3_000)).toBe(true);
+    now = 3_000;
+    expect(await over().renew('one', 9_000)).toBe(false);
+    expect([await held(), (await over().over(9, [])).length]).toEqual([[], 1]);
   });
 
   it('says nowhere what is watched, and counts for nothing under other keys or in another row', async () => {

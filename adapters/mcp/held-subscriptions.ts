@@ -91,12 +91,13 @@ export const heldSubscriptionsOver = (
       await db.updateTable('mcp_subscriptions').set({ until_ms: GIVEN_UP }).where('holder', '=', holder).execute();
     },
     async renew(holder, untilMs) {
-      await db
+      const { numUpdatedRows } = await db
         .updateTable('mcp_subscriptions')
         .set({ until_ms: untilMs })
         .where('holder', '=', holder)
-        .where('until_ms', '>', GIVEN_UP)
-        .execute();
+        .where('until_ms', '>', now())
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
     },
     async over(limit, without) {
       const rows = await db

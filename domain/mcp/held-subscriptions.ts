@@ -20,8 +20,8 @@ export interface SubscriptionStore {
   letGo(ids: readonly string[]): Promise<void>;
   /** Nothing that it held counts any more. */
   letGoOf(holder: string): Promise<void>;
-  /** What it holds and still counts does so until then. */
-  renew(holder: string, untilMs: number): Promise<void>;
+  /** What it holds and still counts does so until then; whether there is any. What counts no more may be ended at the upstream already. */
+  renew(holder: string, untilMs: number): Promise<boolean>;
   /** Some of those that count no more, of whatever agent but these. */
   over(
     limit: number,

@@ -208,10 +208,11 @@ export function heldSubscriptions({ store, tell, now = Date.now }: HeldSubscript
 
     giveUp,
 
-    /** What a stream holds would be given up without it: its process may die. */
-    async renew(holder: string, untilMs: number): Promise<void> {
-      await store.renew(holder, untilMs);
+    /** What a stream holds would be given up without it: its process may die. `false` where it holds nothing any more. */
+    async renew(holder: string, untilMs: number): Promise<boolean> {
+      const holds = await store.renew(holder, untilMs);
       swept();
+      return holds;
     },
 
     /** The listener, told of no resource that this session is not subscribed to. Where that cannot be read, of all of the agent. */

@@ -21,6 +21,7 @@ describe('what a stream of notifications holds', () => {
   let now: number;
   let given: string[];
   let renewed: [string, number][];
+  let counts: boolean;
   let holder: Holder | undefined;
   let watch: () => Promise<ControlReply>;
   beforeEach(() => {
@@ -29,6 +30,7 @@ describe('what a stream of notifications holds', () => {
     now = 1_000;
     given = [];
     renewed = [];
+    counts = true;
     holder = undefined;
     watch = async () => TAKEN;
   });
@@ -47,7 +49,10 @@ describe('what a stream of notifications holds', () => {
       listen: () => undefined,
       held: {
         giveUp: async (_caller: unknown, id: string) => void given.push(id),
-        renew: async (id: string, untilMs: number) => void renewed.push([id, untilMs]),
+        renew: async (id: string, untilMs: number) => {
+          renewed.push([id, untilMs]);
+          return counts;
+        },
       },
     };
     const options = { controls, streams, answers: {}, tasks: {}, statelessTasks: {}, news: {}, now: () => now };
@@ -56,7 +61,7 @@ describe('what a stream of notifications holds', () => {
     return createSubscriptions(options as unknown as SubscriptionsOptions)(
       { correlationId: 'c' } as FastifyRequest,
       asked as never,
-    ) as unknown as Promise<{ end: () => void }>;
+    ) as unknown as Promise<{ end: () => void; events: AsyncIterable<string> }>;
   }
 
   it('is renewed each minute for ten more, and given up with the stream', async () => {
@@ -70,6 +75,18 @@ describe('what a stream of notifications holds', () => {
     end();
     expect([holder?.isOver(), given, streams.count()]).toEqual([true, [id], 0]);
     jest.advanceTimersByTime(5 * MINUTE);
+    expect(renewed).toHaveLength(1);
+  });
+
+  it('is over where it counts no more, and so is the stream, which would hear of nothing', async () => {
+    const stream = await listening();
+    counts = false;
+    await jest.advanceTimersByTimeAsync(MINUTE);
+    expect([holder?.isOver(), streams.count(), given]).toEqual([true, 0, [holder?.id]]);
+    const said: string[] = [];
+    for await (const event of stream.events) said.push(event);
+    expect(said.at(-1)).toContain('"resultType":"complete"');
+    await jest.advanceTimersByTimeAsync(5 * MINUTE);
     expect(renewed).toHaveLength(1);
   });
 

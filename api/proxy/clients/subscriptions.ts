@@ -98,12 +98,15 @@ export function createSubscriptions({
     }
   }
 
-  /** Where the store cannot be written to, what the stream holds is given up with its lease. */
-  function holdUntil(caller: AgentCaller, holder: string, signal: AbortSignal): void {
-    const renewing = setInterval(
-      () => void controls.held.renew(holder, now() + LEASE_MS).catch(nothing),
-      RENEWED_EACH_MS,
-    ).unref();
+  /**
+   * Where the store cannot be written to, what the stream holds is given up with its lease. One that was given up otherwise, because this process
+   * stood still or the clock of another one is ahead, hears of no resource any more: it ends, and its client comes back.
+   */
+  function holdUntil(caller: AgentCaller, holder: string, { signal, end }: ReturnType<EventStreams['begin']>): void {
+    const renew = async (): Promise<void> => {
+      if (!(await controls.held.renew(holder, now() + LEASE_MS))) end();
+    };
+    const renewing = setInterval(() => void renew().catch(nothing), RENEWED_EACH_MS).unref();
     const giveUp = (): void => {
       clearInterval(renewing);
       void controls.held.giveUp(caller, holder).catch(nothing);
@@ -130,7 +133,7 @@ export function createSubscriptions({
       held.end();
       return rpcAnswer(form, filter);
     }
-    if (filter.resourceSubscriptions) holdUntil(caller, holder.id, held.signal);
+    if (filter.resourceSubscriptions) holdUntil(caller, holder.id, held);
     const talk = createConversation({
       session: null,
       progressToken: undefined,
