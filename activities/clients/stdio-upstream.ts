@@ -31,11 +31,19 @@ export interface StdioUpstreamOptions {
   readonly maxLineBytes?: number;
 }
 
+interface Limits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Has an effect, so the child must not come to it when nobody waits for it any more. */
+  readonly isCall?: boolean;
+}
 type Message = ReadonlyMap<string, string>;
 interface Session {
   readonly introduction: Introduction;
+  /** `false` where the child has not read what it was sent before: nothing more of it is kept for it. */
+  hasRoom(): boolean;
   /** Rejects when no answer came. */
-  ask(id: string, text: string, limits: { timeoutMs: number; signal?: AbortSignal }): Promise<Message>;
+  ask(id: string, text: string, limits: Limits): Promise<Message>;
   close(): Promise<void>;
 }
 
@@ -44,12 +52,14 @@ const RESTART_PAUSE_MS = 1_000;
 const OPENING_LIMIT_MS = 60_000;
 /** How long a child may take to end after its input was closed, and again after SIGTERM. */
 const ENDING_LIMIT_MS = 2_000;
+/** What a child has not read is kept for it up to this, and one request more. */
+const MOST_UNREAD_BYTES = 8_000_000;
 const LF = 0x0a;
 
 /**
  * The tools of an MCP server that runs as a child process and speaks over its standard streams. One session for all agents, because the
  * child knows no callers. When it dies, the outcome of a running call is unknown, and the next call starts the child again; nothing is
- * written to it twice.
+ * written to it twice. A child that has not taken a call from its pipe when the time of that call is over is killed, so that it does not run it later.
  */
 export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & { start(): Promise<void> } {
   const { command, onRestart } = options;
@@ -81,7 +91,7 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
   async function send(
     callersId: Json | undefined,
     textOf: (id: string) => string,
-    limits: { timeoutMs: number; signal?: AbortSignal },
+    limits: Limits,
   ): Promise<UpstreamOutcome> {
     let child: Session;
     try {
@@ -90,6 +100,8 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
     } catch (error) {
       return { kind: 'not_sent', reason: `${command} does not start: ${causeText(error)}` };
     }
+    if (!child.hasRoom())
+      return { kind: 'not_sent', reason: `${command} does not read what it was sent before`, refused: true };
     const id = randomUUID();
     try {
       const reply = replyIn(await child.ask(id, textOf(id), limits), id, callersId);
@@ -105,7 +117,7 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
     start: async () => void (await connected()),
     callTool(_caller, request, limits) {
       const call = outgoingCall(request);
-      return send(request['id'], (id) => callText(id, call), limits);
+      return send(request['id'], (id) => callText(id, call), { ...limits, isCall: true });
     },
     async control(_caller, request, limits) {
       if (request['method'] !== 'initialize') {
@@ -152,12 +164,14 @@ async function openChild(
       resolve();
     });
   });
+  const hasRoom = () => child.stdin.writableLength < MOST_UNREAD_BYTES;
   onLines(child.stdout, maxLineBytes, {
     line(text) {
       const message = membersOf(text);
       if (!message) return;
       const answer = answerToServer(message);
-      if (answer !== null) return void child.stdin.write(`${answer}\n`);
+      // A child that asks on and does not read what it is answered gets no answer.
+      if (answer !== null) return void (hasRoom() && child.stdin.write(`${answer}\n`));
       const id = message.get('id');
       if (id?.startsWith('"') !== true || message.has('method')) return;
       const key = JSON.parse(id) as string;
@@ -170,7 +184,7 @@ async function openChild(
     },
   });
 
-  const ask: Session['ask'] = async (id, text, { timeoutMs, signal }) => {
+  const ask: Session['ask'] = async (id, text, { timeoutMs, signal, isCall = false }) => {
     if (lost) throw lost;
     const limit = AbortSignal.timeout(Math.max(1, timeoutMs));
     const given = signal ? AbortSignal.any([signal, limit]) : limit;
@@ -188,7 +202,14 @@ async function openChild(
       };
       waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
       given.addEventListener('abort', giveUp);
-      child.stdin.write(`${text}\n`);
+      let isTaken = false;
+      child.stdin.write(`${text}\n`, () => (isTaken = true));
+      const killUnread = () => {
+        if (isTaken || lost) return;
+        lost = new Error('the child did not read a call within its time, and was killed');
+        child.kill('SIGKILL');
+      };
+      if (isCall) limit.addEventListener('abort', killUnread, { once: true });
       if (given.aborted) giveUp();
     });
   };
@@ -214,7 +235,7 @@ async function openChild(
     const introduction = introductionIn(reply.text);
     child.stdin.write(`${INITIALIZED_TEXT}\n`);
     opened = true;
-    return { introduction, ask, close };
+    return { introduction, hasRoom, ask, close };
   } catch (error) {
     await close();
     throw error;
