@@ -94,6 +94,27 @@ describe('waiting on a record', () => {
     await expect(unseen).rejects.toThrow('the store is away');
   });
 
+  it('ends at its deadline also where the store hangs: with what was seen last, and never as if there were nothing', async () => {
+    let hangs = false;
+    start(async (id) => {
+      if (hangs) await new Promise<never>(() => undefined);
+      return stored.get(id) ?? null;
+    });
+    stored.set('a', recordOf('a', 'parked'));
+    const from = performance.now();
+    const waiting = notifier.waitFor('a', isCompleted, Date.now() + 300);
+    const unseen = notifier.waitFor('b', isCompleted, Date.now() + 300);
+    unseen.catch(() => undefined);
+    await looked();
+    hangs = true;
+    expect(await waiting).toMatchObject({ state: 'parked' });
+    await expect(unseen).rejects.toThrow('the store did not answer in time');
+    await expect(notifier.waitFor('c', isCompleted, Date.now() - 1)).rejects.toThrow(
+      'the store did not answer in time',
+    );
+    expect(performance.now() - from).toBeLessThan(15_000);
+  });
+
   it('is not asked for again while the store has not answered', async () => {
     let open = 0;
     let most = 0;

@@ -1,4 +1,5 @@
 import type { CallRecord } from '../../domain/call-record/record.js';
+import { within } from '../../domain/within.js';
 
 /** Waiting for records. Writes of this process wake the waiter at once, writes of others within one interval. */
 export interface RecordNotifier {
@@ -12,6 +13,9 @@ export interface RecordNotifier {
 }
 
 const LOOK_INTERVAL_MS = 200;
+/** Whoever asks when the time is over already still gets what stands then, from a store that answers in this time. */
+const FIRST_LOOK_MS = 5_000;
+const late = () => new Error('the store did not answer in time');
 
 interface Waiter {
   readonly condition: (record: CallRecord) => boolean;
@@ -48,7 +52,11 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
   const looking = new Set<string>();
   const look = () => {
     for (const correlationId of waiters.keys()) {
-      if (looking.has(correlationId)) continue;
+      if (looking.has(correlationId)) {
+        // Whose time is over does not wait for a store that hangs.
+        settle(correlationId, null, { error: late() });
+        continue;
+      }
       looking.add(correlationId);
       find(correlationId)
         .finally(() => looking.delete(correlationId))
@@ -63,7 +71,7 @@ export function createRecordNotifier(find: (correlationId: string) => Promise<Ca
     changed: (record) => settle(record.correlation_id, record),
     async waitFor(correlationId, condition, deadlineMs) {
       const untilMs = performance.now() + deadlineMs - Date.now();
-      const current = await find(correlationId);
+      const current = await within(Math.max(deadlineMs - Date.now(), FIRST_LOOK_MS), find(correlationId), late);
       if ((current && condition(current)) || performance.now() >= untilMs) return current;
       return new Promise((resolve, reject) => {
         const waiting = waiters.get(correlationId) ?? new Set<Waiter>();
