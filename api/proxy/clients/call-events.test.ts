@@ -83,6 +83,24 @@ describe('whoever asked for a call that waits', () => {
   });
 });
 
+it('is not told that its call never began where the clock is set ahead before it is recorded', async () => {
+  const { now } = Date;
+  const settled = async () => {
+    if (Date.now !== now) return { method: 'tools/call', answer: DONE };
+    Date.now = () => now() + 3_600_000;
+    return undefined;
+  };
+  try {
+    expect((await messagesOf({ first: undefined, handler: { settled } } as never)).at(-1)).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      result: {},
+    });
+  } finally {
+    Date.now = now;
+  }
+});
+
 describe('the place of a call in its stream', () => {
   it.each([
     [7, undefined],

@@ -84,14 +84,15 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
     return eventText(logText(correlationId, words));
   };
   const messageOf = (answer: Answer) => eventText(rpcAnswer(form, answer).body?.toString('utf8') ?? '', place);
-  const unknownAt = Date.now() + options.unknownAfterMs;
+  /** By a clock that nobody sets: one that is set ahead would say so of a call that is about to begin. */
+  const unknownAt = performance.now() + options.unknownAfterMs;
   let onDisk = options.onDisk();
   /** The answer; `null` while there is none to send. */
   const look = async (): Promise<Answer | null> => {
     onDisk = options.onDisk();
     const untilMs = Date.now() + HEARTBEAT_MS;
     const settled = await options.handler.settled(correlationId, options.caller, untilMs, options.looksUp);
-    if (settled === undefined && Date.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
+    if (settled === undefined && performance.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
     if (settled) form = { ...form, tool: isToolCall(settled.method) };
     return settled?.answer ?? null;
   };

@@ -32,6 +32,8 @@ export interface Round {
   admit(): void;
   /** Resolves once it is. */
   admitted(): Promise<void>;
+  /** How long it has been known here. */
+  ageMs(): number;
   /** Nothing more is said of it. */
   end(): void;
 }
@@ -52,7 +54,7 @@ export function createRounds(
   talks: CallTalks | undefined,
   onAsked: (caller: AgentCaller, method: string, correlationId: string, answered: boolean) => void,
   most = MAX_ROUNDS,
-  now: () => number = Date.now,
+  steadyMs: () => number = () => performance.now(),
 ) {
   const rounds = heldRounds(most);
   let closed = false;
@@ -155,6 +157,7 @@ export function createRounds(
         isAdmitted();
       },
       admitted: () => admitted,
+      ageMs: () => steadyMs() - held.sinceMs,
       end: () => rounds.end(held),
     };
     const end = (why = over) => {
@@ -173,8 +176,8 @@ export function createRounds(
       askable: first,
       isAsked,
       end,
-      sinceMs: now(),
-      sweptMs: now(),
+      sinceMs: steadyMs(),
+      sweptMs: steadyMs(),
     };
     return held;
   }
@@ -207,13 +210,15 @@ export function createRounds(
       if (held) rounds.end(held);
     },
     /** Ends those whose call is over, as this says it: a client that never came back for its answer left one that listens. */
-    async sweep(isOver: (of: { caller: AgentCaller; correlationId: string; sinceMs: number }) => Promise<boolean>) {
+    async sweep(
+      isOver: (of: { caller: AgentCaller; correlationId: string; round: Pick<Round, 'ageMs'> }) => Promise<boolean>,
+    ) {
       if (isSweeping) return;
       isSweeping = true;
       try {
         for (const held of rounds.unswept(SWEPT_AT_ONCE)) {
           if (closed) return;
-          held.sweptMs = now();
+          held.sweptMs = steadyMs();
           if (await isOver(held)) rounds.end(held);
         }
       } finally {

@@ -32,7 +32,12 @@ function opened({
   talks = createCallTalks(),
   standing = async () => null,
   sweepEveryMs = 60_000,
+  now = Date.now,
+  settled = async () => null,
 }: {
+  now?: () => number;
+  /** Of the call that a client comes back for. */
+  settled?: () => Promise<null | undefined>;
   talks?: CallTalks;
   standing?: () => Promise<CallRecord | null>;
   sweepEveryMs?: number;
@@ -41,13 +46,14 @@ function opened({
   const listener = (correlationId: string) => talks.listenerOf({ correlation_id: correlationId }) as Listener;
   const noted: boolean[] = [];
   let stopped = false;
+  let steadyMs = 0;
   const handler = {
     async handle(call: ToolCallRequest, correlationId: string): Promise<Answer> {
       if (handle) return handle(call, correlationId, listener);
       await call.onAdmitted?.();
       return new Promise<Answer>(() => undefined);
     },
-    settled: async () => null,
+    settled,
     standing,
     recorded: async () => undefined,
     assertInUse() {
@@ -64,7 +70,8 @@ function opened({
     talks,
     answered: async (_request, { first }: ClientCall) => first?.() as Promise<Answer>,
     unknownAfterMs: 1_000,
-    now: Date.now,
+    now,
+    steadyMs: () => steadyMs,
     sweepEveryMs,
   });
   const tasks = createStatelessTasks({
@@ -78,7 +85,16 @@ function opened({
     now: Date.now,
   });
   const begin = (correlationId: string) => calls.begun({ correlationId, headers: {} } as never, asked());
-  return { calls, tasks, talks, noted, begin, listener, stop: () => (stopped = true) };
+  return {
+    calls,
+    tasks,
+    talks,
+    noted,
+    begin,
+    listener,
+    stop: () => (stopped = true),
+    pass: (ms: number) => (steadyMs += ms),
+  };
 }
 
 const asked = (): StatelessCall => ({
@@ -114,6 +130,26 @@ describe('an answer to what a stopped tool asks', () => {
     expect(await calls.questions('call')).toHaveLength(1);
     calls.over('call');
     await expect(answer).rejects.toThrow('in time');
+  });
+});
+
+describe('a call of which nothing is recorded', () => {
+  it('never began once its time is over by a clock that nobody sets, and not where the clock is ahead', async () => {
+    let aheadMs = 0;
+    const { calls, begin, listener, pass } = opened({
+      now: () => Date.now() + aheadMs,
+      settled: async () => undefined,
+    });
+    const first = begin('call');
+    const answer = listener('call').asked('elicitation/create', QUESTION, 60_000, 'sure');
+    answer.catch(() => undefined);
+    const state = saidIn(await first).result['requestState'] ?? '';
+    const again = () => calls.resumed({} as never, asked(), { state, answers: new Map() });
+    aheadMs = 60_000;
+    expect(saidIn(await again()).result['resultType']).toBe('input_required');
+    pass(1_001);
+    await expect(again()).rejects.toThrow('never began');
+    calls.close();
   });
 });
 

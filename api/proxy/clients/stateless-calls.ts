@@ -32,6 +32,8 @@ export interface StatelessCallsOptions {
   /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
   readonly unknownAfterMs: number;
   readonly now: () => number;
+  /** A clock that nobody sets: one that is set ahead would say of a call that is about to begin that it never did. */
+  readonly steadyMs?: () => number;
   readonly sweepEveryMs?: number;
 }
 
@@ -68,16 +70,16 @@ const NONE: ReadonlyMap<string, string> = new Map();
 export function createStatelessCalls({ handler, controls, states, talks, ...options }: StatelessCallsOptions) {
   const { answered, unknownAfterMs, now } = options;
   const closing = new AbortController();
-  const rounds = createRounds(talks, controls.handedOn, undefined, now);
+  const rounds = createRounds(talks, controls.handedOn, undefined, options.steadyMs);
   const sweeping = setInterval(() => void rounds.sweep(isCallOver), options.sweepEveryMs ?? SWEEP_EVERY_MS).unref();
 
   /** Whether nothing more can be asked in that call. */
-  async function isCallOver({ caller, correlationId, sinceMs }: Swept): Promise<boolean> {
+  async function isCallOver({ caller, correlationId, round }: Swept): Promise<boolean> {
     try {
       const record = await handler.standing(correlationId, caller);
-      return record ? isOver(record) : now() > sinceMs + unknownAfterMs;
+      return record ? isOver(record) : round.ageMs() > unknownAfterMs;
     } catch (error) {
-      return error instanceof GateError && error.code === 'not_found' && now() > sinceMs + unknownAfterMs;
+      return error instanceof GateError && error.code === 'not_found' && round.ageMs() > unknownAfterMs;
     }
   }
 
@@ -134,12 +136,20 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
     return { status: 200, headers, body: Buffer.from(text), whole: true };
   }
 
-  /** The answer of the call that a state is the handle of; `null` while there is none. Only looks. */
-  async function lookedUp({ caller, correlationId, askedMs }: Handle, name: string): Promise<Answer | null> {
+  /**
+   * The answer of the call that a state is the handle of; `null` while there is none. Only looks. When it was asked for may be by another process's clock: that
+   * it never began is said only once it has been known here for as long.
+   */
+  async function lookedUp(
+    { caller, correlationId, askedMs }: Handle,
+    round: Round,
+    name: string,
+  ): Promise<Answer | null> {
     const again = { caller, correlationId, name };
     const settled = await handler.settled(correlationId, caller, now() + HELD_MS, { again });
     if (settled) return settled.answer;
-    if (settled === undefined && now() > askedMs + unknownAfterMs) throw new GateError('not_found', NEVER_BEGAN);
+    const isLate = now() > askedMs + unknownAfterMs && round.ageMs() > unknownAfterMs;
+    if (settled === undefined && isLate) throw new GateError('not_found', NEVER_BEGAN);
     return null;
   }
 
@@ -310,7 +320,7 @@ export function createStatelessCalls({ handler, controls, states, talks, ...opti
       await give(round, { caller, tool: mcp.tool, opensUrls }, state.correlationId, brought.answers, state.questions);
       return answered(
         request,
-        asClientCall(asked, round, waitsNow(handle), () => ended(round, lookedUp(handle, mcp.method), handle)),
+        asClientCall(asked, round, waitsNow(handle), () => ended(round, lookedUp(handle, round, mcp.method), handle)),
       );
     },
   };
@@ -324,11 +334,11 @@ export interface Answering {
   readonly opensUrls: boolean;
 }
 
-/** A call that is listened to, and since when. */
+/** A call that is listened to. */
 interface Swept {
   readonly caller: AgentCaller;
   readonly correlationId: string;
-  readonly sinceMs: number;
+  readonly round: Pick<Round, 'ageMs'>;
 }
 
 /** A request of a call that may become a task. */
