@@ -36,6 +36,9 @@ export interface GuardStanding {
   readonly budget: { readonly usedPercent: number; readonly usedByTenantPercent: number } | null;
 }
 
+/** The time of day as it was when this process began and has passed since: setting the clock back makes no pause and no hour longer. */
+export const steadyNow = (): number => performance.timeOrigin + performance.now();
+
 /** Of a budget of nothing all is used. */
 const percentOf = (micros: number, of: number): number =>
   of === 0 ? 100 : Math.min(100, Math.max(0, Math.round((micros * 100) / of)));

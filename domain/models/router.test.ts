@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { type Failure, type ModelClient, ModelFailure, type ModelReply } from './port.js';
 import { type Attempt, createModels } from './router.js';
@@ -282,4 +282,27 @@ it('ends with whoever asked', async () => {
   unwanted.abort();
   await expect(answer).rejects.toEqual(failure('ambiguous_transport', MOST));
   expect(attempts.map(({ outcome }) => outcome)).toEqual(['abandoned']);
+});
+
+it('a provider is held back no longer because the clock is set back', async () => {
+  let answers = false;
+  const { complete } = createModels({
+    routing: { sha256: '', providers: { one: {} }, workloads: { injection: { targets: [target('one')] } } },
+    clients: { one: { ask: () => (answers ? says('yes') : fails('unavailable'))(AbortSignal.timeout(1_000)) } },
+  });
+  const ask = () =>
+    complete({ workload: 'injection', tenant: 'acme', system: 'ask', data: 'data', schema }).catch(
+      ({ failure: why }: ModelFailure) => why,
+    );
+  for (let times = 0; times < 5; times += 1) expect(await ask()).toBe('unavailable');
+  expect(await ask()).toBe('held_back');
+  answers = true;
+  const [day, steady] = [Date.now(), performance.now()];
+  jest.spyOn(Date, 'now').mockReturnValue(day - 3_600_000);
+  jest.spyOn(performance, 'now').mockReturnValue(steady + 31_000);
+  try {
+    expect(await ask()).toMatchObject({ value: { word: 'yes' } });
+  } finally {
+    jest.restoreAllMocks();
+  }
 });

@@ -11,7 +11,7 @@ import {
   type Question,
   type Workload,
 } from './port.js';
-import { createProviderGuard, type GuardStanding, type ProviderGuard } from './provider-guard.js';
+import { createProviderGuard, type GuardStanding, type ProviderGuard, steadyNow } from './provider-guard.js';
 import { type AttemptOutcome, createProviderRecord, type ProviderRecord } from './provider-record.js';
 import { costOf, nameOfTarget, type Routing, type Target } from './routing.js';
 
@@ -67,7 +67,7 @@ export function createModels({
   routing,
   clients,
   observe = () => undefined,
-  now = Date.now,
+  now = steadyNow,
 }: RouterOptions): RoutedModels {
   const guards: Readonly<Record<string, ProviderGuard>> = Object.fromEntries(
     Object.entries(routing.providers).map(([alias, { budget }]) => [alias, createProviderGuard({ budget, now })]),
