@@ -70,6 +70,8 @@ describe('a child process that does not read', () => {
     const hanging = call('hang', { ms: 6_000 }, 60_000);
     await eventually('it hangs', () => ran().includes('hang'));
     expect(await large(500)).toMatchObject({ kind: 'unknown' });
+    // It has not ended yet, and is sent nothing.
+    expect(await call('at once', {}, 30_000)).toMatchObject({ kind: 'not_sent' });
     expect(await hanging).toMatchObject({ kind: 'unknown' });
     await eventually('its end is told', () => restarts === 1);
     expect(await call('next', {}, 30_000)).toMatchObject({ kind: 'reply' });

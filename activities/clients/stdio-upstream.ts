@@ -40,8 +40,8 @@ interface Limits {
 type Message = ReadonlyMap<string, string>;
 interface Session {
   readonly introduction: Introduction;
-  /** `false` where the child has not read what it was sent before: nothing more of it is kept for it. */
-  hasRoom(): boolean;
+  /** Why nothing is sent to the child now: it has not read what it was sent before, or is ending. */
+  refusal(): string | null;
   /** Rejects when no answer came. */
   ask(id: string, text: string, limits: Limits): Promise<Message>;
   close(): Promise<void>;
@@ -100,8 +100,8 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
     } catch (error) {
       return { kind: 'not_sent', reason: `${command} does not start: ${causeText(error)}` };
     }
-    if (!child.hasRoom())
-      return { kind: 'not_sent', reason: `${command} does not read what it was sent before`, refused: true };
+    const refusal = child.refusal();
+    if (refusal !== null) return { kind: 'not_sent', reason: `${command}: ${refusal}`, refused: true };
     const id = randomUUID();
     try {
       const reply = replyIn(await child.ask(id, textOf(id), limits), id, callersId);
@@ -184,6 +184,7 @@ async function openChild(
     },
   });
 
+  const refusal = () => (lost ? lost.message : hasRoom() ? null : 'the child does not read what it was sent before');
   const ask: Session['ask'] = async (id, text, { timeoutMs, signal, isCall = false }) => {
     if (lost) throw lost;
     const limit = AbortSignal.timeout(Math.max(1, timeoutMs));
@@ -235,7 +236,7 @@ async function openChild(
     const introduction = introductionIn(reply.text);
     child.stdin.write(`${INITIALIZED_TEXT}\n`);
     opened = true;
-    return { introduction, hasRoom, ask, close };
+    return { introduction, refusal, ask, close };
   } catch (error) {
     await close();
     throw error;
