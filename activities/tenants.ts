@@ -38,8 +38,8 @@ export interface TenantActivityOptions {
   readonly takers: StepTakers;
   /** What this process has heard of identity; absent where nobody asks. */
   readonly heard: Pick<RevocationMirror, 'position' | 'agentFault'> | undefined;
-  /** The calls, for those that are still at their tools. */
-  readonly calls: Pick<CallStore, 'atTool'>;
+  /** The calls, for those that are still at their tools, and what they touched. */
+  readonly calls: Pick<CallStore, 'atTool' | 'forgetDecoyHits'>;
 }
 
 /** How far an operation is, without what its owners said. */
@@ -72,6 +72,7 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
     if (fault !== null && !(isStopped && kind === 'offboard')) throw fault;
     if (!isStopped && kind === 'offboard')
       throw new GateError('control_state_unavailable', `tenant ${tenant} is not heard to be stopped`);
+    if (kind === 'offboard') await calls.forgetDecoyHits(tenant);
     return { tenant, generation, state: isStopped ? 'offboarded' : 'active' };
   }
 

@@ -92,4 +92,14 @@ describe.each(STORES)('how often calls touched decoys, counted in %s', (kind) =>
     expect((await store.decoyHitsUntold(10)).map(({ agent }) => agent)).toEqual(['other-bot', callOf().agent]);
     expect(await store.decoyHitsUntold(1)).toHaveLength(1);
   });
+
+  it('is forgotten of a tenant that goes, told or not, and of no other', async () => {
+    await admit(callOf());
+    await store.decoyHitsTold(await store.decoyHitsUntold(10));
+    await admit(callOf({ agent: 'other-bot' }));
+    await admit(callOf({ tenant: 'other' }));
+    await store.forgetDecoyHits(callOf().tenant);
+    await store.forgetDecoyHits(callOf().tenant);
+    expect((await place.sql('select tenant from decoy_hits')).map(({ tenant }) => tenant)).toEqual(['other']);
+  });
 });

@@ -27,6 +27,7 @@ const selectUntold = statement<{
 const updateTold = statement(
   'update decoy_hits set told = ? where decoy_id = ? and tenant = ? and agent = ? and told < ?',
 );
+const deleteHits = statement('delete from decoy_hits where tenant = ?');
 
 /** How often the calls of agents touched decoys, in all (docs/architecture/decoys.md). */
 export function decoyHitJobs() {
@@ -50,6 +51,9 @@ export function decoyHitJobs() {
     },
     *told(told: readonly DecoyHits[]): Job<void> {
       for (const { decoyId, tenant, agent, hits } of told) yield* run(updateTold, hits, decoyId, tenant, agent, hits);
+    },
+    *forgotten(tenant: string): Job<void> {
+      yield* run(deleteHits, tenant);
     },
   };
 }

@@ -533,6 +533,10 @@ export function storedCalls({
       ),
     decoyTouched: (call, decoy) => jobs.write(() => decoyHits.counted(call, decoy), nothing, { durable: false }),
     decoyHitsTold: (told) => jobs.write(() => decoyHits.told(told), nothing, { durable: false }),
+    async forgetDecoyHits(tenant) {
+      await jobs.write(() => decoyHits.forgotten(tenant), nothing);
+      await onPurged?.();
+    },
 
     request: (correlationId, digest) =>
       requested(correlationId, digest).then((opened) =>

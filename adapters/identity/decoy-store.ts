@@ -13,6 +13,7 @@ import {
 import { comparable } from '../../domain/identity/decoy-readings.js';
 import { GateError } from '../../domain/errors.js';
 import type { DecoyEvent } from '../../domain/identity/identity-rows.js';
+import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { changedMsOf, editedDetail } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
@@ -34,6 +35,18 @@ export interface DecoyParts {
   told(within: Database, event: DecoyEvent): Promise<unknown>;
   /** Throws `tenant_offboarded`: it gets no decoy any more. */
   assertNotOffboarded(within: Database, tenant: string): Promise<void>;
+  /** Whether nothing is kept of the tenant any more. */
+  isOffboarded(within: Database, tenant: string): Promise<boolean>;
+  /** Empties the log beside a file, which may still hold pages as they were. Throws `operation_unfinished` while somebody else reads it. */
+  emptied(): Promise<void>;
+}
+
+export interface Decoys extends DecoyStore {
+  /**
+   * Nothing of the decoys of a tenant that goes is left but that there were some, and none of its hits, whatever somebody edited of them. Each row
+   * stays, under a number of its own, so that every proxy hears of it too.
+   */
+  forgetDecoys(tenant: string, by: RevokedBy): Promise<void>;
 }
 
 /** What nobody should call or use, and who did (docs/architecture/decoys.md). */
@@ -46,7 +59,9 @@ export function openDecoyStore({
   asked,
   told,
   assertNotOffboarded,
-}: DecoyParts): DecoyStore {
+  isOffboarded,
+  emptied,
+}: DecoyParts): Decoys {
   const standing = async (within: Database, tenants: readonly string[]): Promise<readonly Row[]> =>
     (
       await within
@@ -196,7 +211,7 @@ export function openDecoyStore({
         const id = hitsIdOf(counted);
         const was = await hitsRow(within, id);
         const known = knownOf(was);
-        if (isKnown(counted, known)) return;
+        if (isKnown(counted, known) || (await isOffboarded(within, counted.tenant))) return;
         const row = marked('identity_decoy_hits', {
           id,
           decoy_id: counted.decoyId,
@@ -215,8 +230,39 @@ export function openDecoyStore({
           .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
           .execute();
       }),
+    async forgetDecoys(tenant, { by, nowMs }) {
+      await inTurn(async (within) => {
+        await within.deleteFrom('identity_decoy_hits').where('tenant', '=', tenant).execute();
+        const rest = await within
+          .selectFrom('identity_decoys')
+          .selectAll()
+          .where('tenant', '=', tenant)
+          .where('name', '<>', FORGOTTEN.name)
+          .execute();
+        for (const row of rest)
+          await rows.changed(
+            within,
+            { ...row, changed_ms: changedMsOf(row, nowMs) },
+            { ...FORGOTTEN, set_ms: nowMs, set_by: by },
+            nowMs,
+          );
+      });
+      await emptied();
+    },
   };
 }
+
+/** No decoy has this name. */
+const FORGOTTEN = {
+  name: '',
+  kind: 'tool',
+  decoy_value: null,
+  state: 'retired',
+  action: 'none',
+  schema_json: null,
+  description: null,
+  reason: null,
+} as const satisfies Partial<Row>;
 
 const knownOf = (row: HitsRow | undefined): KnownHits | null =>
   row ? { hits: Number(row.hit_count), lastMs: Number(row.last_ms), correlationId: row.correlation_id } : null;

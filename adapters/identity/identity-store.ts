@@ -37,6 +37,7 @@ import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
+import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 import { pagesOf } from '../store/pages.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
@@ -123,6 +124,7 @@ export async function openIdentityStore(
 ): Promise<IdentityStore> {
   const store = await openStore<IdentityTables>(target, identityMigrations);
   const { db } = store;
+  if (store.sqlite) overwriteDeleted(store.sqlite);
   const marks = identityMarks(keys);
   const { intact } = marks;
 
@@ -565,6 +567,11 @@ export async function openIdentityStore(
     inTurn: inStateTurn,
     told: (within, event) => toldRow(within, decoyRow(event)),
     assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
+    isOffboarded: (within, tenant) => tenants.isOffboarded(within, tenant),
+    async emptied() {
+      const { sqlite } = store;
+      if (sqlite && !(await asked(() => emptyLog(sqlite)))) throw new GateError('operation_unfinished');
+    },
   });
   const signingKeys = openKeyStore({
     db,
@@ -694,6 +701,7 @@ export async function openIdentityStore(
     },
     decommission: (id, tenant, by) => standings.decommission(id, tenant, by),
     clearBudget: (of, by) => budgets.setBudget(of, null, by),
+    forgetDecoys: (tenant, by) => decoys.forgetDecoys(tenant, by),
     leftOf: (within, tenant, nowMs) => leftOf(within, tenant, nowMs),
     async numbers() {
       const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();

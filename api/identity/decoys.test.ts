@@ -286,4 +286,55 @@ describe.each(STORES)('decoys, on %s', (kind) => {
     mirror.take({ ...put, decoys: [{ ...decoy, retired: true, changed_at: earlier }] });
     expect(mirror.decoysOf('acme').touched(['export_all'], {})).not.toBeNull();
   });
+
+  it('of a tenant that goes leave nothing but that there were some, nor who touched them, and proxies hear it', async () => {
+    await certified('bot');
+    const shown = {
+      advertised: true,
+      schema_json: '{"type":"object","title":"bait-title"}',
+      description: 'bait-words',
+    };
+    const { id } = (await add({ name: 'bait-tool', ...shown, reason: 'bait-reason' })).json<DecoyRecord>();
+    await add({ name: 'bait-account', kind: 'value', value: VALUE });
+    await remove('bait-account');
+    await add({ tenant: 'other', name: 'kept-tool' }, OTHERS);
+    await tells({ decoy_id: id });
+    expect(await hits()).toHaveLength(1);
+    const mirror = await mirrored();
+    const reason = 'the contract ended';
+    const begun = await ask('POST', '/tenants/acme/lifecycle', {
+      body: { kind: 'offboard', confirm: 'acme', reason },
+      headers: { 'idempotency-key': 'once' },
+    });
+    const operation = begun.json<{ id: string }>().id;
+    const claim = await ask('POST', `/tenants/acme/lifecycle/${operation}/steps/authority_fence/claim`, {
+      body: { owner: 'identity' },
+    });
+    const fence = () =>
+      ask('POST', '/tenants/acme/offboard', {
+        body: { confirm: 'acme', reason },
+        headers: {
+          'x-gate-lifecycle-operation': operation,
+          'x-gate-lifecycle-lease': claim.json<{ lease_token: string }>().lease_token,
+        },
+      });
+    // Somebody edited one of them: that keeps nothing.
+    await sql(`update identity_decoys set description = 'bait-edited' where id = '${id}'`);
+    const gone = await fence();
+    expect([gone.statusCode, gone.body]).toEqual([200, gone.body]);
+    const rows = async () => ({
+      decoys: await sql('select * from identity_decoys'),
+      hits: await sql('select * from identity_decoy_hits'),
+    });
+    const left = JSON.stringify(await rows());
+    expect(left).toContain('kept-tool');
+    expect(left).not.toMatch(/bait-|3704/);
+    expect(await rows()).toMatchObject({ decoys: { length: 3 }, hits: [] });
+    while (mirror.take(await listAfter(mirror.position())) !== 'whole');
+    expect(mirror.decoysOf('acme').touched(['bait-tool'], {})).toBeNull();
+    // What a proxy tells later is heard, and kept no more.
+    expect((await tells({ decoy_id: id, correlation_id: 'later', hits: 2 })).statusCode).toBe(200);
+    expect((await rows()).hits).toEqual([]);
+    await (await opensAgain()).close();
+  });
 });

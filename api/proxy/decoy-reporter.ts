@@ -11,10 +11,13 @@ const AT_ONCE = 100;
 export const createDecoyReporter = ({
   identity,
   calls,
+  isGone,
   onFault,
 }: {
   readonly identity: () => Promise<Pick<IdentityClient, 'tellDecoyHits'>>;
-  readonly calls: Pick<CallStore, 'decoyHitsUntold' | 'decoyHitsTold'>;
+  readonly calls: Pick<CallStore, 'decoyHitsUntold' | 'decoyHitsTold' | 'forgetDecoyHits'>;
+  /** Of whom nothing is kept: a call of it may have come just before this process heard that. */
+  readonly isGone: (tenant: string) => boolean;
   readonly onFault: (reason: string | null) => void;
 }): Repeated =>
   createRepeated({
@@ -34,6 +37,8 @@ export const createDecoyReporter = ({
             })),
           });
           await calls.decoyHitsTold(hits);
+          for (const tenant of new Set(hits.map((one) => one.tenant)))
+            if (isGone(tenant)) await calls.forgetDecoyHits(tenant);
         }
         if (isStopped() || hits.length < AT_ONCE) return;
       }

@@ -129,6 +129,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     createDecoyReporter({
       identity,
       calls,
+      isGone: (tenant) => known.mirror.agentFault({ tenant, agent: '' })?.code === 'tenant_decommissioned',
       onFault: (reason) =>
         reason === null
           ? logger.info({ event: 'decoy_hits_told' }, 'identity is told again who touches decoys')

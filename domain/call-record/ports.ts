@@ -168,6 +168,8 @@ export interface CallStore {
   /** Counts one that is refused without being admitted. */
   decoyTouched(call: TouchingCall, decoy: CallDecoy): Promise<void>;
   decoyHitsTold(told: readonly DecoyHits[]): Promise<void>;
+  /** Of a tenant that has gone nothing is kept, told or not. */
+  forgetDecoyHits(tenant: string): Promise<void>;
   /** The staged request, `null` when there is none, or why the stored bytes are not that request. */
   request(correlationId: string, digest: string): Promise<StagedRequest | NotAsStaged | null>;
   /** The stored inspection of the staged request; `null` when none was stored. */

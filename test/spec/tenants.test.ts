@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import type { DecoyHit } from '../../contracts/decoys.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { tenantLifecycleIdOf } from '../../workflows/tenant-lifecycle/messages.js';
 import type { AgentClient, Reply } from '../support/agent.js';
 import { commandLine } from '../support/command.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
 
 let gate: TestStack;
 let agent: AgentClient;
 /** What the tenant's agent sends, in a call that runs, one that waits, and one that is denied. */
 const SECRET = `harbour-${randomUUID()}`;
+/** A value that nobody should use, which an agent of the tenant uses all the same. */
+const DECOY = `quay-${randomUUID()}`;
 const line = commandLine(() => gate.stateDir);
 
 beforeAll(async () => {
@@ -83,6 +87,15 @@ describe('a tenant that comes and goes', () => {
     const denied = await call('delete_file', { path: SECRET });
     const parked = await call('wire_transfer', { from: 'operating', to: SECRET, amount: 25 });
     expect([ran.status, denied.status, parked.status]).toEqual([200, 403, 202]);
+    writeFileSync(join(gate.stateDir, 'decoy'), DECOY);
+    expect((await typed('decoys', 'add', 'berth', '--value-file', join(gate.stateDir, 'decoy'))).code).toBe(0);
+    await eventually('the proxy hears of it', async () => (await call('read_file', { path: DECOY })).status === 403);
+    const reads = await call('read_file', { path: DECOY });
+    expect([reads.status, reads.body['reasons']]).toEqual([403, ['Violation: the operator denied this tool.']]);
+    await eventually('identity heard of it', async () =>
+      (await told<DecoyHit[]>('decoys', 'hits')).some(({ decoy }) => decoy === 'berth'),
+    );
+    expect(filesWith(DECOY).length).toBeGreaterThan(0);
     await gate.kinds(ran.correlationId, 'upstream.outcome');
     sealed = sealedReview();
     expect(sealed.map((bytes) => filesWith(bytes).length > 0)).toEqual([true, true]);
@@ -123,6 +136,21 @@ describe('a tenant that comes and goes', () => {
   it('has left no byte of what waited in any store, not even sealed, and none of what its agents sent in clear', () => {
     expect(sealed.map((bytes) => filesWith(bytes))).toEqual([[], []]);
     expect(filesWith(SECRET)).toEqual([]);
+  });
+
+  it('has left no byte of its decoys, and no row of who touched them', () => {
+    expect(filesWith(DECOY)).toEqual([]);
+    for (const [file, table] of [
+      ['identity.db', 'identity_decoy_hits'],
+      ['calls.db', 'decoy_hits'],
+    ] as const) {
+      const store = new DatabaseSync(join(gate.stateDir, 'data', file), { readOnly: true });
+      try {
+        expect(store.prepare(`select * from ${table}`).all()).toEqual([]);
+      } finally {
+        store.close();
+      }
+    }
   });
 
   it('is hidden in the ledger whole, what identity told of its end too', () => {

@@ -70,7 +70,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
         complete: (id, { step_id, ...said }) => lifecycle.drivenComplete(id, step_id, said),
       },
       takers: { 'policy-engine': owner('policy-engine'), hil: owner('hil'), ledger: owner('ledger') },
-      calls: { atTool: () => Promise.resolve(atTool) },
+      calls: { atTool: () => Promise.resolve(atTool), forgetDecoyHits: () => Promise.resolve() },
       heard: {
         position: () => Number.MAX_SAFE_INTEGER,
         agentFault: ({ tenant }) => (tenant.startsWith('going') ? new GateError('tenant_suspended') : null),
