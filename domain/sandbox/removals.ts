@@ -2,7 +2,7 @@ import { NAMES_ARGUMENTS, plain } from '../argument-names.js';
 import { holdsMutation } from '../policy/graphql.js';
 import { quoted } from '../printable.js';
 import { REMOVES_IN_NAME } from '../shell/removal-words.js';
-import { toolTokens } from '../tool-shape.js';
+import { toolShape, toolTokens } from '../tool-shape.js';
 import { clipped, words } from '../text.js';
 import { isPartOfAddress } from './addresses.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
@@ -17,7 +17,8 @@ export function readRemovals(call: ReadCall, verb: Verb, readers: Readers): read
     storeRemoval(call, verb),
     mutationRemoval(call, verb),
     codeRemoval(call, verb),
-    namedRemoval(call, readers),
+    namedRemoval(call, verb, readers),
+    switchedOn(call, verb),
     forcedPush(call),
     scaledDown(call),
   ].filter((one) => one !== null);
@@ -210,6 +211,8 @@ const SPEAKS = words('graphql gql graph mutation mutate query request http api')
 /** Tools that call what they are told, and the arguments that name it: `slack_api {method: "files.delete"}`. */
 const DISPATCHES = words('api rpc jsonrpc call invoke execute exec run dispatch trigger');
 const NAMES_CALLED = words('method methodname apimethod rpcmethod tool toolname function functionname procedure');
+/** `stripe_api_operation_id`, `tool_slug`. */
+const ENDS_AS_CALLED = /(?:operation|tool|action|function|method|procedure)(?:id|name|slug|key)$/;
 /** Of these tools, what holds the name where the arguments stand beside it: `call_tool {name: "delete_repo", arguments: {}}`. */
 const HANDS_ON = words('call invoke dispatch rpc jsonrpc tool function');
 /** Tools that press what they are told by the words on it: `browser_click {element: "Delete account button"}`. */
@@ -219,24 +222,28 @@ const LONGEST_PRESSED = 64;
 /** The words on a link begin with what it leads to; further on it is what that is about: "Link to the article on how to delete a file". */
 const LEADS_TO = 4;
 /** What the arguments name to be called or pressed, where that name says that it destroys. */
-function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
+function namedRemoval(call: ReadCall, verb: Verb, { data }: Readers): Finding | null {
   const tool = toolTokens(call.tool);
   const calls = tool.some((word) => DISPATCHES.has(word));
   const presses = tool.some((word) => PRESSES.has(word));
-  if (!calls && !presses) return null;
   const handsOn = tool.some((word) => HANDS_ON.has(word));
   for (const { name, value, group } of call.leaves) {
     if (typeof value !== 'string' || value.length > LONGEST_PRESSED) continue;
     const namesCalled =
       NAMES_CALLED.has(name) ||
+      ENDS_AS_CALLED.test(name) ||
       (handsOn && name === 'name' && group?.members.some(([other]) => NAMES_ARGUMENTS.has(plain(other))) === true);
     const called = value.trim().replace(/\(\s?\)$/, '');
     // A single word is a method of HTTP, or of anything.
-    const isCalled = calls && namesCalled && /^[\w./:-]+$/.test(called) && toolTokens(called).length > 1;
+    const isName = (): boolean => /^[\w./:-]+$/.test(called) && toolTokens(called).length > 1;
+    // `projects_write {method: "delete_project_item"}`: the method is what the tool itself does.
+    const isOwn = verb !== 'read' && name === 'method' && toolShape(toolTokens(called)) === 'delete';
+    const isCalled = ((calls && namesCalled) || isOwn) && isName();
     const isPressed = presses && NAMES_PRESSED.has(name);
+    if (!isCalled && !isPressed) continue;
     const isLink = !isCalled && /^\s{0,8}link to\s/i.test(value);
     const said = isLink ? toolTokens(value).slice(0, LEADS_TO) : toolTokens(called);
-    if ((isCalled || isPressed) && verbOf(said, data) === 'destroy')
+    if (verbOf(said, data) === 'destroy')
       return removal(
         call,
         `${isCalled ? 'call' : 'press'} ${quoted(value, LONGEST_PRESSED)}:`,
@@ -245,6 +252,40 @@ function namedRemoval(call: ReadCall, { data }: Readers): Finding | null {
   }
   return null;
 }
+
+/** Switches of a tool that changes something, as `--delete` is one of a program: `sync_folder {delete: true}`. */
+function switchedOn(call: ReadCall, verb: Verb): Finding | null {
+  if (verb === 'read' || call.words.some((word) => GIVES_RIGHTS.has(word))) return null;
+  // Looked at once for each object, which may have thousands of switches.
+  const isOfRights = new Map<ReadCall['leaves'][number]['group'], boolean>();
+  const areRights = (group: ReadCall['leaves'][number]['group']): boolean => {
+    const known = isOfRights.get(group);
+    if (known !== undefined) return known;
+    const are = group?.members.some(([name, value]) => typeof value === 'boolean' && RIGHTS.has(plain(name))) === true;
+    isOfRights.set(group, are);
+    return are;
+  };
+  const found = call.leaves.find(
+    ({ words: [first = '', ...rest], value, group }) =>
+      isOn(value) &&
+      SWITCHES.has(first) &&
+      rest.length < 3 &&
+      rest.every((word) => WHAT_IS_LEFT.has(word)) &&
+      !areRights(group),
+  );
+  return found === undefined
+    ? null
+    : removal(call, `${quoted(found.path.at(-1) ?? '', 64)} is on:`, 'a switch of the call has things removed');
+}
+const SWITCHES = words('delete purge prune wipe erase destroy');
+const WHAT_IS_LEFT = words(
+  'extra extras extraneous excluded missing orphan orphans orphaned removed others source destination existing data files',
+);
+/** Beside these it is what somebody may do, or is told of: `{read: true, delete: true}`. */
+const RIGHTS = words('create read write update view edit insert list get admin select upload add');
+const GIVES_RIGHTS = words(
+  'permission permissions right rights role policy acl grant access scope webhook hook event events subscribe subscription notification capability',
+);
 
 /** `git_push {force: true}`, or `+` before what is pushed (gitglossary(7), refspec): what others pushed to the branch is gone. */
 const forcedPush = (call: ReadCall): Finding | null => {

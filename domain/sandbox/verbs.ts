@@ -13,6 +13,11 @@ const REMOVES = words('remove unlink trash cancel detach unassign expire kill cl
 /** What was removed once is gone when these are emptied. */
 const LAST_PLACE = words('trash bin recyclebin recycle wastebasket');
 const EMPTIES = words('empty clear flush');
+/** What stops what runs there, and what takes back a document that is out; other words stand with these nouns in other senses. */
+const STOPS: readonly (readonly [verb: string, nouns: ReadonlySet<string>])[] = [
+  ['drain', words('node worker queue host cluster pod instance pool')],
+  ['void', words('invoice payment transaction charge credit check envelope order sale')],
+];
 const COPIES = words('copy clone duplicate');
 const WRITES = words(
   `write create edit append put commit update set add insert upload patch save modify replace rename move make touch mkdir chmod chown
@@ -41,6 +46,7 @@ export function verbOf(all: readonly string[], { destructive, money }: Readers['
   const destroys = kept.some((word, at) => verbs.has(word) && !isRecord(at));
   if (destroys || holds(kept, ENDS)) return 'destroy';
   if (!reads && holds(kept, EMPTIES) && holds(kept, LAST_PLACE)) return 'destroy';
+  if (!reads && STOPS.some(([stop, nouns]) => kept.includes(stop) && holds(kept, nouns))) return 'destroy';
   if (!reads) {
     const pairs = destructive.pairs.some(
       (pair) => pair.verbs.some((verb) => kept.includes(verb)) && pair.objects.some((object) => kept.includes(object)),
