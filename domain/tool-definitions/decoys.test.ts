@@ -18,8 +18,8 @@ const decoy = (name: string, over: Partial<Decoy> = {}): Decoy => ({
 const CALLER = { tenant: 'acme', agent: 'bot' };
 const LIMITS = { timeoutMs: 1_000 };
 
-async function shown(result: object, decoys: readonly Decoy[], method = 'tools/list', failed = false) {
-  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+async function shown(result: object | string, decoys: readonly Decoy[], method = 'tools/list', failed = false) {
+  const text = `{"jsonrpc":"2.0","id":1,"result":${typeof result === 'string' ? result : JSON.stringify(result)}}`;
   const upstream: Pick<Upstream, 'control'> = {
     control: () => Promise.resolve({ kind: 'reply', statusCode: 200, text, failed }),
   };
@@ -50,6 +50,13 @@ describe('a list of tools with decoys', () => {
 
   it('leaves out one whose name a tool has', async () => {
     expect((await shown({ tools }, [decoy('b')])).result).toEqual({ tools });
+    const escaped = '{"tools":[{"name":"\\u0062"}]}';
+    expect((await shown(escaped, [decoy('b')])).result).toEqual({ tools: [{ name: 'b' }] });
+  });
+
+  it('has them where it says with `null` that it does not go on', async () => {
+    const { result } = await shown({ tools: [], nextCursor: null }, [decoy('bait')]);
+    expect(result).toMatchObject({ tools: [{ name: 'bait' }], nextCursor: null });
   });
 
   it.each<[string, Parameters<typeof shown>]>([

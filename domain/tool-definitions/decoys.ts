@@ -26,11 +26,11 @@ function listWith(list: string, decoys: readonly Decoy[]): string {
   const message = membersOf(list);
   const result = membersOf(message?.get('result') ?? '');
   const tools = itemsOf(result?.get('tools') ?? '');
-  if (!message || !result || !tools || result.has('nextCursor')) return list;
-  const names = new Set(tools.map((tool) => membersOf(tool)?.get('name')));
+  if (!message || !result || !tools || (result.get('nextCursor') ?? 'null') !== 'null') return list;
+  const names = new Set(tools.map((tool): unknown => JSON.parse(membersOf(tool)?.get('name') ?? 'null')));
   const shown = [...tools];
   for (const { id, name, description, schemaJson } of decoys) {
-    if (names.has(JSON.stringify(name))) continue;
+    if (names.has(name)) continue;
     const tool = { name, ...(description !== null && { description }), inputSchema: schemaOf(schemaJson) };
     shown.splice(Number.parseInt(sha256Hex(id).slice(0, 8), 16) % (shown.length + 1), 0, JSON.stringify(tool));
   }
