@@ -246,6 +246,8 @@ const STATELESS_CLASSED = [
   'test_streaming_elicitation',
   'test_logging_tool',
   'test_mirrored_region',
+  'test_trigger_tool_change',
+  'test_trigger_prompt_change',
 ];
 
 const TRIES = 4;

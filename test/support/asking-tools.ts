@@ -4,6 +4,7 @@ import {
   inputRequired,
   type McpServer,
   type ServerContext,
+  type ServerNotifier,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
@@ -118,4 +119,17 @@ export function addAskingTools(server: McpServer): void {
       return inputRequired({ inputRequests: { user_context: form('What context should the prompt use?', 'context') } });
     return { messages: [{ role: 'user', content: { type: 'text', text: `With ${given}.` } }] };
   }) as never);
+}
+
+/** What is asked for to see whether whoever listens is told of it. */
+export function addChangingTools(
+  server: McpServer,
+  notify: () => Pick<ServerNotifier, 'toolsChanged' | 'promptsChanged'>,
+): void {
+  const changes = { test_trigger_tool_change: 'toolsChanged', test_trigger_prompt_change: 'promptsChanged' } as const;
+  for (const [name, change] of Object.entries(changes))
+    server.registerTool(name, { description: `Conformance: ${name}.`, inputSchema: z.object({}) }, () => {
+      notify()[change]();
+      return text('changed');
+    });
 }

@@ -12,7 +12,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { addAskingTools, STATES } from './asking-tools.js';
+import { addAskingTools, addChangingTools, STATES } from './asking-tools.js';
 import { timePasses } from './waiting.js';
 
 /** The smallest images and sounds there are: one red pixel, and no sample at all. */
@@ -285,7 +285,12 @@ export async function startStatelessUpstream(
   heard: (request: IncomingMessage) => void = () => undefined,
   alone = false,
 ): Promise<ConformanceUpstream> {
-  const handler = createMcpHandler(conformingServer, alone ? { legacy: 'reject' } : {});
+  const served = (): McpServer => {
+    const server = conformingServer();
+    addChangingTools(server, () => handler.notify);
+    return server;
+  };
+  const handler = createMcpHandler(served, alone ? { legacy: 'reject' } : {});
   const handle = toNodeHandler(handler);
   const allowed = hostHeaderValidation(['localhost', '127.0.0.1', '[::1]']);
   const http = createServer((request, response) => {
