@@ -8,6 +8,7 @@ import { paramHeaders } from '../../domain/mcp/param-headers.js';
 import { errorText } from '../../domain/errors.js';
 import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
 import { STATELESS_VERSION } from '../../domain/mcp/stateless.js';
+import { ACKNOWLEDGED, isWanted, LISTEN_METHOD, promisedLists, unstamped } from '../../domain/mcp/subscriptions.js';
 import { ASKED_OF_CLIENTS, type Listener } from '../../domain/upstream/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/upstream/upstream.js';
 import { within } from '../../domain/within.js';
@@ -396,43 +397,93 @@ export function createMcpUpstream({
     const over = new AbortController();
     const open = streams.get(session) ?? new Set();
     streams.set(session, open.add(over));
+    const either = AbortSignal.any([signal, over.signal]);
     try {
-      const { statusCode, headers, body } = await undiciRequest(url, {
-        method: 'GET',
-        headers: { ...(await headersOf(session, OPENING_LIMIT_MS)), accept: 'text/event-stream' },
-        dispatcher,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        signal: AbortSignal.any([signal, over.signal]),
-      });
-      body.on('error', () => undefined);
-      if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) {
-        body.destroy();
-        // A session that another process found to be gone, or nobody used since: it is opened anew when it is listened again.
-        if (statusCode === 404 && session.id !== null && (await standingOf(session)) === 'gone')
-          await giveUp(caller, session);
-        return 'ended';
-      }
-      void subscribeAgain(caller, session, listener, AbortSignal.any([signal, over.signal]));
-      let asked = 0;
-      const reading = { maxBytes: maxResponseBytes, signal: AbortSignal.any([signal, over.signal]) };
-      for await (const message of serverMessagesIn(body as AsyncIterable<Buffer>, reading)) {
-        if (!message) continue;
-        if (announced(message, listener)) continue;
-        if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
-          void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
-          continue;
-        }
-        const answer = answerToServer(message);
-        if (answer !== null) aside(session, answer);
-      }
-      return 'ended';
+      return await (session.stateless
+        ? hearOfLists(session, listener, either)
+        : hearSession(caller, session, listener, either));
     } catch (error) {
       if (over.signal.aborted && !signal.aborted) return 'session given up';
       throw error;
     } finally {
       open.delete(over);
     }
+  }
+
+  /** The stream that answers a request, however long it takes; `null` where the answer is none. */
+  async function streamOf(
+    session: UpstreamSession,
+    asked: { readonly method: 'GET' } | { readonly method: 'POST'; readonly message: Message },
+    signal: AbortSignal,
+  ) {
+    const { statusCode, headers, body } = await undiciRequest(url, {
+      method: asked.method,
+      headers: {
+        ...(await headersOf(session, OPENING_LIMIT_MS)),
+        ...(asked.method === 'GET'
+          ? { accept: 'text/event-stream' }
+          : { 'content-type': 'application/json', ...asked.message.headers }),
+      },
+      ...(asked.method === 'POST' && { body: asked.message.text }),
+      dispatcher,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      signal,
+    });
+    body.on('error', () => undefined);
+    const isStream = statusCode === 200 && String(headers['content-type']).startsWith('text/event-stream');
+    if (!isStream) body.destroy();
+    const messages = () => serverMessagesIn(body as AsyncIterable<Buffer>, { maxBytes: maxResponseBytes, signal });
+    return { statusCode, messages: isStream ? messages : null };
+  }
+
+  async function hearSession(
+    caller: UpstreamCaller,
+    session: UpstreamSession,
+    listener: Listener,
+    signal: AbortSignal,
+  ): Promise<'ended'> {
+    const { statusCode, messages } = await streamOf(session, { method: 'GET' }, signal);
+    if (!messages) {
+      // A session that another process found to be gone, or nobody used since: it is opened anew when it is listened again.
+      if (statusCode === 404 && session.id !== null && (await standingOf(session)) === 'gone')
+        await giveUp(caller, session);
+      return 'ended';
+    }
+    listener.opened?.();
+    void subscribeAgain(caller, session, listener, signal);
+    let asked = 0;
+    for await (const message of messages()) {
+      if (!message) continue;
+      if (announced(message, listener)) continue;
+      if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
+        void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
+        continue;
+      }
+      const answer = answerToServer(message);
+      if (answer !== null) aside(session, answer);
+    }
+    return 'ended';
+  }
+
+  /** What a server of the revision without sessions says outside of calls: changes of its lists, which it is asked for. */
+  async function hearOfLists(session: UpstreamSession, listener: Listener, signal: AbortSignal): Promise<'ended'> {
+    const notifications = promisedLists(session.capabilities);
+    if (!notifications) return 'ended';
+    const message = statelessMessage(randomUUID(), {
+      method: LISTEN_METHOD,
+      params: { notifications: notifications as JsonObject },
+    });
+    const { messages } = await streamOf(session, { method: 'POST', message }, signal);
+    if (!messages) return 'ended';
+    for await (const said of messages()) {
+      if (!said) continue;
+      if (said.has('id')) return 'ended';
+      const [method, params] = [methodOf(said), said.get('params') ?? '{}'];
+      if (method === ACKNOWLEDGED) listener.opened?.();
+      else if (isWanted(notifications, method, params)) listener.told(method, unstamped(params));
+    }
+    return 'ended';
   }
 
   const params = listedParams();

@@ -294,6 +294,42 @@ describe('several upstreams, all of them well', () => {
   });
 });
 
+it('several upstreams are heard once each of them is, or says nothing now', async () => {
+  const over = new AbortController();
+  const begun: Listener[] = [];
+  const talking = (listens: boolean): Upstream => ({
+    callTool: () => Promise.reject(new Error('unused')),
+    control: () => Promise.reject(new Error('unused')),
+    ...(listens && {
+      listen: (_caller, hears, signal) => {
+        begun.push(hears);
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    }),
+    close: () => Promise.resolve(),
+  });
+  let opened = 0;
+  const listener: Listener = {
+    progress: false,
+    told: () => undefined,
+    asked: () => Promise.reject(new Error('unused')),
+    opened: () => (opened += 1),
+  };
+  const listened = several(
+    { name: 'bank', prefix: 'bank', upstream: talking(true) },
+    { name: 'mail', prefix: 'mail', upstream: talking(true) },
+    { name: 'plain', prefix: 'plain', upstream: talking(false) },
+  ).listen?.(BOT, listener, over.signal);
+  await eventually('both are listened to', () => begun.length === 2);
+  begun[0]?.opened?.();
+  begun[0]?.opened?.();
+  expect(opened).toBe(0);
+  begun[1]?.opened?.();
+  expect(opened).toBe(1);
+  over.abort();
+  await listened;
+});
+
 describe('several upstreams, one of which is not well', () => {
   const DOWN = 'http://127.0.0.1:1/mcp';
   it.each([

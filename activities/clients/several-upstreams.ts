@@ -357,14 +357,29 @@ export function severalUpstreams(
         if (signal.aborted) resolve(null);
         signal.addEventListener('abort', resolve, { once: true });
       });
+      let unopened = members.length;
+      const openedOnce = () => {
+        let isOpen = false;
+        return () => {
+          if (isOpen) return;
+          isOpen = true;
+          unopened -= 1;
+          if (unopened === 0) listener.opened?.();
+        };
+      };
       await Promise.all([
         over,
         ...members.map(async (member) => {
           const { upstream } = member;
+          const opened = openedOnce();
           while (upstream.listen && !signal.aborted) {
-            await upstream.listen(caller, renamingListener(listener, member), signal).catch(() => undefined);
+            const renaming = { ...renamingListener(listener, member), opened };
+            await upstream.listen(caller, renaming, signal).catch(() => undefined);
+            // One that says nothing now is waited for no longer.
+            opened();
             await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
           }
+          opened();
         }),
       ]);
       listening.delete(listener);

@@ -95,10 +95,27 @@ export function stamped(params: string, id: string | number): string {
   return objectText(members.set('_meta', objectText(meta)));
 }
 
+/** The same without one: which request of Gate's a server says it for is nothing to a client. */
+export function unstamped(params: string): string {
+  const members = new Map(membersOf(params) ?? []);
+  const meta = new Map(membersOf(members.get('_meta') ?? '') ?? []);
+  meta.delete(ID_KEY);
+  if (meta.size > 0) members.set('_meta', objectText(meta));
+  else members.delete('_meta');
+  return objectText(members);
+}
+
+/** All changes of lists that a server with these capabilities tells; `null` where it tells of none. */
+export function promisedLists(capabilities: JsonObject): SubscriptionFilter | null {
+  const promised = promisedOf(Object.fromEntries(LISTS.map((list) => [list, true])), capabilities);
+  return Object.keys(promised).length > 0 ? promised : null;
+}
+
+export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 export const acknowledged = (filter: SubscriptionFilter, id: string | number): string =>
   JSON.stringify({
     jsonrpc: '2.0',
-    method: 'notifications/subscriptions/acknowledged',
+    method: ACKNOWLEDGED,
     params: { notifications: filter, _meta: { [ID_KEY]: id } },
   });
 

@@ -60,6 +60,8 @@ export interface Listener {
   asked(method: string, params: string, timeoutMs: number, key?: string, of?: AskedMeanwhile): Promise<ClientAnswer>;
   /** The resources that its agent is subscribed to, where somebody knows them better than the upstream's client. */
   readonly resources?: HeardResources;
+  /** To be called once all is heard that the upstream says outside of calls from now on. */
+  readonly opened?: () => void;
 }
 
 export interface HeardResources {

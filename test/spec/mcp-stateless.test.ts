@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../contracts/json.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import { startStatelessUpstream } from '../support/conformance-upstream.js';
 import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 
@@ -283,5 +284,69 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
       status: 400,
       body: { error: { code: -32_022, data: { requested: '2099-01-01', supported: expect.any(Array) } } },
     });
+  });
+});
+
+describe('a server without sessions that promises to tell of its lists', () => {
+  let folder: string;
+  let server: Awaited<ReturnType<typeof startStatelessUpstream>>;
+  let gate: LiteFixture;
+  beforeAll(async () => {
+    folder = await liteFolder();
+    server = await startStatelessUpstream();
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: server.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' });
+  });
+  afterAll(async () => {
+    await gate.close();
+    await server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const heardBy = async (headers: Record<string, string>, method: 'GET' | 'POST', body?: JsonObject) => {
+    const hangUp = new AbortController();
+    const stream = await fetch(`${gate.lite.url}/mcp`, {
+      method,
+      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: hangUp.signal,
+    });
+    const heard: JsonObject[] = [];
+    const read = (async () => {
+      for await (const chunk of stream.body as ReadableStream<Uint8Array>)
+        for (const [, data] of new TextDecoder().decode(chunk).matchAll(/^data: (.+)$/gm))
+          heard.push(JSON.parse(data as string) as JsonObject);
+    })().catch(() => undefined);
+    return {
+      heard,
+      async close() {
+        hangUp.abort();
+        await read;
+      },
+    };
+  };
+  const listening = (notifications: JsonObject) =>
+    heardBy({ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }, 'POST', {
+      jsonrpc: '2.0',
+      id: 'changes',
+      method: 'subscriptions/listen',
+      params: { notifications, _meta: META },
+    });
+
+  it('is heard from when its client is told so: of what each wants, under the request of each', async () => {
+    const [tools, prompts] = [
+      await listening({ toolsListChanged: true }),
+      await listening({ promptsListChanged: true }),
+    ];
+    const stamp = { 'io.modelcontextprotocol/subscriptionId': 'changes' };
+    await eventually('both are acknowledged', () => tools.heard.length === 1 && prompts.heard.length === 1);
+    expect(tools.heard[0]).toMatchObject({ params: { notifications: { toolsListChanged: true }, _meta: stamp } });
+    server.changed();
+    await eventually('both are told', () => tools.heard.length === 2 && prompts.heard.length === 2);
+    expect([tools.heard[1], prompts.heard[1]]).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: stamp } },
+      { jsonrpc: '2.0', method: 'notifications/prompts/list_changed', params: { _meta: stamp } },
+    ]);
+    await tools.close();
+    await prompts.close();
   });
 });

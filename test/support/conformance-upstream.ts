@@ -284,7 +284,7 @@ export async function startConformanceUpstream(): Promise<ConformanceUpstream> {
 export async function startStatelessUpstream(
   heard: (request: IncomingMessage) => void = () => undefined,
   alone = false,
-): Promise<ConformanceUpstream> {
+): Promise<ConformanceUpstream & { readonly changed: () => void }> {
   const served = (): McpServer => {
     const server = conformingServer();
     addChangingTools(server, () => handler.notify);
@@ -302,6 +302,11 @@ export async function startStatelessUpstream(
   await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    /** Its lists of tools and prompts. */
+    changed() {
+      handler.notify.toolsChanged();
+      handler.notify.promptsChanged();
+    },
     async close() {
       const closed = new Promise((done) => http.close(done));
       await handler.close();

@@ -74,9 +74,11 @@ export function createControls(options: ControlOptions) {
   });
   const shared = sharedListening(async (caller, told, signal) => {
     const listener = { ...told, resources: held.resources(caller) };
+    if (!options.upstream.listen) listener.opened?.();
     while (options.upstream.listen && !signal.aborted) {
       // An upstream that is away, or has no stream, is asked again later: its restart must not silence it for good.
       await options.upstream.listen(caller, listener, signal).catch(() => undefined);
+      listener.opened?.();
       await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   });
@@ -189,7 +191,8 @@ export function createControls(options: ControlOptions) {
     held: held as Pick<HeldSubscriptions, 'giveUp' | 'renew' | 'hearing'>,
 
     /** Until the signal, what the upstream says outside of calls. */
-    listen: (caller: AgentCaller, listener: Listener, signal: AbortSignal): void => shared(caller, listener, signal),
+    listen: (caller: AgentCaller, listener: Listener, signal: AbortSignal): Promise<void> =>
+      shared(caller, listener, signal),
 
     /** A request of the upstream that was handed on to the agent's client. */
     handedOn: (caller: AgentCaller, method: string, correlationId: string, answered: boolean): void =>

@@ -207,7 +207,7 @@ export function createMcpClients(options: McpClientsOptions) {
           signal: held.signal,
         });
         const agent = asking(caller, session.can);
-        controls.listen(agent, controls.held.hearing(agent, session.id, talk), held.signal);
+        void controls.listen(agent, controls.held.hearing(agent, session.id, talk), held.signal);
         if (servesTasks(session.protocolVersion))
           void news.listen(
             { caller, consoleUrl: consoleOf(request) },

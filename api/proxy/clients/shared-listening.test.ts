@@ -18,8 +18,9 @@ function upstream() {
       told: (method) => void heard.push(method),
       asked: () => Promise.resolve(['result', answer]),
     };
-    listen(caller, listener, gone.signal);
-    return { heard, leave: () => gone.abort() };
+    let isHeard = false;
+    void listen(caller, listener, gone.signal).then(() => (isHeard = true));
+    return { heard, leave: () => gone.abort(), isHeard: () => isHeard };
   };
   return { streams, client };
 }
@@ -34,6 +35,17 @@ describe('the stream of an upstream, for the clients of one agent', () => {
       ['notifications/tools/list_changed'],
       ['notifications/tools/list_changed'],
     ]);
+  });
+
+  it('is waited for until it stands, and no longer by whoever comes then', async () => {
+    const { streams, client } = upstream();
+    const [one, other] = [client(), client()];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([one.isHeard(), other.isHeard()]).toEqual([false, false]);
+    streams[0]?.listener.opened?.();
+    const late = client();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([one.isHeard(), other.isHeard(), late.isHeard()]).toEqual([true, true, true]);
   });
 
   it('is another one for another agent, and for clients that can be asked other things', () => {

@@ -24,6 +24,7 @@ describe('what a stream of notifications holds', () => {
   let counts: boolean;
   let holder: Holder | undefined;
   let watch: () => Promise<ControlReply>;
+  let opened: Promise<void>;
   beforeEach(() => {
     jest.useFakeTimers();
     streams = createEventStreams(0);
@@ -33,6 +34,7 @@ describe('what a stream of notifications holds', () => {
     counts = true;
     holder = undefined;
     watch = async () => TAKEN;
+    opened = Promise.resolve();
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -46,7 +48,7 @@ describe('what a stream of notifications holds', () => {
         holder = by;
         return watch();
       },
-      listen: () => undefined,
+      listen: () => opened,
       held: {
         giveUp: async (_caller: unknown, id: string) => void given.push(id),
         renew: async (id: string, untilMs: number) => {
@@ -63,6 +65,23 @@ describe('what a stream of notifications holds', () => {
       asked as never,
     ) as unknown as Promise<{ end: () => void; events: AsyncIterable<string> }>;
   }
+
+  it('begins once the upstream is heard, or is not within two seconds', async () => {
+    let isOpen: () => void = () => undefined;
+    opened = new Promise((resolve) => (isOpen = resolve));
+    let begun = 0;
+    const begins = () => void listening().then(() => (begun += 1));
+    begins();
+    await jest.advanceTimersByTimeAsync(1_900);
+    expect(begun).toBe(0);
+    isOpen();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(begun).toBe(1);
+    opened = new Promise(() => undefined);
+    begins();
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(begun).toBe(2);
+  });
 
   it('is renewed each minute for ten more, and given up with the stream', async () => {
     const { end } = await listening();

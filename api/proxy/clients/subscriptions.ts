@@ -38,6 +38,8 @@ export interface SubscriptionsOptions {
 
 /** A stream is its process's: where that dies, what it held is given up so much later. */
 const LEASE_MS = 10 * 60_000;
+/** How long an answer waits until the upstream is heard: one that is slow, or away, keeps nobody from the rest. */
+const OPENED_MS = 2_000;
 const RENEWED_EACH_MS = 60_000;
 
 interface Asked {
@@ -145,8 +147,8 @@ export function createSubscriptions({
       signal: held.signal,
     });
     const told = (method: string, params: string): void => talk.told(method, stamped(params, id));
-    if (hearsUpstream(filter))
-      controls.listen(
+    if (hearsUpstream(filter)) {
+      const opened = controls.listen(
         caller,
         {
           progress: false,
@@ -155,6 +157,9 @@ export function createSubscriptions({
         },
         held.signal,
       );
+      // Whoever is told that it hears of changes may make one at once.
+      await within(opened, OPENED_MS, held.signal);
+    }
     if (filter.taskIds)
       news.watch(
         caller,
