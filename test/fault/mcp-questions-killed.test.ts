@@ -297,10 +297,13 @@ describe('what a tool asks its client, proxy and worker being processes of their
       tool.end();
       const stream = messagesOf(slow);
       expect(JSON.stringify(await stream.answer())).toContain('told');
-      const heard = stream
+      const logs = stream
         .passed()
         .filter(({ method }) => method === 'notifications/message')
-        .map((said) => Number.parseInt((said['params'] as { data: string }).data, 10));
+        .map(({ params }) => params as { readonly logger?: string; readonly data: string });
+      // That something was dropped, which Gate says.
+      expect(logs.some(({ logger }) => logger === 'gate')).toBe(true);
+      const heard = logs.filter(({ logger }) => logger !== 'gate').map(({ data }) => Number.parseInt(data, 10));
       expect(heard).toEqual(heard.toSorted((one, next) => one - next));
       expect(new Set(heard).size).toBe(heard.length);
       const metrics = await (await fetch(`http://localhost:${stack.healthPort('worker')}/metrics`)).text();
