@@ -176,28 +176,37 @@ const isStructure = (value: unknown): boolean => typeof value === 'object' && va
 
 /** What words of `find` do beyond finding. In a text for readers they count where the tool looks through files and they stand as `find` has them. */
 function findActs(written: string, isWords: boolean, readsFiles: boolean): readonly ReadAct[] {
-  const text = unquoted(written);
-  if (!/-(?:delete|exec|ok|fprint|fls)/.test(text) || (isWords && !readsFiles)) return [];
-  const words = text.split(/[\s;&|]+/).filter((word) => word !== '');
-  const isOfFind = !isWords || words.some((word) => FIND_TESTS.has(word));
-  const runs = words.some(
-    (word, at) => (word === '-delete' && isOfFind) || (FIND_RUNS.has(word) && (!isWords || at + 1 < words.length)),
-  );
-  return [
-    ...(runs ? (['action'] as const) : []),
-    ...(isOfFind && words.some((word) => FIND_WRITES.has(word)) ? (['file'] as const) : []),
-  ];
+  if (isWords && !readsFiles) return [];
+  return unquoted(written).flatMap((text) => {
+    if (!/-(?:delete|exec|ok|fprint|fls)/.test(text)) return [];
+    const words = text.split(/[\s;&|()<>`]+/).filter((word) => word !== '');
+    const isOfFind = !isWords || words.some((word) => FIND_TESTS.has(word));
+    const runs = words.some(
+      (word, at) => (word === '-delete' && isOfFind) || (FIND_RUNS.has(word) && (!isWords || at + 1 < words.length)),
+    );
+    return [
+      ...(runs ? (['action'] as const) : []),
+      ...(isOfFind && words.some((word) => FIND_WRITES.has(word)) ? (['file'] as const) : []),
+    ];
+  });
 }
 
-/** A shell takes quotes off, wherever in a word they stand, and lines together that a backslash parts. */
-function unquoted(written: string): string {
+const QUOTES = /\\\r?\n|\$?"|['\\]/g;
+/**
+ * A shell takes quotes off, wherever in a word they stand, and lines together that a backslash parts. `$'` begins a quote or, within others (`'$'`), is
+ * where one ends: what follows is read either way, and with its escapes wherever they stand.
+ */
+function unquoted(written: string): readonly string[] {
+  const plainly = written.replaceAll(QUOTES, '');
+  if (!written.includes("$'")) return [plainly];
   let [text, from] = ['', 0];
   for (let at = written.indexOf("$'"); at >= 0; at = written.indexOf("$'", from)) {
     const { inside, end } = ansiQuoted(written, at + 2);
     text += written.slice(from, at) + inside;
     from = end;
   }
-  return (text + written.slice(from)).replaceAll(/\\\r?\n|['"\\]/g, '');
+  const everywhere = ansiQuoted(written.replaceAll(/[$'"]/g, ''), 0).inside;
+  return [plainly, (text + written.slice(from)).replaceAll(QUOTES, ''), everywhere];
 }
 
 const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
