@@ -7,7 +7,7 @@ import {
   type PolicySealing,
   type SealedTable,
 } from '../../domain/policy/sealed-policies.js';
-import type { Store } from '../store/database.js';
+import { asAtOpening, type Store } from '../store/database.js';
 import { sealStore } from '../store/seal-store.js';
 import type { PolicyTables } from './policy-tables.js';
 import { isRowOf } from '../../domain/policy/library-rows.js';
@@ -117,7 +117,7 @@ export async function sealPolicies(
   // A store that had changes and has no rows was emptied, which nobody is told otherwise.
   if (adopted > 0 || emptied) onAdopted(adopted);
   if (await anyUnderAnother(store.db)) {
-    const { renewed, left } = await store.db.transaction().execute(renew);
+    const { renewed, left } = await asAtOpening(store, () => store.db.transaction().execute(renew));
     if (renewed > 0 || left.size > 0) onRenewed({ renewed, left: Object.fromEntries(left) });
   }
 

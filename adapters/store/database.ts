@@ -132,6 +132,21 @@ const BUSY_MS = 5_000;
  */
 const WRITING_MS = 1_000;
 
+/** Runs what belongs to the opening of a store that is open: it waits for another process as long as the opening itself. */
+export async function asAtOpening<Result>(
+  { sqlite }: Pick<Store<unknown>, 'sqlite'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!sqlite) return work();
+  const { timeout } = sqlite.prepare('PRAGMA busy_timeout').get() as { timeout: number };
+  sqlite.exec(`PRAGMA busy_timeout=${Math.max(timeout, BUSY_MS)}`);
+  try {
+    return await work();
+  } finally {
+    sqlite.exec(`PRAGMA busy_timeout=${timeout}`);
+  }
+}
+
 /** SQLite does not wait where another process makes the same change to a new file. */
 function toWal(connection: DatabaseSyncInstance): void {
   const until = performance.now() + BUSY_MS;

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import type { Store } from './database.js';
+import { asAtOpening, type Store } from './database.js';
 
 export interface SealedStore<Tables> {
   readonly keys: KeyRing;
@@ -29,7 +29,7 @@ export async function sealStore<Tables>(
   store: Store<Tables>,
   { keys, table, message, use, rows, keysAre, anyWithMac, adoptAll, earlier }: SealedStore<Tables>,
 ): Promise<void> {
-  await store.db.transaction().execute(async (transaction) => {
+  const seal = async (transaction: Kysely<Tables>): Promise<void> => {
     if (store.kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtextextended(${`gate.${table}`}, 0))`.execute(transaction);
     // Writes first, so that of two processes that open a file at once one waits for the other: whoever has read cannot begin to write any more then.
@@ -47,7 +47,8 @@ export async function sealStore<Tables>(
       .values({ id: 1, mac })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ mac }))
       .execute();
-  });
+  };
+  await asAtOpening(store, () => store.db.transaction().execute(seal));
 
   function holds(mac: string, text: string): boolean {
     try {
