@@ -11,7 +11,7 @@ import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSign
 const PORTS = `Agents call on port 8443 (GATE_PROXY_PORT), the console is on 8085 (GATE_CONSOLE_PORT). gate doctor lists every port and which one
 is taken; each has a variable, in which 0 takes a free port.`;
 
-/** \`gate start\`: runs the whole stack on this machine. */
+/** `gate start`: runs the whole stack on this machine. */
 export function registerStart(program: Command): void {
   program
     .command('start')
