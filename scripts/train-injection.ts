@@ -8,7 +8,7 @@ import { ANSWER_SUSPECT_FROM, SURE_FROM, SUSPECT_FROM } from '../domain/inspecti
 import { answerLessons } from './injection/answer-lessons.js';
 import { type InjectionModel } from '../domain/inspection/injection-model.js';
 import { type Corpus, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
-import { examplesDigest, ownExamples } from './injection/examples.js';
+import { answerExamplesDigest, examplesDigest, ownExamples } from './injection/examples.js';
 import { learned, type Lesson, lessonOf, randomOf } from './injection/learn.js';
 import { measured, scoredAsAnswers, scoredBy } from './injection/measure.js';
 import { reportPage } from './injection/report.js';
@@ -96,23 +96,29 @@ async function train(read: readonly ReadCorpus[]): Promise<void> {
   const toLearn = await lessons(read, seed);
   say(`${toLearn.length} texts, ${toLearn.reduce((sum, { windows }) => sum + windows.length, 0)} windows`);
   const rounds = Number(values.rounds);
-  await write(WEIGHTS, 'TRAINED', learned(toLearn, { seed, rounds, rate: RATE, say }));
+  await write(WEIGHTS, 'TRAINED', await examplesDigest(), learned(toLearn, { seed, rounds, rate: RATE, say }));
   const ofAnswers = answerLessons(read, await ownExamples(), seed);
   say(
     `answers: ${ofAnswers.length} texts, ${ofAnswers.reduce((sum, { windows }) => sum + windows.length, 0)} sentences`,
   );
   const more = rounds + MORE_ROUNDS_OF_SENTENCES;
-  await write(ANSWER_WEIGHTS, 'TRAINED_FOR_ANSWERS', learned(ofAnswers, { seed, rounds: more, rate: RATE, say }));
+  const model = learned(ofAnswers, { seed, rounds: more, rate: RATE, say });
+  await write(ANSWER_WEIGHTS, 'TRAINED_FOR_ANSWERS', await answerExamplesDigest(), model);
 }
 
-async function write(file: string, name: string, { weights, step, bias }: InjectionModel): Promise<void> {
+async function write(
+  file: string,
+  name: string,
+  examples: string,
+  { weights, step, bias }: InjectionModel,
+): Promise<void> {
   const packed = Buffer.from(weights.buffer, weights.byteOffset, weights.length).toString('base64');
   await writeFile(
     file,
     `// Written by \`npm run injection\`: see docs/architecture/injection-detection.md. Not for editing.
 export const ${name} = {
   seed: ${Number(values.seed)},
-  examples_sha256: '${await examplesDigest()}',
+  examples_sha256: '${examples}',
   step: ${step},
   bias: ${bias},
   weights:

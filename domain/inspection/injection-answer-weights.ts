@@ -1,7 +1,7 @@
 // Written by `npm run injection`: see docs/architecture/injection-detection.md. Not for editing.
 export const TRAINED_FOR_ANSWERS = {
   seed: 20261127,
-  examples_sha256: '70f77eaf96b81e1abf7c2dde4a167007bc16b89e32b3f897b81c30b73ad6946d',
+  examples_sha256: '3c75aefe720a0c3f06b5a4191a76eb55ec66d2d766217034bcbdfe3a1148254b',
   step: 0.04130758075263557,
   bias: -2.5017661018910125,
   weights:

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
-import { examplesDigest } from '../../scripts/injection/examples.js';
+import { answerExamplesDigest } from '../../scripts/injection/examples.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { TRAINED_FOR_ANSWERS } from './injection-answer-weights.js';
 import { ANSWER_SUSPECT_FROM, scoreAsAnswer } from './injection-classifier.js';
@@ -116,7 +116,7 @@ describe('sentences', () => {
 describe('the weights for answers that ship', () => {
   it('fit the features that are read and the examples that are here; where not, run `npm run injection`', async () => {
     expect(answersModel().weights).toHaveLength(BUCKETS);
-    expect(TRAINED_FOR_ANSWERS.examples_sha256).toBe(await examplesDigest());
+    expect(TRAINED_FOR_ANSWERS.examples_sha256).toBe(await answerExamplesDigest());
     expect(
       [MAIL.join('\n'), ...REQUESTS.map((line) => withLine(line))].map((text) => scoreAsAnswer(text).toFixed(2)),
     ).toEqual(PINNED_SCORES);

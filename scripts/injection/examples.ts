@@ -12,9 +12,12 @@ export interface Example {
 
 const EXAMPLES_FILE = join(PROJECT_ROOT, 'scripts', 'injection', 'examples.txt');
 
-/** Changes with every example. */
+/** Changes with every example that messages are learned from; what is a request makes no difference there. */
 export const examplesDigest = async (): Promise<string> =>
   sha256Hex(JSON.stringify((await ownExamples()).map(({ request: _request, ...example }) => example)));
+
+/** The same of answers, where a request is learned as an order. */
+export const answerExamplesDigest = async (): Promise<string> => sha256Hex(JSON.stringify(await ownExamples()));
 
 /** The project's own examples: those written one by one, and sentences composed of parts. */
 export async function ownExamples(): Promise<Example[]> {
