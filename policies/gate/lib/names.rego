@@ -42,13 +42,19 @@ forms_of(name) := forms_in([words_in(name), words_ignoring_case(name), words_aft
 # True when some entry ("wire_transfer") has all its words among these forms. It is asked of thousands of entries for a name: a member of a set is
 # looked up by forms[word], where `word in forms` compares it with each in the compiled rules, and most entries end at their first word.
 holds_any_of(forms, entries) if {
+	known := set_of(forms)
 	some entry in entries
 	words := split(entry, "_")
-	forms[words[0]]
+	known[words[0]]
 	every word in words {
-		forms[word]
+		known[word]
 	}
 }
+
+# Rules of operators may give the words of a name as they are read, in an array.
+set_of(forms) := forms if is_set(forms)
+
+set_of(forms) := {form | some form in forms} if is_array(forms)
 
 tool_words := words_in(input.tool_type)
 

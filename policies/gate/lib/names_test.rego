@@ -26,6 +26,8 @@ test_singulars if {
 test_an_entry_needs_all_its_words if {
 	lib.holds_any_of({"wire", "transfer", "bank"}, ["wire_transfer"])
 	not lib.holds_any_of({"wire", "tap"}, ["wire_transfer"])
+	lib.holds_any_of(["wire", "transfer", "bank"], ["wire_transfer"])
+	not lib.holds_any_of(["wire", "tap"], ["wire_transfer"])
 }
 
 reads(name) if lib.tool_reads with input as {"tool_type": name}
