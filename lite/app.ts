@@ -112,6 +112,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     },
     pendingPaths: ['/pending/:correlation_id', '/pending/by-correlation/:correlation_id'],
   });
+  // Whoever is told to say who he is is told how (RFC 9110, section 15.5.2). An issuer's challenge says more.
+  app.addHook('onSend', (_request, reply, payload, next) => {
+    if (reply.statusCode === 401 && !reply.hasHeader('WWW-Authenticate'))
+      void reply.header('WWW-Authenticate', 'Bearer');
+    next(null, payload);
+  });
 
   const begun = new WeakMap<object, (correlationId: string) => Promise<void>>();
   const begin = (request: FastifyRequest) =>
