@@ -72,7 +72,7 @@ describe('a lane that stands in the table', () => {
   });
 
   it('is shown in an answer with its detectors', () => {
-    const record = { evidence: { inspection: loud } } as unknown as CallRecord;
+    const record = { evidence: { inspection: loud, call: {} } } as unknown as CallRecord;
     const answer = withDetail({ status: 403, headers: {}, body: {} }, record);
     expect(answer.body).toHaveProperty(
       'detail.detectors',
