@@ -1,4 +1,5 @@
 import { skeletonsOf } from '../skeleton.js';
+import { seenBuckets, type SeenBuckets } from './seen-buckets.js';
 
 /** Weights of the trained classifier: one for each bucket that a feature can fall into. */
 export const BUCKETS = 1 << 18;
@@ -78,7 +79,8 @@ export const ABOUT = new Set(
 export function readWindows(text: string, read: WindowReader): void {
   const { plain } = skeletonsOf([text]);
   const kinds = kindsOfUnits();
-  const { stamps, window } = placesForReading();
+  const { seen, window } = placesForReading();
+  const { stamps } = seen;
   let { chunk, before } = placesForReading();
   let inChunk = 0;
   let inBefore = 0;
@@ -106,7 +108,7 @@ export function readWindows(text: string, read: WindowReader): void {
     chunkStart = at;
   };
   const emit = (): void => {
-    const now = nextStamp(stamps);
+    const now = seen.next();
     let count = 0;
     for (let at = 0; at < inBefore; at += 1) {
       const bucket = before[at] as number;
@@ -278,7 +280,7 @@ interface Places {
   readonly before: Int32Array;
   readonly window: Int32Array;
   /** In which window a bucket was seen last. */
-  readonly stamps: Uint32Array;
+  readonly seen: SeenBuckets;
 }
 let madePlaces: Places | undefined;
 /** Used again for every text: reading is never interrupted by reading. */
@@ -287,15 +289,5 @@ const placesForReading = (): Places =>
     chunk: new Int32Array(MOST_IN_CHUNK),
     before: new Int32Array(MOST_IN_CHUNK),
     window: new Int32Array(2 * MOST_IN_CHUNK + SHAPES),
-    stamps: new Uint32Array(BUCKETS),
+    seen: seenBuckets(BUCKETS),
   });
-
-let stamp = 0;
-function nextStamp(stamps: Uint32Array): number {
-  stamp = (stamp + 1) >>> 0;
-  if (stamp === 0) {
-    stamps.fill(0);
-    stamp = 1;
-  }
-  return stamp;
-}

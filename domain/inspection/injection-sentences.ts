@@ -1,4 +1,5 @@
 import { skeletonsOf } from '../skeleton.js';
+import { seenBuckets, type SeenBuckets } from './seen-buckets.js';
 import {
   ABOUT,
   BUCKETS,
@@ -82,11 +83,12 @@ export function readSentences(text: string, read: WindowReader): void {
     if ((counts[at] as number) < 255) counts[at] = (counts[at] as number) + 1;
   }
   const size = sentences.length <= FEW_SENTENCES ? 0 : sentences.length < SOME_SENTENCES ? 1 : 2;
-  const { features, raw, stamps } = placesForReading();
+  const { features, raw, seen } = placesForReading();
+  const { stamps } = seen;
   for (const sentence of sentences) {
     const { from, to } = sentence;
     if (to - from < 2 && sentences.length > 1) continue;
-    const now = nextStamp(stamps);
+    const now = seen.next();
     let count = 0;
     const add = (bucket: number): void => {
       if (stamps[bucket] === now) return;
@@ -251,7 +253,7 @@ interface Places {
   readonly features: Int32Array;
   /** Parts of one word. */
   readonly raw: Int32Array;
-  readonly stamps: Uint32Array;
+  readonly seen: SeenBuckets;
 }
 let madePlaces: Places | undefined;
 /** Used again for every text: reading is never interrupted by reading. */
@@ -259,15 +261,5 @@ const placesForReading = (): Places =>
   (madePlaces ??= {
     features: new Int32Array(MOST_FEATURES),
     raw: new Int32Array(2 * (LONGEST_TOKEN + 2)),
-    stamps: new Uint32Array(BUCKETS),
+    seen: seenBuckets(BUCKETS),
   });
-
-let stamp = 0;
-function nextStamp(stamps: Uint32Array): number {
-  stamp = (stamp + 1) >>> 0;
-  if (stamp === 0) {
-    stamps.fill(0);
-    stamp = 1;
-  }
-  return stamp;
-}
