@@ -25,23 +25,35 @@ export interface ScoredCorpus {
   readonly denied: number;
 }
 
-export function scoredBy(corpora: readonly ReadCorpus[], model?: InjectionModel): ScoredCorpus[] {
-  return corpora.map(({ name, kind, use, origin, read }) => {
-    const texts = spread(read, MOST_MEASURED);
-    let grammar = 0;
-    let found = 0;
-    let denied = 0;
-    const scores = texts.map((text) => {
-      const inspected = inspectTexts({ text }, 'standard');
-      if (detectInjection('', inspected).detected) grammar += 1;
-      const both = detectInjectionByBoth('', inspected, model);
-      if (both.detected) found += 1;
-      if (both.detected && both.confidence >= DENIED_FROM) denied += 1;
-      const score = createScorer(model);
-      return Math.max(...readingsOf(text, 'standard').map(score));
-    });
-    return { name, kind, use, origin, texts, scores, grammar, found, denied };
+type Inspected = ReturnType<typeof inspectTexts>;
+interface Measured {
+  /** The lane as it ships. */
+  readonly lane: (inspected: Inspected) => { readonly detected: boolean; readonly confidence: number };
+  /** The classifier alone: made anew for each text. */
+  readonly scorer: () => (reading: string) => number;
+}
+
+export const scoredBy = (corpora: readonly ReadCorpus[], model?: InjectionModel): ScoredCorpus[] =>
+  corpora.map((one) =>
+    scored(one, {
+      lane: (inspected) => detectInjectionByBoth('', inspected, model),
+      scorer: () => createScorer(model),
+    }),
+  );
+
+function scored({ name, kind, use, origin, read }: ReadCorpus, { lane, scorer }: Measured): ScoredCorpus {
+  const texts = spread(read, MOST_MEASURED);
+  let [grammar, found, denied] = [0, 0, 0];
+  const scores = texts.map((text) => {
+    const inspected = inspectTexts({ text }, 'standard');
+    if (detectInjection('', inspected).detected) grammar += 1;
+    const judged = lane(inspected);
+    if (judged.detected) found += 1;
+    if (judged.detected && judged.confidence >= DENIED_FROM) denied += 1;
+    const score = scorer();
+    return Math.max(...readingsOf(text, 'standard').map((reading) => score(reading)));
   });
+  return { name, kind, use, origin, texts, scores, grammar, found, denied };
 }
 
 /** Attacks that are tuned by in documents that are tuned by: those of whole texts, and what people ask of models, each between the lines of one. */
@@ -72,21 +84,12 @@ export function scoredAsAnswers(
   models: { readonly ofMessages?: InjectionModel; readonly ofAnswers?: InjectionModel } = {},
 ): ScoredCorpus[] {
   const answers = [...corpora.filter(({ answer }) => answer === true), ...putIntoPapers(corpora)];
-  return answers.map(({ name, kind, use, origin, read }) => {
-    const texts = spread(read, MOST_MEASURED);
-    let grammar = 0;
-    let found = 0;
-    let denied = 0;
-    const scores = texts.map((text) => {
-      const inspected = inspectTexts({ text }, 'standard');
-      if (detectInjection('', inspected).detected) grammar += 1;
-      const judged = detectInjectionInAnswer(inspected, models);
-      if (judged.detected) found += 1;
-      if (judged.detected && judged.confidence >= DENIED_FROM) denied += 1;
-      return Math.max(...readingsOf(text, 'standard').map(createScorer(models.ofAnswers, scoreAsAnswer)));
-    });
-    return { name, kind, use, origin, texts, scores, grammar, found, denied };
-  });
+  return answers.map((one) =>
+    scored(one, {
+      lane: (inspected) => detectInjectionInAnswer(inspected, models),
+      scorer: () => createScorer(models.ofAnswers, scoreAsAnswer),
+    }),
+  );
 }
 
 /** Scores that so many in a hundred of the harmless texts are over. */
