@@ -116,6 +116,18 @@ async function listening(workload: Workload, registry = new Registry()): Promise
   closing.push(() => service.close());
   return { service, at: `https://localhost:${port}` };
 }
+/** Asks over one connection that stays open: the status, and whether it was open before. */
+function keptConnection(client: Workload, at: string): () => Promise<readonly [number | undefined, boolean]> {
+  const { cert, key } = liveOf(client).now();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
+  closing.push(() => Promise.resolve(agent.destroy()));
+  return async () => {
+    const sent = request(`${at}/who`, { agent }).end();
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+    for await (const _part of reply);
+    return [reply.statusCode, sent.reusedSocket];
+  };
+}
 const fetchOf = (workload: Pick<Workload, 'tls'>) => {
   const fetch = createMtlsFetch({ ...workload.tls, expectedServerSpiffe: spiffeOf('ledger'), timeoutMs: 20_000 });
   closing.push(() => fetch.close());
@@ -356,15 +368,7 @@ describe('certificates that identity gives services', () => {
     await expect(ofOther(`${at}/who`, { method: 'GET' })).rejects.toThrow();
     const fetch = fetchOf(client);
     // Open before, and still open then.
-    const { cert, key } = liveOf(client).now();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
-    closing.push(() => Promise.resolve(agent.destroy()));
-    const kept = async () => {
-      const sent = request(`${at}/who`, { agent }).end();
-      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
-      for await (const _part of reply);
-      return [reply.statusCode, sent.reusedSocket];
-    };
+    const kept = keptConnection(client, at);
     expect(await kept()).toEqual([200, false]);
     const both = join(folder, 'both.crt');
     writeFileSync(both, `${pki.ca}${other.cert}`);
@@ -403,15 +407,7 @@ describe('certificates that identity gives services', () => {
     const { at } = await listening(server);
     const fetch = fetchOf(client);
     // One connection that is open from the beginning to the end.
-    const { cert, key } = liveOf(client).now();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: pki.ca, cert, key });
-    closing.push(() => Promise.resolve(agent.destroy()));
-    const kept = async () => {
-      const sent = request(`${at}/who`, { agent }).end();
-      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
-      for await (const _part of reply);
-      return [reply.statusCode, sent.reusedSocket];
-    };
+    const kept = keptConnection(client, at);
     expect(await kept()).toEqual([200, false]);
     const failed: unknown[] = [];
     let [calls, isOver] = [0, false];
