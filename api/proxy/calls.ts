@@ -290,7 +290,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     try {
       assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
     } catch (error) {
-      // Nobody grants a decoy: it is refused as any other tool, and counted.
+      // No grant covers a decoy, and the refusal does not say that it is one: so it is counted here.
       if (decoy) {
         const { tenant, agent } = caller;
         const touching = { tenant, agent, correlation_id: correlationId, received_ms: now(), mode: options.mode };

@@ -67,7 +67,7 @@ describe('decoys, in the full edition', () => {
     ]);
   }, 60_000);
 
-  it('stand in lists of tools as any other, at the same place each time', async () => {
+  it('stand in lists of tools, at the same place each time', async () => {
     const name = 'describe_vault';
     await eventually('the proxy shows it', async () => (await listed(bot)).some((tool) => tool['name'] === name));
     const [first, second] = [await listed(bot), await listed(other)];
