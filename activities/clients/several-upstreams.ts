@@ -357,21 +357,14 @@ export function severalUpstreams(
         if (signal.aborted) resolve(null);
         signal.addEventListener('abort', resolve, { once: true });
       });
-      let unopened = members.length;
-      const openedOnce = () => {
-        let isOpen = false;
-        return () => {
-          if (isOpen) return;
-          isOpen = true;
-          unopened -= 1;
-          if (unopened === 0) listener.opened?.();
-        };
-      };
+      const unopened = new Set(members);
       await Promise.all([
         over,
         ...members.map(async (member) => {
           const { upstream } = member;
-          const opened = openedOnce();
+          const opened = () => {
+            if (unopened.delete(member) && unopened.size === 0) listener.opened?.();
+          };
           while (upstream.listen && !signal.aborted) {
             const renaming = { ...renamingListener(listener, member), opened };
             await upstream.listen(caller, renaming, signal).catch(() => undefined);
