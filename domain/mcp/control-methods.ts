@@ -7,23 +7,18 @@ import { MAX_NAME, MAX_URI, READ_METHODS } from './read-methods.js';
 export interface ControlMethod {
   /** Members that `params` may have. */
   readonly params: ReadonlySet<string>;
-  /** Those of them that are forwarded to the upstream. */
-  readonly sent: readonly string[];
+  /** Those of them that are forwarded to the upstream: as the schema of MCP has them and no larger. */
+  readonly sent: z.ZodObject;
   /** Whether a model reads the answer: then Gate looks at it first, for words that instruct one (domain/tool-definitions/watch.ts). */
   readonly readByModel: boolean;
 }
 
-/** `sent`: what may be sent, as the schema of MCP has it and no larger; `own`: what is read here and not sent. */
+/** `own`: what is read here and not sent. */
 const method = (
   readByModel: ControlMethod['readByModel'],
   sent: z.ZodObject,
   own: readonly string[] = [],
-): ControlMethod & { readonly schema: z.ZodObject } => ({
-  params: new Set([...Object.keys(sent.shape), ...own, '_meta']),
-  sent: Object.keys(sent.shape),
-  readByModel,
-  schema: sent,
-});
+): ControlMethod => ({ params: new Set([...Object.keys(sent.shape), ...own, '_meta']), sent, readByModel });
 
 /** What somebody types, and what he chose before. */
 const MAX_VALUE = 4_096;
@@ -72,16 +67,13 @@ const METHODS = {
   'logging/setLevel': method(false, nothing, ['level']),
 };
 export type ControlMethodName = keyof typeof METHODS;
-const SCHEMAS: ReadonlyMap<string, z.ZodObject> = new Map(
-  Object.entries(METHODS).map(([name, { schema }]) => [name, schema]),
-);
 
 /** What is wrong with what a control method would send, and in which member; `null` when nothing is. */
 export function controlFault(
   method: string,
   params: Json | undefined,
 ): { readonly detail: string; readonly field: string } | null {
-  const sent = SCHEMAS.get(method)?.safeParse(sentBy(method, params));
+  const sent = CONTROL_METHODS.get(method)?.sent.safeParse(sentBy(method, params));
   const issue = sent?.error?.issues[0];
   if (!issue) return null;
   const field = ['params', ...issue.path].join('.');
@@ -89,12 +81,12 @@ export function controlFault(
 }
 
 /** Whether it gives a list, page by page. */
-export const isList = (method: string): boolean => SCHEMAS.get(method) === listed;
+export const isList = (method: string): boolean => CONTROL_METHODS.get(method)?.sent === listed;
 
 /** The members of `params` that are forwarded. */
 export function sentBy(method: string, params: Json | undefined): JsonObject {
   const given = params !== null && typeof params === 'object' && !Array.isArray(params) ? (params as JsonObject) : {};
-  const members = CONTROL_METHODS.get(method)?.sent ?? [];
+  const members = Object.keys(CONTROL_METHODS.get(method)?.sent.shape ?? {});
   return Object.fromEntries(
     members.flatMap((member) => (given[member] === undefined ? [] : [[member, given[member] as Json]])),
   );
