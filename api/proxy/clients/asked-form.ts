@@ -28,7 +28,7 @@ const FIELD: Shape = {
 const FORM: Shape = { $schema: 'value', type: 'value', properties: { each: FIELD }, required: 'value' };
 
 /** One name for all spellings that a decoder may take for the same member: some look at no case. */
-export const capitals = (name: string): string => name.toLowerCase().toUpperCase();
+const capitals = (name: string): string => name.toLowerCase().toUpperCase();
 
 /** Of names that mean something, by `capitals`: whether this is another spelling of one of them. */
 export const passesFor = (known: Iterable<string>): ((name: string) => boolean) => {
