@@ -16,7 +16,7 @@ import { createService, type Service, type ServiceOptions, type TlsMaterial } fr
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
 import { type AuthorizerOptions, createAuthorizer } from './authorizer.js';
-import { createCallHandler, type CallHandlerOptions } from './calls.js';
+import { createCallHandler, type CallHandlerOptions, type Decoys } from './calls.js';
 import { createControlLog } from './clients/control-log.js';
 import { createEventStreams } from './clients/event-streams.js';
 import type { GrantTokens } from '../../adapters/identity/grant-tokens.js';
@@ -45,18 +45,10 @@ import { type SpendRouteOptions, spendRoutes } from './routes/spend.js';
 import { clockHolds } from '../plugins/clock-check.js';
 
 export interface ProxyOptions
-  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview' | 'decoysOf'>,
+  extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits' | 'forcesReview' | 'decoys'>,
     Omit<
       McpRouteOptions,
-      | 'handler'
-      | 'authorizer'
-      | 'calls'
-      | 'limits'
-      | 'controlLog'
-      | 'decoysOf'
-      | 'streams'
-      | 'onDropped'
-      | 'asGateError'
+      'handler' | 'authorizer' | 'limits' | 'controlLog' | 'decoys' | 'streams' | 'onDropped' | 'asGateError'
     >,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
     Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
@@ -142,11 +134,20 @@ export function createProxyService(options: ProxyOptions): Service {
     grantFault: standing?.grantFault,
     limits,
   });
+  const decoys: Decoys | undefined = standing && {
+    of: standing.decoysOf,
+    async touched({ tenant, agent }, correlationId, decoy) {
+      const { calls, mode } = options;
+      await calls.decoyTouched({ tenant, agent, correlation_id: correlationId, received_ms: now(), mode }, decoy);
+      metrics.decoyTouched(decoy);
+    },
+  };
   const handler = createCallHandler({
     ...options,
     assertStands: authorizer.assertStands,
     toolFault,
-    ...(standing && { forcesReview: standing.forcesReview, decoysOf: standing.decoysOf }),
+    ...(standing && { forcesReview: standing.forcesReview }),
+    decoys,
     nameFault: options.upstream.nameFault,
     refusals,
     limits,
@@ -251,7 +252,7 @@ export function createProxyService(options: ProxyOptions): Service {
       authorizer,
       limits,
       controlLog,
-      decoysOf: standing?.decoysOf,
+      decoys,
       streams,
       onDropped: () => void (dropped += 1),
       asGateError: (error) => toGateError(error as FastifyError | GateError),

@@ -42,7 +42,6 @@ function proxy({
     find: async (id: string) => records.get(id) ?? null,
     waitFor: (id: string, holds: (record: CallRecord) => boolean) =>
       new Promise((resolve) => awaited.set(id, (record) => holds(record) && resolve(record))),
-    decoyTouched: async (call: object, { id }: { id: string }) => void touched.push({ ...call, id }),
     admit: async (call: CallInput) => {
       staged.push(call.correlation_id);
       digests.set(call.correlation_id, call.digest);
@@ -68,7 +67,10 @@ function proxy({
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
     grantsRequired,
-    decoysOf: () => decoys,
+    decoys: {
+      of: () => decoys,
+      touched: async ({ tenant, agent }, of, { id }) => void touched.push({ tenant, agent, of, id }),
+    },
     judgedAtOnce: { together, each, waiting },
     toolFault: (tenant, tools) => {
       const tool = tools.find((one) => stopped.has(one));
@@ -190,7 +192,7 @@ describe('a call with a grant', () => {
     ]);
     const { ask, staged, touched } = proxy({ grantsRequired: true, decoys });
     expect(await ask('a', undefined, undefined, shows)).toBe(code);
-    expect([staged, touched]).toMatchObject([[], [{ tenant: 'acme', agent: 'a', mode: 'enforce', id: 'd' }]]);
+    expect([staged, touched]).toMatchObject([[], [{ tenant: 'acme', agent: 'a', id: 'd' }]]);
   });
 
   it('is the only one where none is taken without', async () => {

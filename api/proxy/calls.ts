@@ -1,5 +1,6 @@
 import {
   type CallContract,
+  type CallDecoy,
   type CallInput,
   type CallSummary,
   DECISION_CONTRACT,
@@ -37,6 +38,13 @@ import { type AskedSpend, type OverBudget, secondsToNextMonth } from '../../doma
 import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
+/** What nobody of a tenant should call or use. */
+export interface Decoys {
+  readonly of: AgentStanding['decoysOf'];
+  /** Counts one that was touched by what is refused before it is judged. */
+  touched(caller: Pick<UpstreamCaller, 'tenant' | 'agent'>, correlationId: string, decoy: CallDecoy): Promise<void>;
+}
+
 export interface CallHandlerOptions {
   readonly calls: CallStore;
   readonly runner: CallRunner;
@@ -62,8 +70,8 @@ export interface CallHandlerOptions {
   readonly toolFault?: AgentStanding['toolFault'] | undefined;
   /** Whether a person decides about every call of this agent that may run. */
   readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
-  /** What nobody of the tenant should call or use; nothing where nobody says. */
-  readonly decoysOf?: AgentStanding['decoysOf'] | undefined;
+  /** Absent where nobody says what they are. */
+  readonly decoys?: Decoys | undefined;
   /** What a call of these tools may cost, and the budgets of its agent; `null` where nothing is kept of that. */
   readonly spendOf?:
     | ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>, tools: readonly string[]) => AskedSpend | null)
@@ -286,16 +294,12 @@ export function createCallHandler(options: CallHandlerOptions) {
     const tools = toolsOf(mcp.method, mcp.tool, mcp.body);
     if (limit > 0 && tools.length > limit) throw batchTooLarge(tools.length, `${limit} calls in ${windowMs / 1000} s`);
     assertInUse({ caller, tools, name: mcp.tool, contract }, correlationId);
-    const decoy = options.decoysOf?.(caller.tenant).touched(tools, mcp.body['params']) ?? null;
+    const decoy = options.decoys?.of(caller.tenant).touched(tools, mcp.body['params']) ?? null;
     try {
       assertGranted({ caller, tools, name: mcp.tool, contract }, correlationId);
     } catch (error) {
       // No grant covers a decoy, and the refusal does not say that it is one: so it is counted here.
-      if (decoy) {
-        const { tenant, agent } = caller;
-        const touching = { tenant, agent, correlation_id: correlationId, received_ms: now(), mode: options.mode };
-        await calls.decoyTouched(touching, decoy);
-      }
+      if (decoy) await options.decoys?.touched(caller, correlationId, decoy);
       throw error;
     }
     // It would be judged, wait for a person, and then be sent to nobody.

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { CallDecoy } from '../../contracts/call.js';
 import type { Taint } from '../../contracts/policy.js';
 import type { NamedStanding } from '../../domain/upstream/upstream.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
@@ -71,6 +72,7 @@ export function proxyMetrics(registry: Registry) {
     labelNames: ['action'],
     registers,
   });
+  const decoyTouched = ({ action }: Pick<CallDecoy, 'action'>): void => decoyTrips.inc({ action });
   const tools = new Set<string>();
   const toolLabel = (tool: string) => {
     if (!tools.has(tool) && tools.size >= MAX_TOOL_LABELS) return 'other';
@@ -81,7 +83,7 @@ export function proxyMetrics(registry: Registry) {
     answered: ({ state, evidence }: CallRecord) => {
       verdicts.inc({ state });
       const { verdict, call } = evidence;
-      if (call.decoy) decoyTrips.inc({ action: call.decoy.action });
+      if (call.decoy) decoyTouched(call.decoy);
       // Only observe mode lets a call continue without both answers.
       if (evidence.inspection_failure !== null && call.mode === 'observe') unavailable.inc({ layer: 'brain' });
       if (evidence.policy_failure) unavailable.inc({ layer: 'policy' });
@@ -128,6 +130,7 @@ export function proxyMetrics(registry: Registry) {
         },
       });
     },
+    decoyTouched,
     certificateRefused: (code: string) => certificates.inc({ code }),
     /** `read` says how many until now. */
     watchDropped(read: () => number) {

@@ -111,6 +111,19 @@ describe('decoys, in the full edition', () => {
     ]);
   }, 120_000);
 
+  it('keep a value out of control calls, which count as calls do', async () => {
+    const trips = async () => {
+      const { text } = await gate.health('proxy', '/metrics');
+      return Number(/^gate_proxy_decoy_trips_total\{action="force_hil"\} (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await trips();
+    const params = { ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'who', value: VALUE } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'completion/complete', params };
+    expect(told(await other.request('POST', '/mcp', { body }))).toMatchObject({ status: 403, error: 'policy_denied' });
+    expect(await trips()).toBe(before + 1);
+    await eventually('it is told', async () => (await hits()).some(({ hits: count }) => count === 2));
+  }, 60_000);
+
   it('are denied as a tool that an operator denied is, and suspend who calls one', async () => {
     const denied = await bot.call('describe_vault', { to: 'me' });
     expect(told(denied)).toMatchObject({ status: 403, reasons: ['Violation: the operator denied this tool.'] });

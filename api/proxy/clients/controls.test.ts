@@ -37,9 +37,10 @@ function opened(mode: Mode = 'enforce', text = '{"jsonrpc":"2.0","id":1,"result"
     upstreamTimeoutMs: 1_000,
     limits: { control: async () => undefined },
     cursors: CURSORS,
-    decoysOf: () => decoySetOf([DECOY]),
-    calls: { decoyTouched: async (call: object, { id }: { id: string }) => void touched.push({ ...call, id }) },
-    now: () => 7,
+    decoys: {
+      of: () => decoySetOf([DECOY]),
+      touched: async ({ tenant, agent }, of, { id }) => void touched.push({ tenant, agent, of, id }),
+    } satisfies ControlOptions['decoys'],
     controlLog: { note: (call: ControlCall) => void noted.push(call) },
     subscriptions: {
       of: async () => {
@@ -93,7 +94,7 @@ describe('what an agent says in a control call', () => {
     const holder = { id: 'h', untilMs: Date.now() + 60_000, isOver: () => false };
     const watched = controls.watch(CALLER, holder, { method: 'resources/subscribe', body }, ID);
     await expect(watched).rejects.toMatchObject(refused);
-    const hit = { tenant: 'acme', agent: 'bot', correlation_id: ID, received_ms: 7, mode, id: 'd' };
+    const hit = { tenant: 'acme', agent: 'bot', of: ID, id: 'd' };
     expect([sent, noted, touched]).toEqual([[], [], [hit, hit]]);
     await forward('completion/complete', completing('another one'));
     expect([sent.length, touched.length]).toEqual([1, 2]);

@@ -1,12 +1,10 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Mode } from '../../../contracts/call.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
-import type { CallStore } from '../../../domain/call-record/ports.js';
 import { DECOY_DENIAL } from '../../../domain/call-record/verdict.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { McpRequest } from '../../../domain/mcp/envelope.js';
-import type { AgentStanding } from '../../../domain/identity/revocation-mirror.js';
 import { isList, sentBy } from '../../../domain/mcp/control-methods.js';
 import type { ListCursors } from '../../../domain/mcp/list-cursors.js';
 import { membersOf, objectText, present } from '../../../domain/mcp/reply.js';
@@ -17,6 +15,7 @@ import type { Listener } from '../../../domain/upstream/call-talks.js';
 import type { Upstream } from '../../../domain/upstream/upstream.js';
 import { withoutClaim } from '../../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
+import type { Decoys } from '../calls.js';
 import type { ControlCall, ControlLog } from './control-log.js';
 import { type ControlReply, emptyReply } from './control-replies.js';
 import { type HeldSubscriptions, heldSubscriptions, type Holder } from './held-subscriptions.js';
@@ -33,10 +32,8 @@ export interface ControlOptions {
   readonly mode: Mode;
   /** Seals where in a list an upstream goes on. */
   readonly cursors: ListCursors;
-  /** What nobody of the tenant should use; nothing where nobody says. */
-  readonly decoysOf?: AgentStanding['decoysOf'] | undefined;
-  readonly calls: Pick<CallStore, 'decoyTouched'>;
-  readonly now?: () => number;
+  /** Absent where nobody says what they are. */
+  readonly decoys?: Decoys | undefined;
   /** Who of an agent's clients is subscribed to what. */
   readonly subscriptions: SubscriptionStore;
   /** Called before a control method is forwarded. Throws to refuse it. */
@@ -87,19 +84,15 @@ export function createControls(options: ControlOptions) {
    * stands there, which is counted.
    */
   async function judged(
-    { tenant, agent }: AgentCaller,
+    caller: AgentCaller,
     { method, body }: Asked,
     correlationId: string,
   ): Promise<Pick<ControlCall, 'sent' | 'found'>> {
     const words = wordsOf(method, body);
     if (words === null) return {};
-    const decoy = options.decoysOf?.(tenant).touched([], words) ?? null;
+    const decoy = options.decoys?.of(caller.tenant).touched([], words) ?? null;
     if (decoy) {
-      const { mode, now = Date.now } = options;
-      await options.calls.decoyTouched(
-        { tenant, agent, correlation_id: correlationId, received_ms: now(), mode },
-        decoy,
-      );
+      await options.decoys?.touched(caller, correlationId, decoy);
       throw new GateError('policy_denied', DECOY_DENIAL, { fields: { layer: 'policy', reasons: [DECOY_DENIAL] } });
     }
     const found = foundInControl(words);
