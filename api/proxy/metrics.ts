@@ -134,15 +134,13 @@ export function proxyMetrics(registry: Registry) {
     certificateRefused: (code: string) => certificates.inc({ code }),
     /** `read` says how many until now. */
     watchDropped(read: () => number) {
-      let counted = 0;
       new Counter({
         name: 'gate_proxy_tool_messages_dropped_total',
         help: 'Progress and log messages of tools that no client heard: more than it took, too long, or, where the worker is another process, left behind.',
         registers,
         collect() {
-          const total = read();
-          this.inc(total - counted);
-          counted = total;
+          this.reset();
+          this.inc(read());
         },
       });
     },
