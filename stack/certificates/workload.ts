@@ -18,6 +18,7 @@ import {
   type WorkloadRenewal,
   type WorkloadRenewalParts,
 } from '../../domain/identity/workload-renewal.js';
+import { createRepeated } from '../../domain/repeated.js';
 
 /** The certificate of a service, which identity gives and renews. */
 export interface Workload {
@@ -52,7 +53,7 @@ export interface WorkloadOptions {
 
 const START_LIMIT_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** A CA is published for at least ten times as long before it signs. */
+/** A CA is published for much longer before it signs (`GATE_IDENTITY_KEY_ANNOUNCE_SECS`). */
 const TRUST_EVERY_MS = 30_000;
 
 export function createWorkload(options: WorkloadOptions): Workload {
@@ -176,46 +177,32 @@ function watchTrust({
     timeoutMs: ASK_LIMIT_MS,
   });
   const client = createIdentityClient({ url, fetch });
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  let asking = Promise.resolve();
-  let fault: string | null = null;
-
-  async function once(): Promise<void> {
-    try {
+  const { begin, once, stop } = createRepeated({
+    async work(isStopped) {
       const bundle = await client.trustBundle();
       const before = renewal.trusted();
-      if (!isOver) takeBundle(renewal, bundle);
+      if (!isStopped()) takeBundle(renewal, bundle);
       if (renewal.trusted() !== before)
         logger.info(
           { event: 'trust_changed', workload: name, sequence: bundle.spiffe_sequence },
           'other CAs count from now on, as identity says',
         );
-      fault = null;
-    } catch (error) {
-      // Said once, for as long as it lasts: what is trusted stays trusted.
-      if (fault === null && !isOver)
-        logger.warn(
-          { event: 'trust_unknown', workload: name, reason: errorText(error) },
-          'identity does not say which CAs count; those of before do',
-        );
-      fault = errorText(error);
-    }
-  }
-  const next = (): void => {
-    if (isOver) return;
-    timer = setTimeout(() => {
-      asking = once().finally(next);
-    }, everyMs);
-    timer.unref();
-  };
-  asking = once().finally(next);
+    },
+    everyMs,
+    onFault: (reason) =>
+      reason === null
+        ? logger.info({ event: 'trust_known', workload: name }, 'identity says again which CAs count')
+        : logger.warn(
+            { event: 'trust_unknown', workload: name, reason },
+            'identity does not say which CAs count; those of before do',
+          ),
+  });
+  void once().finally(begin);
   return {
     async stop(): Promise<void> {
-      isOver = true;
-      clearTimeout(timer);
+      const stopped = stop();
       await fetch.close();
-      await asking;
+      await stopped;
     },
   };
 }
