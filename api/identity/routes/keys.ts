@@ -4,7 +4,7 @@ import type { IdentityKey } from '../../../domain/identity/key-rotation.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type AdministratorOf, askerFirst } from '../administrator.js';
 import type { SigningKeys } from '../signing-keys.js';
-import { instant } from './changes.js';
+import { instant, instantOr } from './changes.js';
 
 export interface KeyRouteParts {
   readonly keys: (Pick<SigningKeys, 'keys' | 'rotate'> & { readonly canRotateCa: boolean }) | null;
@@ -37,7 +37,6 @@ export function keyRoutes(app: ServiceApp, { keys, administratorOf, onChanged }:
   );
 }
 
-const when = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 const recordOf = (key: IdentityKey): IdentityKeyRecord => ({
   id: key.id,
   use: key.use,
@@ -47,7 +46,7 @@ const recordOf = (key: IdentityKey): IdentityKeyRecord => ({
   request_id: key.requestId,
   announced_at: instant(key.announcedMs),
   signs_from: instant(key.signedMs ?? key.signsDueMs),
-  retired_at: when(key.retiredMs),
-  withdrawn_from: when(key.withdrawnMs ?? key.withdrawDueMs),
+  retired_at: instantOr(key.retiredMs),
+  withdrawn_from: instantOr(key.withdrawnMs ?? key.withdrawDueMs),
   by: key.by,
 });
