@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createPublicKey, generateKeyPairSync, randomUUID, verify, X509Certificate } from 'node:crypto';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
@@ -129,8 +129,12 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
   it('are those of the settings, of which nothing is stored until one is replaced', async () => {
     expect(await stages()).toEqual([]);
     expect(isSignedBy((await certificate('bot')).leaf, ca.cert)).toBe(true);
+    const asked = jest.spyOn(store, 'advanceKeys');
     await passes(1_000);
     expect([await stages(), trusts]).toEqual([[], []]);
+    // Which is seen in what is read each second: nothing is due of none.
+    expect(asked).not.toHaveBeenCalled();
+    asked.mockRestore();
   });
 
   it('of another CA are published before they sign, and those before withdrawn when all that they signed is over', async () => {

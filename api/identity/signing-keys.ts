@@ -71,13 +71,15 @@ interface CaSigners {
   readonly signWarrant: TenantWarrantSigner;
 }
 
+type Stage = Pick<IdentityKey, 'id' | 'state'>;
+
 interface Now extends Published {
   readonly ca: CaSigners;
   readonly tokens: Signer;
   /** PEM. */
   readonly trusted: string;
   /** Which keys there are, and at which stage each is. */
-  readonly of: string;
+  readonly stages: readonly Stage[];
 }
 
 const CA_LIFE_MS = 3_650 * 86_400_000;
@@ -103,8 +105,7 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
   /** The private half of the key that signs: sealed in the store, or in the file of the settings. */
   function privateKeyOf(use: KeyUse, keys: readonly IdentityKey[]): string {
     const signing = signingOf(keys, use);
-    if (signing === undefined) return configured[use]();
-    if (signing.requestId === null) return configured[use]();
+    if (signing === undefined || signing.requestId === null) return configured[use]();
     if (signing.sealed === null) throw new Error(`the key ${signing.id} of ${use} has no private half`);
     return openKey(ring, use, signing.sealed);
   }
@@ -139,8 +140,7 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
 
   async function read(before: Now | null): Promise<Now> {
     const keys = await store.identityKeys();
-    const of = JSON.stringify(keys.map(({ id, state }) => [id, state]));
-    if (before?.of === of) return before;
+    if (before && isSame(before.stages, keys)) return before;
     const trusted = trustOf(keys);
     const ca = caSignersOf(keys, trusted);
     const tokens = createSigner(createPrivateKey(privateKeyOf('tokens', keys)));
@@ -158,13 +158,13 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     const bundled = bundleKeys(certificatesOf(trusted), tokenKeys);
     const sequence = await store.bundleSequence(bundleDigest(bundled));
     const bundle = { keys: bundled, spiffe_sequence: sequence, spiffe_refresh_hint: REFRESH_HINT_SECONDS };
-    return { ca, tokens, trusted, bundle, tokenKeys, of };
+    return { ca, tokens, trusted, bundle, tokenKeys, stages: keys };
   }
   let now = await read(null);
   /** Since when this process publishes each key. */
   const since = new Map<string, number>();
   function noteSince(): void {
-    for (const id of idsOf(now)) if (!since.has(id)) since.set(id, steadyMs());
+    for (const { id } of now.stages) if (!since.has(id)) since.set(id, steadyMs());
   }
   noteSince();
   // Where identity was away for the time of an announcement, nobody has heard of the key.
@@ -226,7 +226,7 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     async step() {
       // Also what another process did.
       await takeOver();
-      if ((await store.advanceKeys(clock(), maySign)) > 0) await takeOver();
+      if (now.stages.some(isOnItsWay) && (await store.advanceKeys(clock(), maySign)) > 0) await takeOver();
     },
     keys: () => store.identityKeys(),
     async rotate({ requestId, use, oldUntilMs, by, reason }) {
@@ -258,7 +258,10 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
   };
 }
 
-const idsOf = ({ of }: Now): readonly string[] => (JSON.parse(of) as [string, string][]).map(([id]) => id);
+const isSame = (before: readonly Stage[], now: readonly Stage[]): boolean =>
+  before.length === now.length && before.every(({ id, state }, at) => id === now[at]?.id && state === now[at].state);
+/** Something of it comes yet. */
+const isOnItsWay = ({ state }: Stage): boolean => state === 'announced' || state === 'retiring';
 const counts = ({ state }: IdentityKey): boolean => state !== 'withdrawn';
 const signingOf = (keys: readonly IdentityKey[], use: KeyUse): IdentityKey | undefined =>
   keys.find((key) => key.use === use && key.state === 'signing');
