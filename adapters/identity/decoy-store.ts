@@ -97,6 +97,17 @@ export function openDecoyStore({
         .execute()
     ).map((row) => intact('identity_decoy_hits', row));
 
+  /** Also those that were retired. */
+  async function ofIds(ids: readonly string[]): Promise<ReadonlyMap<string, Decoy>> {
+    if (ids.length === 0) return new Map();
+    const found = await db
+      .selectFrom('identity_decoys')
+      .selectAll()
+      .where('id', 'in', [...new Set(ids)])
+      .execute();
+    return new Map(found.map((row) => [row.id, decoyOf(intact('identity_decoys', row))]));
+  }
+
   const hitsRow = (within: Database, id: string): Promise<HitsRow | undefined> =>
     within.selectFrom('identity_decoy_hits').selectAll().where('id', '=', id).executeTakeFirst();
 
@@ -188,11 +199,7 @@ export function openDecoyStore({
     decoyHits: (tenant) =>
       asked(async () => {
         const hits = await hitsOf(db, tenant);
-        const known = new Map<string, Decoy>();
-        for (const { decoy_id: id } of hits) {
-          const row = known.has(id) ? undefined : await rows.find(db, id);
-          if (row) known.set(id, decoyOf(row));
-        }
+        const known = await ofIds(hits.map(({ decoy_id: id }) => id));
         return hits.map((row) => ({
           decoyId: row.decoy_id,
           decoy: known.get(row.decoy_id) ?? { name: row.decoy_id, kind: 'tool' },
