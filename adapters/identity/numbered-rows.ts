@@ -48,7 +48,10 @@ export interface NumberedRows<Row extends Numbered, Told> {
   ): Promise<readonly { readonly told: Told; readonly generation: number }[]>;
 }
 
-/** What may be stopped, limited or taken back (docs/architecture/identity.md#standing, #stops, #grants, budgets.md): one row each, however often it changes. */
+/**
+ * What may be stopped, limited, taken back or set (docs/architecture/identity.md#standing, #stops, #grants, budgets.md, decoys.md): one row each, however
+ * often it changes.
+ */
 export function numberedRows<Row extends Numbered, Told>({
   db,
   table,
