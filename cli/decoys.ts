@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { decoyAction } from '../contracts/decoy-kinds.js';
 import { type decoyHits, type DecoyHit, type decoyList, type DecoyRecord, EVERY_TENANT } from '../contracts/decoys.js';
-import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { type Registry, registryOf, type StandingFlags, withPerson } from './agent-standing.js';
-import { CliError } from './errors.js';
+import { textOf } from './named-file.js';
 import { gateCommand, print } from './output.js';
 import { table } from './table.js';
 
@@ -66,14 +64,14 @@ export function registerDecoys(program: Command): void {
     .action(async (name: string, { json: asJson, ...flags }: AddFlags) => {
       const { valueFile, schemaFile, advertise, action, description, everybody, reason, ...given } = flags;
       const registry = registryOf(given);
-      const value = valueFile === undefined ? undefined : textOf(valueFile).trim();
+      const value = valueFile === undefined ? undefined : textOf('--value-file', valueFile).trim();
       const added = await registry.target.ask<DecoyRecord>('identity', 'POST', '/decoys', {
         tenant: tenantOf(registry, everybody),
         name,
         ...(value !== undefined && { kind: 'value', value }),
         advertised: advertise === true,
         ...(action !== undefined && { action }),
-        ...(schemaFile !== undefined && { schema_json: textOf(schemaFile).trim() }),
+        ...(schemaFile !== undefined && { schema_json: textOf('--schema-file', schemaFile).trim() }),
         ...(description !== undefined && { description }),
         ...(reason !== undefined && { reason }),
       });
@@ -97,14 +95,6 @@ export function registerDecoys(program: Command): void {
 
 const of = (tenant: string): string => new URLSearchParams({ tenant }).toString();
 const tenantOf = ({ tenant }: Registry, everybody = false): string => (everybody ? EVERY_TENANT : tenant);
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new CliError(`cannot read ${oneLine(file)}: ${errorText(error)}`, 2);
-  }
-}
 
 const DONE: Readonly<Record<DecoyRecord['action'], string>> = {
   suspend: 'whoever touches it is suspended',
