@@ -43,9 +43,7 @@ export function registerDecoys(program: Command): void {
       const { hits } = await target.ask<z.infer<typeof decoyHits>>('identity', 'GET', `/decoys/hits?${of(tenant)}`);
       if (asJson) return print(hits);
       process.stdout.write(
-        hits.length === 0
-          ? `(nobody of ${oneLine(tenant)} touched a decoy)\n`
-          : `${table(HITS_HEAD, hits.map(hitRow))}\n`,
+        hits.length === 0 ? `(nobody of ${oneLine(tenant)} touched a decoy)\n` : `${toldHits(hits)}\n`,
       );
     });
   withPerson(decoys.command('add'))
@@ -101,7 +99,9 @@ const DONE: Readonly<Record<DecoyRecord['action'], string>> = {
   force_hil: 'a person decides about every call of whoever touched it',
   none: 'whoever touches it is denied, and nothing else',
 };
-const heads = (...names: readonly string[]) => names.map((name, at) => ({ head: name, whole: at === 0 }));
+const LAST_CALL = 'last call';
+const heads = (...names: readonly string[]) =>
+  names.map((name, at) => ({ head: name, whole: at === 0 || name === LAST_CALL }));
 const DECOY_HEAD = heads('decoy', 'kind', 'of', 'shown', 'then', 'hits', 'last');
 const decoyRow = (decoy: DecoyRecord): readonly string[] => [
   decoy.name,
@@ -112,7 +112,7 @@ const decoyRow = (decoy: DecoyRecord): readonly string[] => [
   String(decoy.hits),
   decoy.last_hit_at ?? '',
 ];
-const HITS_HEAD = heads('agent', 'decoy', 'hits', 'first', 'last', 'last call', 'then');
+const HITS_HEAD = heads('agent', 'decoy', 'hits', 'first', 'last', LAST_CALL, 'then');
 const hitRow = (hit: DecoyHit): readonly string[] => [
   hit.agent_name,
   hit.decoy,
@@ -122,3 +122,6 @@ const hitRow = (hit: DecoyHit): readonly string[] => [
   hit.correlation_id,
   hit.contained,
 ];
+/** The id of a call is asked for with `gate audit`. */
+export const toldHits = (hits: readonly DecoyHit[], width?: number): string =>
+  table(HITS_HEAD, hits.map(hitRow), width);
