@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { isSealedKey, openKey, sealKey } from '../adapters/identity/sealed-key.js';
-import type { KeyUse } from '../domain/identity/key-rotation.js';
+import { type KeyUse, keyUse } from '../contracts/identity.js';
 import { PRIVATE_FILE, replaceFile } from '../adapters/store/durable-file.js';
 import { readConfig } from '../config/env.js';
 import { IDENTITY_SETTINGS } from '../config/identity.js';
@@ -37,7 +37,7 @@ export function registerIdentity(program: Command): void {
   identity
     .command('seal <file>')
     .description('seal a private key (PEM), or seal one anew under the first of GATE_IDENTITY_KEYS')
-    .addOption(new Option('--use <use>', 'what it signs').choices(['certificates', 'tokens']).makeOptionMandatory())
+    .addOption(new Option('--use <use>', 'what it signs').choices(keyUse.options).makeOptionMandatory())
     .requiredOption('--out <file>', 'where the sealed key goes; may be the file itself where that is sealed already')
     .action((file: string, { use, out }: SealFlags) => {
       const { keys } = readConfig('gate identity seal', KEYS, process.env);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Argument, Option } from 'commander';
-import type { IdentityKeyRecord } from '../contracts/identity.js';
+import { type IdentityKeyRecord, keyUse } from '../contracts/identity.js';
 import { oneLine } from '../domain/printable.js';
 import { administratorToken } from './administrator-token.js';
 import { tenantTyped } from './agent-standing.js';
@@ -38,7 +38,7 @@ export function registerKeys(program: Command): void {
     });
   withFlags(keys.command('rotate'))
     .description('put a new key in the place of the one that signs')
-    .addArgument(new Argument('<use>', 'what it signs').choices(['certificates', 'tokens']))
+    .addArgument(new Argument('<use>', 'what it signs').choices(keyUse.options))
     .option('--old-until <time>', 'until when the key before stays at least, as 2027-01-31T00:00:00Z')
     .option('--reason <text>', 'why; recorded in the ledger')
     .addOption(new Option('--request <uuid>', 'the same again is the same rotation, where an answer was lost'))
@@ -93,6 +93,6 @@ export const told = (keys: readonly IdentityKeyRecord[]): string =>
       key.id.slice(0, 16),
       key.state,
       NEXT[key.state](key),
-      key.configured ? 'the settings' : oneLine(key.by),
+      key.configured ? 'the settings' : key.by,
     ]),
   );

@@ -552,11 +552,15 @@ export const jwks = z.strictObject({
   ),
 });
 
+/** What a key of identity signs. */
+export const keyUse = z.enum(['certificates', 'tokens']);
+export type KeyUse = z.infer<typeof keyUse>;
+
 /** A key with which identity signs, or will. */
 export const identityKey = z.strictObject({
   /** SHA-256 of the public key of a CA, or the `kid` of tokens. */
   id: z.string(),
-  use: z.enum(['certificates', 'tokens']),
+  use: keyUse,
   /** It is in the trust bundle; it signs; everything that it signed still counts; it counts no more. */
   state: z.enum(['announced', 'signing', 'retiring', 'withdrawn']),
   /** The certificate of a CA, or the public key of tokens. */
@@ -576,7 +580,7 @@ export const identityKeys = z.strictObject({ keys: z.array(identityKey) });
 /** Body of `POST /keys/rotations`; the same `request_id` again is the same rotation. */
 export const keyRotation = z.strictObject({
   request_id: z.uuid(),
-  use: z.enum(['certificates', 'tokens']),
+  use: keyUse,
   /** Until when the key before counts at least, for what it signed elsewhere. Must be said of the CA of the settings. */
   old_until: instant.optional(),
   reason: reason.optional(),

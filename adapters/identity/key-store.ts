@@ -1,12 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
+import type { KeyUse } from '../../contracts/identity.js';
 import type { KeyEvent } from '../../domain/identity/identity-rows.js';
-import {
-  type IdentityKey,
-  type KeyState,
-  type KeyStore,
-  type KeyUse,
-  withdrawDueMs,
-} from '../../domain/identity/key-rotation.js';
+import { type IdentityKey, type KeyState, type KeyStore, withdrawDueMs } from '../../domain/identity/key-rotation.js';
 import { GateError } from '../../domain/errors.js';
 import type { IdentityTables } from './identity-tables.js';
 

@@ -1,6 +1,6 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText } from '../../domain/errors.js';
-import type { KeyUse } from '../../domain/identity/key-rotation.js';
+import type { KeyUse } from '../../contracts/identity.js';
 
 const FORM = 'gate.sealed-key/1';
 

@@ -1,14 +1,16 @@
-import { SVID_TTL_SECONDS, WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
+import {
+  type IdentityKeyRecord,
+  type KeyUse,
+  SVID_TTL_SECONDS,
+  WORKLOAD_TTL_SECONDS,
+} from '../../contracts/identity.js';
 import { MOST_GRANT_SECONDS } from '../../contracts/grants.js';
-
-/** What a key of identity signs. */
-export type KeyUse = 'certificates' | 'tokens';
 
 /**
  * A key that comes is `announced` in the trust bundle first, then it is `signing`. The one before is `retiring` from then on, and `withdrawn` from the
  * bundle when everything that it signed is over.
  */
-export type KeyState = 'announced' | 'signing' | 'retiring' | 'withdrawn';
+export type KeyState = IdentityKeyRecord['state'];
 
 export interface IdentityKey {
   /** SHA-256 of the CA's public key, or the `kid` of tokens. */

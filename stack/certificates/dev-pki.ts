@@ -19,9 +19,8 @@ import {
   readCredential,
   validFor,
 } from '../../adapters/identity/certificate-authority.js';
-import { type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
+import { type KeyUse, type PinnedWorkload, pinnedWorkloads } from '../../contracts/identity.js';
 import { openKey, sealKey } from '../../adapters/identity/sealed-key.js';
-import type { KeyUse } from '../../domain/identity/key-rotation.js';
 import {
   agentSpiffe,
   fingerprintOf,
