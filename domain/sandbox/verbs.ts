@@ -10,13 +10,14 @@ export const READS: ReadonlySet<string> = words(
 /** Without a noun behind them these destroy all the same; policy's own list of verbs does too. */
 const ENDS = words('terminate revoke uninstall deprovision decommission');
 const REMOVES = words('remove unlink trash cancel detach unassign expire kill clear empty flush');
-/** What was removed once is gone when these are emptied. */
-const LAST_PLACE = words('trash bin recyclebin recycle wastebasket');
-const EMPTIES = words('empty clear flush');
-/** What stops what runs there, and what takes back a document that is out; other words stand with these nouns in other senses. */
-const STOPS: readonly (readonly [verb: string, nouns: ReadonlySet<string>])[] = [
-  ['drain', words('node worker queue host cluster pod instance pool')],
-  ['void', words('invoice payment transaction charge credit check envelope order sale')],
+/** Verbs that destroy with one of these nouns, beside the pairs of the rules' lists; with others they have other senses. */
+const DESTROYS_WITH: readonly (readonly [verbs: ReadonlySet<string>, nouns: ReadonlySet<string>])[] = [
+  // What was removed once is gone then.
+  [words('empty clear flush'), words('trash bin recyclebin recycle wastebasket')],
+  // What runs there stops.
+  [words('drain'), words('node worker queue host cluster pod instance pool')],
+  // A document that is out is taken back.
+  [words('void'), words('invoice payment transaction charge credit check envelope order sale')],
 ];
 const COPIES = words('copy clone duplicate');
 const WRITES = words(
@@ -45,9 +46,8 @@ export function verbOf(all: readonly string[], { destructive, money }: Readers['
   const isRecord = (at: number): boolean => reads && records.has(kept[at + 1] ?? '') && !connects(kept.slice(0, at));
   const destroys = kept.some((word, at) => verbs.has(word) && !isRecord(at));
   if (destroys || holds(kept, ENDS)) return 'destroy';
-  if (!reads && holds(kept, EMPTIES) && holds(kept, LAST_PLACE)) return 'destroy';
-  if (!reads && STOPS.some(([stop, nouns]) => kept.includes(stop) && holds(kept, nouns))) return 'destroy';
   if (!reads) {
+    if (DESTROYS_WITH.some(([those, nouns]) => holds(kept, those) && holds(kept, nouns))) return 'destroy';
     const pairs = destructive.pairs.some(
       (pair) => pair.verbs.some((verb) => kept.includes(verb)) && pair.objects.some((object) => kept.includes(object)),
     );
