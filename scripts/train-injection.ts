@@ -6,10 +6,10 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { ANSWER_SUSPECT_FROM, SURE_FROM, SUSPECT_FROM } from '../domain/inspection/injection-classifier.js';
 import { answerLessons } from './injection/answer-lessons.js';
-import { type InjectionModel } from '../domain/inspection/injection-model.js';
+import type { InjectionModel } from '../domain/inspection/injection-model.js';
 import { type Corpus, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
 import { answerExamplesDigest, examplesDigest, ownExamples } from './injection/examples.js';
-import { learned, type Lesson, lessonOf, randomOf } from './injection/learn.js';
+import { learned, type Lesson, lessonOf, randomOf, weightOfEach } from './injection/learn.js';
 import { measured, scoredAsAnswers, scoredBy } from './injection/measure.js';
 import { reportPage } from './injection/report.js';
 
@@ -31,8 +31,6 @@ const RATE = 0.3;
 const MORE_ROUNDS_OF_SENTENCES = 4;
 /** How much the project's own examples weigh together, beside the corpora. */
 const WEIGHT_OF_OWN = 14;
-/** No text may weigh much more or less than another, whatever the size of its corpus. */
-const EACH = { least: 0.1, most: 3, times: 400 };
 /** An attack this short is also learned in the middle of a harmless text. */
 const SHORT = 500;
 const AROUND = 400;
@@ -78,7 +76,7 @@ async function lessons(read: readonly ReadCorpus[], seed: number): Promise<Lesso
   const harmless = sources.filter(({ kind }) => kind === 'harmless').flatMap(({ texts }) => texts);
   const made: Lesson[] = [];
   for (const { kind, weight, texts } of sources) {
-    const each = Math.min(EACH.most, Math.max(EACH.least, (weight * EACH.times) / texts.length));
+    const each = weightOfEach(weight, texts);
     for (const text of texts) {
       made.push(lessonOf(text, kind === 'attack', each));
       if (kind !== 'attack' || text.length >= SHORT) continue;

@@ -1,7 +1,7 @@
 import { readSentences } from '../../domain/inspection/injection-sentences.js';
 import { inserted, type ReadCorpus, spread } from './corpora.js';
 import type { Example } from './examples.js';
-import { type Lesson, lessonOf, lessonWithin, randomOf } from './learn.js';
+import { type Lesson, lessonOf, lessonWithin, randomOf, weightOfEach } from './learn.js';
 
 /** Longer ones are told from a document by much more than a sentence. */
 const SHORT_ATTACK = 500;
@@ -13,8 +13,6 @@ const PLACES = 40;
 const TIMES_OF_REQUESTS = 3;
 const LINES = 500;
 const WEIGHT = { attack: 0.5, within: 0.7, own: 0.8, request: 0.6, ownRequest: 0.5, quoted: 0.3, line: 0.4 };
-/** No text may weigh much more or less than another, whatever the size of its corpus. */
-const EACH = { least: 0.1, most: 3, times: 400 };
 const WEIGHT_OF_OWN = 3;
 
 /** Attacks that somebody quotes are no attacks. */
@@ -54,12 +52,11 @@ export function answerLessons(read: readonly ReadCorpus[], own: readonly Example
   const harmless = (text: string, weight: number) => made.push(lessonOf(text, false, weight, readSentences));
   const alone = (text: string, weight: number) => made.push(lessonOf(text, true, weight, readSentences));
   const putIn = (text: string, weight: number) => made.push(lessonWithin(within(text), text, weight, readSentences));
-  const each = (weight: number, texts: readonly unknown[]): number =>
-    Math.min(EACH.most, Math.max(EACH.least, (weight * EACH.times) / texts.length));
 
-  for (const { read: texts, weight = 1 } of documents) for (const text of texts) harmless(text, each(weight, texts));
+  for (const { read: texts, weight = 1 } of documents)
+    for (const text of texts) harmless(text, weightOfEach(weight, texts));
   const ownHarmless = own.filter(({ attack, request }) => !attack && request !== true);
-  for (const { text } of ownHarmless) harmless(text, each(WEIGHT_OF_OWN, ownHarmless));
+  for (const { text } of ownHarmless) harmless(text, weightOfEach(WEIGHT_OF_OWN, ownHarmless));
 
   const attacks = train.filter(({ kind }) => kind === 'attack').flatMap(({ read: texts }) => texts);
   for (const text of attacks) {

@@ -8,6 +8,12 @@ export interface Lesson {
   readonly windows: readonly Int32Array[];
 }
 
+/** No text may weigh much more or less than another, whatever the size of its corpus. */
+const EACH = { least: 0.1, most: 3, times: 400 };
+/** What each text of a corpus weighs, where all of it weighs so much beside 1. */
+export const weightOfEach = (weight: number, texts: readonly unknown[]): number =>
+  Math.min(EACH.most, Math.max(EACH.least, (weight * EACH.times) / texts.length));
+
 /** Of a long text only so many windows are learned from, spread over it. */
 const MOST_WINDOWS = 24;
 export type Parts = (text: string, read: WindowReader) => void;
