@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { errorText } from '../domain/errors.js';
+import { STORES } from '../test/support/ledger.js';
 import { runBrainBench } from './brain.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runConsoleBench } from './console.js';
@@ -245,7 +246,8 @@ async function run(what: string): Promise<void> {
     });
   }
   if (what === 'policy-lab') {
-    const store = values.store === 'postgres' ? 'postgres' : 'sqlite';
+    const store = STORES.find((kind) => kind === values.store);
+    if (store === undefined) throw new Error(USAGE);
     const { machine, figures } = await runPolicyLabBench({
       store,
       rows: Number(values.rows ?? '1000000'),
