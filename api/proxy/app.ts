@@ -30,7 +30,7 @@ import { registerExecutionReceipts } from './routes/execution-receipts.js';
 import { type AskGrant, registerGrant } from './routes/grant.js';
 import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
-import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
+import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 import { registerSvidRenewal, type RenewSvid } from './routes/svid-renewal.js';

@@ -4,7 +4,7 @@ import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { type Authorizer, UNKNOWN_AUTHORIZATION } from '../authorizer.js';
 import { agentOf } from '../mcp-requests.js';
-import { idOf } from './mcp.js';
+import { idOf } from '../mcp.js';
 
 /** What a host may execute, signed; to the agent whose call it was. */
 export function registerAuthorizations(

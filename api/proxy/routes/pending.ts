@@ -9,7 +9,7 @@ import { reviewTold } from '../../../domain/call-record/review-told.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf } from '../mcp-requests.js';
-import { idOf } from './mcp.js';
+import { idOf } from '../mcp.js';
 import type { CallStore } from '../../../domain/call-record/ports.js';
 
 const UNKNOWN = 'no parked call under this id';

@@ -1,25 +1,25 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { JsonObject } from '../../../contracts/json.js';
-import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
-import { GateError } from '../../../domain/errors.js';
-import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
-import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
-import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';
-import { hasUuidForm } from '../../../domain/uuid.js';
-import type { ServiceApp } from '../../plugins/app.js';
-import { whenLeft } from '../../plugins/when-left.js';
-import type { Answer } from '../answers.js';
-import type { Authorizer } from '../authorizer.js';
-import { type CallHandler, correlationIdOf } from '../calls.js';
-import { type ControlOptions, type ControlRequest, createControls } from '../clients/controls.js';
-import { saidToTheEnd } from '../clients/event-streams.js';
-import { createMcpClients, type McpClientsOptions } from '../clients/mcp-clients.js';
-import { type AgentCaller, agentOf, bodyText, callingAgentOf, demoPrefixOf, header } from '../mcp-requests.js';
-import { answerTo, type Streamed } from '../rpc-answers.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
+import { GateError } from '../../domain/errors.js';
+import { type SelectedContract, selectContract, selectorOnControl } from '../../domain/mcp/contract-selection.js';
+import { type McpRequest, parseMcpRequest, readObject } from '../../domain/mcp/envelope.js';
+import { pendingHandleOf } from '../../domain/mcp/pending-handle.js';
+import { hasUuidForm } from '../../domain/uuid.js';
+import type { ServiceApp } from '../plugins/app.js';
+import { whenLeft } from '../plugins/when-left.js';
+import type { Answer } from './answers.js';
+import type { Authorizer } from './authorizer.js';
+import { type CallHandler, correlationIdOf } from './calls.js';
+import { type ControlOptions, type ControlRequest, createControls } from './clients/controls.js';
+import { saidToTheEnd } from './clients/event-streams.js';
+import { createMcpClients, type McpClientsOptions } from './clients/mcp-clients.js';
+import { type AgentCaller, agentOf, bodyText, callingAgentOf, demoPrefixOf, header } from './mcp-requests.js';
+import { answerTo, type Streamed } from './rpc-answers.js';
 import { MCP_DESCRIPTION, TOOL_DESCRIPTION } from './mcp-description.js';
-import { manualUrl } from './manual.js';
+import { manualUrl } from './routes/manual.js';
 
 export interface McpRouteOptions
   extends ControlOptions,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
+import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 
 const CALL_HEADERS = z.object({
   'X-Gate-Decision-Contract': z.literal(DECISION_CONTRACT).optional(),

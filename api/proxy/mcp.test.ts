@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import Fastify from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
-import type { Upstream } from '../../../domain/upstream/upstream.js';
-import { eventually } from '../../../test/support/waiting.js';
-import type { ServiceApp } from '../../plugins/app.js';
-import { createEventStreams } from '../clients/event-streams.js';
+import type { Upstream } from '../../domain/upstream/upstream.js';
+import { eventually } from '../../test/support/waiting.js';
+import type { ServiceApp } from '../plugins/app.js';
+import { createEventStreams } from './clients/event-streams.js';
 import { type McpRouteOptions, registerMcp } from './mcp.js';
 
 function agentsApp(): ServiceApp {
