@@ -1,8 +1,8 @@
 import type { CallInput } from '../contracts/call.js';
 import type { Json } from '../contracts/json.js';
-import type { CallStore } from '../domain/call-record/ports.js';
-import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import type { RecordedStep } from '../domain/call-record/record.js';
+import type { CallStore } from '../domain/call/ports.js';
+import { paramsSha256 } from '../domain/call/params-digest.js';
+import type { RecordedStep } from '../domain/call/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { BATCH_CONTRACT, type BatchCall } from '../domain/mcp/batch.js';
 import { membersOf, objectText } from '../domain/mcp/reply.js';

@@ -18,7 +18,7 @@ import { createRecordActivities } from './call-record.js';
 import { createInspectionActivities } from './inspection.js';
 import { openedCalls } from './opened-call.js';
 import { createPolicyActivities } from './policy.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 
 const KILL_CHAIN = 'Violation: kill chain: a sensitive read was followed by an external egress tool.';

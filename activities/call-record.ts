@@ -1,19 +1,19 @@
 import { type CallInput, type CallSummary, DECISION_CONTRACT } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import { type RecordedOutcome, summarize, summarizeFound, type VerdictEvidence } from '../domain/call-record/record.js';
-import { TAMPERED } from '../domain/call-record/transitions.js';
+import { paramsSha256 } from '../domain/call/params-digest.js';
+import { type RecordedOutcome, summarize, summarizeFound, type VerdictEvidence } from '../domain/call/record.js';
+import { TAMPERED } from '../domain/call/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
-import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
-import { denied, foldVerdict, quarantined } from '../domain/call-record/verdict.js';
+import type { Evaluated, Inspected } from '../domain/call/pipeline.js';
+import { denied, foldVerdict, quarantined } from '../domain/call/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ObservedCalls } from './observed-call.js';
 import { type NameWatch, noNameWatch } from '../domain/tool-definitions/name-watch.js';
 import { requestToJudge } from './opened-call.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 type ToolClassFacts = Parameters<NameWatch>[1];
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { OutboundError } from '../adapters/outbound/guarded-fetch.js';
 import { createCallbackActivities } from './callback.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 const denied = {
   pending_id: 'p',

@@ -1,9 +1,9 @@
-import { reviewTold } from '../domain/call-record/review-told.js';
-import { TAMPERED } from '../domain/call-record/transitions.js';
+import { reviewTold } from '../domain/call/review-told.js';
+import { TAMPERED } from '../domain/call/transitions.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import { GateError } from '../domain/errors.js';
 import { foreignText } from '../domain/text.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 export interface CallbackActivityOptions {
   readonly calls: CallStore;

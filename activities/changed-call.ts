@@ -1,9 +1,9 @@
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { PolicyDecision } from '../contracts/policy.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
-import { denied, foldVerdict, type Verdict } from '../domain/call-record/verdict.js';
+import { denied, foldVerdict, type Verdict } from '../domain/call/verdict.js';
 import { toolsOf } from '../domain/mcp/batch.js';
 import type { AgentStanding } from '../domain/identity/revocation-mirror.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';

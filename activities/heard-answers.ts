@@ -1,6 +1,6 @@
 import type { ClientAnswer, Listener } from '../domain/upstream/call-talks.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import type { BroughtAnswer, RecordedOutcome } from '../domain/call-record/record.js';
+import type { BroughtAnswer, RecordedOutcome } from '../domain/call/record.js';
 
 /** As many as a tool of MCP 2026-07-28 may ask in one call: 16 times 16 at once. */
 const MOST_KEPT = 256;

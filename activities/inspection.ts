@@ -2,18 +2,18 @@ import type { CallInput } from '../contracts/call.js';
 import type { Behaviour, InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import { NotAsStaged, type KeptInspection } from '../domain/call-record/record.js';
+import { NotAsStaged, type KeptInspection } from '../domain/call/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { compareWithHistory, worstBehaviour } from '../domain/inspection/behaviour/compare.js';
 import type { Inspector } from '../domain/inspection/port.js';
-import type { Inspected } from '../domain/pipeline/pipeline.js';
+import type { Inspected } from '../domain/call/pipeline.js';
 import { isSpent } from '../domain/spend/spend.js';
 import { foreignText } from '../domain/text.js';
 import type { ObservedCalls } from './observed-call.js';
 import type { OpenedCalls } from './opened-call.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 /** An inspection that took this long is stored, so that it is not repeated. Repeating a shorter one takes less time than storing it. */
 const WORTH_KEEPING_MS = 50;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../contracts/ledger.js';
-import type { CallRecord } from '../domain/call-record/record.js';
-import { ledgerRowId } from '../domain/call-record/rows.js';
+import type { CallRecord } from '../domain/call/record.js';
+import { ledgerRowId } from '../domain/call/rows.js';
 import { GateError } from '../domain/errors.js';
 import { createLedgerActivities } from './ledger.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 const OUTCOME = {
   stage: 'completed',

@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { Ledger, NewLedgerRow } from '../contracts/ledger.js';
-import { NotAsStaged } from '../domain/call-record/record.js';
-import { rowsOf } from '../domain/call-record/rows.js';
+import { NotAsStaged } from '../domain/call/record.js';
+import { rowsOf } from '../domain/call/rows.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
 import { fittingJson, fittingRow, isRowRefusal } from '../domain/ledger/fitting-row.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 /** How long a call waits for the ledger before its rows are left to the retrying activity `appendRows`. */
 const APPEND_LIMIT_MS = 250;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff } from '../contracts/review.js';
-import type { ChangedCall } from '../domain/call-record/record.js';
+import type { ChangedCall } from '../domain/call/record.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/decision/modification.js';
 import type { QuorumRule } from '../domain/decision/quorum.js';

@@ -1,8 +1,8 @@
 import type { CallInput } from '../contracts/call.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
-import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import { NotAsStaged, type StagedRequest } from '../domain/call/record.js';
+import { PipelineUnavailable } from '../domain/call/pipeline.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { handedOn } from './handed-on.js';
 
 /** How far back an agent's successful steps count for inspection and policy. */

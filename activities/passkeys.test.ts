@@ -7,7 +7,7 @@ import type { EventKind } from '../contracts/event-kinds.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import { ledgerRowId, limitedRow } from '../domain/call-record/rows.js';
+import { ledgerRowId, limitedRow } from '../domain/call/rows.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { parseMcpRequest } from '../domain/mcp/envelope.js';

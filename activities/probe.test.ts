@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { answerOf } from '../api/proxy/answers.js';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
-import { judgeCall } from '../domain/pipeline/pipeline.js';
+import { judgeCall } from '../domain/call/pipeline.js';
 import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { parseProbes } from '../domain/probes/probes.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';

@@ -6,7 +6,7 @@ import type { CallInput, CallState } from '../contracts/call.js';
 import { inspectionOf } from '../test/support/judgements.js';
 import { someOf } from '../test/support/some-of.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
-import type { VerdictEvidence } from '../domain/call-record/record.js';
+import type { VerdictEvidence } from '../domain/call/record.js';
 import { noticesOf } from '../domain/notification/notice.js';
 import type { Reconciled } from './reconcile.js';
 import { rm } from 'node:fs/promises';
@@ -559,7 +559,7 @@ describe('reconciliation', () => {
     // Other content under the id of a row of this call, as nobody but an editor of the store could make it.
     const [mine] = await gate.ledger.append([
       {
-        id: (await import('../domain/call-record/rows.js')).ledgerRowId(call.correlation_id, 'policy.evaluated'),
+        id: (await import('../domain/call/rows.js')).ledgerRowId(call.correlation_id, 'policy.evaluated'),
         agent_id: 'somebody',
         method: 'policy.evaluated',
         intent_category: 'Direct Execution',

@@ -1,15 +1,15 @@
-import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
-import { purgeTimes } from '../domain/call-record/purge-times.js';
-import type { CallRecord } from '../domain/call-record/record.js';
-import { reviewTold } from '../domain/call-record/review-told.js';
-import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
-import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
+import { type WalkPlace, WALK_START } from '../domain/call/walk.js';
+import { purgeTimes } from '../domain/call/purge-times.js';
+import type { CallRecord } from '../domain/call/record.js';
+import { reviewTold } from '../domain/call/review-told.js';
+import { callbackIdOf, TAMPERED } from '../domain/call/transitions.js';
+import { contradictionOf, idsAgainst } from '../domain/call/contradiction.js';
 import type { HeldRows, Ledger, NewLedgerRow } from '../contracts/ledger.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
 import { clocksNow } from '../domain/clocks.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../domain/call-record/transitions.js';
+import { APPROVED_CLAIM_LIMIT_MS } from '../domain/call/transitions.js';
 import { foreignText } from '../domain/text.js';
 import type { Probing } from '../domain/probes/ports.js';
 import { isOver } from '../domain/decision/transitions.js';
@@ -17,8 +17,8 @@ import type { CallbackActivities } from './callback.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
 import type { RecordActivities } from './call-record.js';
 import type { ReviewActivities } from './review.js';
-import { DUTIES, type Duty, type Setback } from '../domain/call-record/setbacks.js';
-import type { CallStore, OpenCall } from '../domain/call-record/ports.js';
+import { DUTIES, type Duty, type Setback } from '../domain/call/setbacks.js';
+import type { CallStore, OpenCall } from '../domain/call/ports.js';
 
 /** What the engine knows of a call's workflow. */
 export interface Runs {

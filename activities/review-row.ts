@@ -1,7 +1,7 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { CarriedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import { isReviewed } from '../domain/pipeline/pipeline.js';
+import { isReviewed } from '../domain/call/pipeline.js';
 import { within } from '../domain/within.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 

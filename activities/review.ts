@@ -9,7 +9,7 @@ import type {
   SignedDecision,
 } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
+import { closedIfOver, expireCall } from '../domain/call/expiry.js';
 import {
   type ChangedCall,
   escalatedMs,
@@ -19,14 +19,14 @@ import {
   summarizeFound,
   type CallRecord,
   type RecordedDecision,
-} from '../domain/call-record/record.js';
-import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import { brainScores, secretsOf } from '../domain/call-record/rows.js';
-import { TAMPERED } from '../domain/call-record/transitions.js';
+} from '../domain/call/record.js';
+import { paramsSha256 } from '../domain/call/params-digest.js';
+import { brainScores, secretsOf } from '../domain/call/rows.js';
+import { TAMPERED } from '../domain/call/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { delegationOf } from '../domain/identity/grant-terms.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
-import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
+import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/call/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { uncarried } from '../domain/review/carried-change.js';
 import { shownDigestsOf } from '../domain/review/approval-challenge.js';
@@ -57,7 +57,7 @@ import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
 import type { Predict } from './sandbox.js';
 import { tamperedReview, tenantOf } from './ledger.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 /** What became of a decision that reached the workflow. */
 export type DecisionVerdict =

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalTier, ToolClassFact } from '../contracts/policy.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { CallStore } from '../domain/call-record/ports.js';
-import type { CallRecord } from '../domain/call-record/record.js';
-import { secretsOf } from '../domain/call-record/rows.js';
+import type { CallStore } from '../domain/call/ports.js';
+import type { CallRecord } from '../domain/call/record.js';
+import { secretsOf } from '../domain/call/rows.js';
 import { GateError } from '../domain/errors.js';
 import { keptReasons } from '../domain/masking/kept-reasons.js';
-import { foldVerdict } from '../domain/call-record/verdict.js';
+import { foldVerdict } from '../domain/call/verdict.js';
 import { needsMoreEyes } from '../domain/decision/quorum.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';

@@ -1,8 +1,8 @@
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import type { CallStore } from '../domain/call-record/ports.js';
-import { NotAsStaged } from '../domain/call-record/record.js';
+import type { CallStore } from '../domain/call/ports.js';
+import { NotAsStaged } from '../domain/call/record.js';
 import type { Sandbox } from '../domain/sandbox/port.js';
 import { within } from '../domain/within.js';
 

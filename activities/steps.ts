@@ -2,7 +2,7 @@ import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js
 import type { InspectionResponse } from '../contracts/inspection.js';
 import type { CarriedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
+import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/call/pipeline.js';
 import type { CallbackActivities } from './callback.js';
 import { handedOn } from './handed-on.js';
 import type { InspectionActivities } from './inspection.js';

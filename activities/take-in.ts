@@ -1,9 +1,9 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
-import { paramsSha256 } from '../domain/call-record/params-digest.js';
-import type { CallStore } from '../domain/call-record/ports.js';
-import { summarizeFound } from '../domain/call-record/record.js';
-import { ID_TAKEN, PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import { paramsSha256 } from '../domain/call/params-digest.js';
+import type { CallStore } from '../domain/call/ports.js';
+import { summarizeFound } from '../domain/call/record.js';
+import { ID_TAKEN, PipelineUnavailable } from '../domain/call/pipeline.js';
 import { askedDigest } from '../domain/review/asked-review.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { insist } from './insisting.js';

@@ -11,7 +11,7 @@ import type {
   TenantWarrant,
 } from '../contracts/tenant-lifecycle.js';
 import { ERROR_CODES } from '../contracts/error-codes.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { RevocationMirror } from '../domain/identity/revocation-mirror.js';
 import { nextStep } from '../domain/identity/tenant-operations.js';

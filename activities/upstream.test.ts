@@ -5,7 +5,7 @@ import { createActivities } from '../workers/activities.js';
 import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { createStepActivities } from './steps.js';
 import type { ReachedRecord } from '../contracts/call.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 let gate: PipelineFixture;
 beforeEach(async () => {

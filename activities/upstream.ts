@@ -1,10 +1,10 @@
 import { errorText, GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT, type UnknownCause } from '../contracts/call.js';
-import { DECOY_SINCE } from '../domain/call-record/verdict.js';
-import { receiptSha256 } from '../domain/call-record/receipt.js';
-import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
+import { DECOY_SINCE } from '../domain/call/verdict.js';
+import { receiptSha256 } from '../domain/call/receipt.js';
+import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
-import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
+import { claimLimitOf, outOfTime } from '../domain/call/pipeline.js';
 import type { CallTalks } from '../domain/upstream/call-talks.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import { withheldText } from '../domain/responses/withheld.js';
@@ -18,7 +18,7 @@ import type { AgentStanding, GrantStanding } from '../domain/identity/revocation
 import { isStopped } from '../domain/identity/standing.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { batchCalls, batchTools, siblingsOf } from '../domain/mcp/batch.js';
 import type { Taint } from '../contracts/policy.js';
 import { definitionFault } from '../domain/tool-definitions/batch-guard.js';

@@ -1,7 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
 import { callStoreInFile } from '../adapters/call-record/call-store.js';
-import type { StagedRequest, VerdictEvidence } from '../domain/call-record/record.js';
-import { rowsOf } from '../domain/call-record/rows.js';
+import type { StagedRequest, VerdictEvidence } from '../domain/call/record.js';
+import { rowsOf } from '../domain/call/rows.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { openLocalFile } from '../adapters/store/local-file.js';

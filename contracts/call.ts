@@ -99,7 +99,7 @@ export interface CallSpend {
   readonly budget?: { readonly of: 'tenant' | 'agent'; readonly budget_micros: number; readonly spent_micros: number };
 }
 
-/** States of a call record. The transitions between them are in `domain/call-record/transitions.ts`. */
+/** States of a call record. The transitions between them are in `domain/call/transitions.ts`. */
 export const CALL_STATES = [
   'decided',
   'denied',

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { startRetention } from '../adapters/review/retention-sweep.js';
 import type { ReviewSweeping } from '../domain/review/ports.js';
 import type { RunningSweep } from '../domain/sweep.js';

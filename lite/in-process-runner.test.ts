@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { answerOf } from '../api/proxy/answers.js';
 import type { CallInput } from '../contracts/call.js';
-import { closedIfOver } from '../domain/call-record/expiry.js';
+import { closedIfOver } from '../domain/call/expiry.js';
 import { createActivities } from '../workers/activities.js';
 import { fixtureFolder, openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './clock.js';

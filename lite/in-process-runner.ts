@@ -4,20 +4,20 @@ import { type Opened, reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
-import { type CallRecord, summarize, summarizeFound } from '../domain/call-record/record.js';
-import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
+import { type CallRecord, summarize, summarizeFound } from '../domain/call/record.js';
+import { isFinal, TAMPERED } from '../domain/call/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { closeCall } from '../domain/pipeline/close.js';
-import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/pipeline/pipeline.js';
-import { rowAppender } from '../domain/pipeline/row-appender.js';
+import { closeCall } from '../domain/call/close.js';
+import { judgeCall, PipelineUnavailable, runCall, type PipelineSteps } from '../domain/call/pipeline.js';
+import { rowAppender } from '../domain/call/row-appender.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import { isDecidedBy } from '../domain/decision/transitions.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import type { GateActivities } from '../workers/activities.js';
 import { createDeadlines } from './deadlines.js';
-import type { CallStore, FollowUp } from '../domain/call-record/ports.js';
+import type { CallStore, FollowUp } from '../domain/call/ports.js';
 import { type Clock, machineClock } from './clock.js';
-import { type CallRunner, conflictCode } from '../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../domain/call/call-runner.js';
 
 /** The pipeline in one process. The record is its journal: after a restart, a call continues from the state that its record has. */
 export interface InProcessRunner extends CallRunner, DecisionSender {

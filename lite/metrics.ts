@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { CallState } from '../contracts/call.js';
-import type { CallRecord } from '../domain/call-record/record.js';
+import type { CallRecord } from '../domain/call/record.js';
 
 /** What lite counts beside the proxy's own metrics (docs/architecture/lite.md#metrics). */
 export function liteMetrics(registry: Registry) {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
-import type { CallRecord } from '../domain/call-record/record.js';
+import type { CallRecord } from '../domain/call/record.js';
 import { postTo, withoutAddress } from '../adapters/outbound/webhook.js';
 import { errorText } from '../domain/errors.js';
 import { slackText } from '../domain/notification/escaping.js';

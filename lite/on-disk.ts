@@ -1,7 +1,7 @@
 import type { LocalFile } from '../adapters/store/local-file.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import { GateError } from '../domain/errors.js';
-import type { CallRunner } from '../domain/pipeline/call-runner.js';
+import type { CallRunner } from '../domain/call/call-runner.js';
 import type { LiteMetrics } from './metrics.js';
 
 export interface OnDiskOptions {

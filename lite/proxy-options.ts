@@ -1,14 +1,14 @@
 import { rulesNowOf } from '../activities/rules-now.js';
 import { addressOf } from '../api/proxy/routes/manual.js';
 import { callCount } from '../domain/mcp/batch.js';
-import { ledgerRowId } from '../domain/call-record/rows.js';
+import { ledgerRowId } from '../domain/call/rows.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { GateError } from '../domain/errors.js';
 import { toolParams } from '../domain/tool-definitions/tool-params.js';
 import type { WithdrawCall } from '../domain/review/ports.js';
 import { createSigner } from '../domain/identity/signer.js';
-import type { CallRecord } from '../domain/call-record/record.js';
-import type { CallRunner } from '../domain/pipeline/call-runner.js';
+import type { CallRecord } from '../domain/call/record.js';
+import type { CallRunner } from '../domain/call/call-runner.js';
 import type { LiteConfig } from '../config/lite.js';
 import { agentLimitsOf } from '../config/shared.js';
 import type { ActivityPorts } from '../workers/activities.js';

@@ -2,14 +2,14 @@ import type { Behaviour, InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { AgentHistory, PolicyInput } from '../contracts/policy.js';
-import { argumentsOf, brainScores, secretsOf } from '../domain/call-record/rows.js';
+import { argumentsOf, brainScores, secretsOf } from '../domain/call/rows.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
-import { foldVerdict, type Inspected } from '../domain/call-record/verdict.js';
+import { foldVerdict, type Inspected } from '../domain/call/verdict.js';
 import { intentScore } from '../domain/inspection/intent-score.js';
 import {
   type Compared,

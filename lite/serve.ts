@@ -18,7 +18,7 @@ import type { Env } from '../config/env.js';
 import { flowSettingsOf } from '../config/shared.js';
 import type { LiteConfig } from '../config/lite.js';
 import { upstreamsShown } from '../config/upstreams.js';
-import { purgeTimes } from '../domain/call-record/purge-times.js';
+import { purgeTimes } from '../domain/call/purge-times.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';

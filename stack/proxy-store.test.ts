@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readConfig } from '../config/env.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
-import { AUTHENTICATED, NOT_AUTHENTICATED } from '../domain/call-record/sealed-record.js';
+import { AUTHENTICATED, NOT_AUTHENTICATED } from '../domain/call/sealed-record.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { editedSqlite } from '../test/support/edited-store.js';
 import { openProxyStore, storeTarget } from './proxy-store.js';

@@ -35,7 +35,7 @@ import { mcpTaskMigrations } from '../migrations/mcp-tasks.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 import type { ToolPinStore } from '../domain/tool-definitions/ports.js';
 import type { CallTables } from '../adapters/call-record/tables.js';
 

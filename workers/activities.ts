@@ -28,7 +28,7 @@ import { createTakeInActivities, type TakeInActivities } from '../activities/tak
 import { createUpstreamActivities, type MayCall, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
-import type { VerdictEvidence } from '../domain/call-record/record.js';
+import type { VerdictEvidence } from '../domain/call/record.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { TraitsReader } from '../domain/inspection/behaviour/traits.js';
 import type { AgentStanding, GrantStanding } from '../domain/identity/revocation-mirror.js';
@@ -46,7 +46,7 @@ import type { NameWatch } from '../domain/tool-definitions/name-watch.js';
 import type { Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
-import type { CallStore } from '../domain/call-record/ports.js';
+import type { CallStore } from '../domain/call/ports.js';
 
 /** The ports behind a worker: in process in `npm start` and lite, over mutual TLS when services run separately. */
 export interface ActivityPorts {

@@ -28,7 +28,7 @@ import type { REVIEW } from '../workflows/review/messages.js';
 import { SETTLE_ROW } from '../workflows/settle-row/messages.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL, type ToolCall } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
-import { type CallRunner, conflictCode } from '../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../domain/call/call-runner.js';
 
 /** Where a parked call waits: in a run of its own on the parked queue, or in the run that judged it. */
 export type ParkMode = 'continue' | 'stay';

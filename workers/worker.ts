@@ -10,8 +10,8 @@ import { createStepActivities, type StepActivities } from '../activities/steps.j
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { owedPauseMs } from '../domain/pipeline/owed-pause.js';
-import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import { owedPauseMs } from '../domain/call/owed-pause.js';
+import { PipelineUnavailable } from '../domain/call/pipeline.js';
 import { inspectionQueueOf, owedQueueOf, parkedQueueOf } from '../workflows/queues.js';
 import { FAILURES } from '../workflows/tool-call/messages.js';
 import type { GateActivities } from './activities.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { callInput } from '../../test/support/call-input.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { AGENT_LIMITS, type FlowOwner } from '../../domain/information-flow/flow.js';
 import type { StoreTarget } from '../store/database.js';

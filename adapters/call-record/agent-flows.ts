@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Taint } from '../../contracts/policy.js';
-import type { CallFlow, KeptFlow } from '../../domain/call-record/ports.js';
+import type { CallFlow, KeptFlow } from '../../domain/call/ports.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import {
   AGENT_LIMITS,

@@ -19,10 +19,10 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, callStoreOver, openCallStore } from './call-store.js';
 import type { CallTraits } from '../../domain/inspection/behaviour/traits.js';
-import { foldVerdict } from '../../domain/call-record/verdict.js';
-import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
+import { foldVerdict } from '../../domain/call/verdict.js';
+import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call/record.js';
 import { sealCalls } from './seal-calls.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from './tables.js';
 
 const KEYS = `k1:${'0123456789abcdef'.repeat(4)}`;

@@ -7,12 +7,12 @@ import { askOf, jobsInFile, jobsOver } from '../store/jobs.js';
 import { storeClock } from '../store/store-clock.js';
 import type { AgentLimits, FlowOwner, FlowSettings } from '../../domain/information-flow/flow.js';
 import type { LocalFile } from '../store/local-file.js';
-import { handedCalls, keptCalls } from '../../domain/call-record/kept-calls.js';
+import { handedCalls, keptCalls } from '../../domain/call/kept-calls.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 import { sealCalls } from './seal-calls.js';
 import type { SetbackTables } from './setbacks.js';
 import { storedCalls, type StoredCallsOptions } from './stored-calls.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from './tables.js';
 
 export interface CallStoreOptions {

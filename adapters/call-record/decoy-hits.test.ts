@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { callInput } from '../../test/support/call-input.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';

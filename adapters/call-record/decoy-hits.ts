@@ -1,5 +1,5 @@
 import type { CallDecoy } from '../../contracts/call.js';
-import type { DecoyHits, TouchingCall } from '../../domain/call-record/ports.js';
+import type { DecoyHits, TouchingCall } from '../../domain/call/ports.js';
 import { all, type Job, run } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { CallInput } from '../../contracts/call.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { CallGrant } from '../../contracts/call-grant.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';

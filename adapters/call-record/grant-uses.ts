@@ -1,7 +1,7 @@
 import type { CallInput } from '../../contracts/call.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import type { GrantUse } from '../../domain/call-record/ports.js';
+import type { GrantUse } from '../../domain/call/ports.js';
 import { all, get, type Job, run } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
 

@@ -9,8 +9,8 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { callStoreOver } from './call-store.js';
-import type { VerdictEvidence } from '../../domain/call-record/record.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { VerdictEvidence } from '../../domain/call/record.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from './tables.js';
 import { eventually } from '../../test/support/waiting.js';
 

@@ -13,9 +13,9 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, openCallStore } from './call-store.js';
-import { keptCalls } from '../../domain/call-record/kept-calls.js';
-import { NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import { keptCalls } from '../../domain/call/kept-calls.js';
+import { NotAsStaged, type VerdictEvidence } from '../../domain/call/record.js';
+import type { CallStore } from '../../domain/call/ports.js';
 
 const keys = keyRing(new Map([['k', Buffer.alloc(32, 'k')]]));
 let clock = 1_000_000;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createRecordNotifier, type RecordNotifier } from './notifier.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 
 const recordOf = (id: string, state: CallRecord['state']) => ({ correlation_id: id, state }) as CallRecord;

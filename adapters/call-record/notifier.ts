@@ -1,4 +1,4 @@
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 import { within } from '../../domain/within.js';
 
 /** Waiting for records. Writes of this process wake the waiter at once, writes of others within one interval. */

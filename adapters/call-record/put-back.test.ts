@@ -17,11 +17,11 @@ import { openLedger } from '../../test/support/whole-ledger.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, openCallStore } from './call-store.js';
-import type { CallRecord, RecordedOutcome, VerdictEvidence } from '../../domain/call-record/record.js';
-import { rowsOf } from '../../domain/call-record/rows.js';
+import type { CallRecord, RecordedOutcome, VerdictEvidence } from '../../domain/call/record.js';
+import { rowsOf } from '../../domain/call/rows.js';
 import { sealCalls } from './seal-calls.js';
-import type { CallMove } from '../../domain/call-record/transitions.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallMove } from '../../domain/call/transitions.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from './tables.js';
 import { timePasses } from '../../test/support/waiting.js';
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { sealStore } from '../store/seal-store.js';
-import { RECORD_COLUMNS, recordSealing, type RecordRow } from '../../domain/call-record/sealed-record.js';
+import { RECORD_COLUMNS, recordSealing, type RecordRow } from '../../domain/call/sealed-record.js';
 import type { CallTables } from './tables.js';
 
 const PAGE = 500;

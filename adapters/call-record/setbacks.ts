@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { CallState } from '../../contracts/call.js';
 import type { Store } from '../store/database.js';
-import { OPEN_STATES } from '../../domain/call-record/transitions.js';
-import type { Duty, Setbacks } from '../../domain/call-record/setbacks.js';
+import { OPEN_STATES } from '../../domain/call/transitions.js';
+import type { Duty, Setbacks } from '../../domain/call/setbacks.js';
 
 export interface SetbackTables {
   call_setbacks: {

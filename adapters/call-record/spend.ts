@@ -1,6 +1,6 @@
 import type { CallInput, CallSpend } from '../../contracts/call.js';
-import { type CallCost, ONLY_PAID } from '../../domain/call-record/cost.js';
-import type { WalkPlace } from '../../domain/call-record/walk.js';
+import { type CallCost, ONLY_PAID } from '../../domain/call/cost.js';
+import type { WalkPlace } from '../../domain/call/walk.js';
 import { GateError } from '../../domain/errors.js';
 import {
   type AskedSpend,

@@ -5,9 +5,9 @@ import {
   type RecordRow,
   type SensitiveStep,
   type StoredRecord,
-} from '../../domain/call-record/sealed-record.js';
-import { OPEN_STATES } from '../../domain/call-record/transitions.js';
-import type { DueCall, FollowUp, OpenCall } from '../../domain/call-record/ports.js';
+} from '../../domain/call/sealed-record.js';
+import { OPEN_STATES } from '../../domain/call/transitions.js';
+import type { DueCall, FollowUp, OpenCall } from '../../domain/call/ports.js';
 
 /** The statements of the call store, one text for both databases. Postgres may return counts and times as text. */
 

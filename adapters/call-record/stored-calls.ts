@@ -7,21 +7,21 @@ import { GateError } from '../../domain/errors.js';
 import { callCount } from '../../domain/mcp/batch.js';
 import type { Store } from '../store/database.js';
 import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
-import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-record/contradiction.js';
-import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
-import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
+import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call/contradiction.js';
+import type { KeptCalls } from '../../domain/call/kept-calls.js';
+import { keptRequests, type OpenedRequest } from '../../domain/call/kept-requests.js';
 import { profileJobs } from './agent-profiles.js';
 import { decoyHitJobs } from './decoy-hits.js';
 import { grantUseJobs } from './grant-uses.js';
 import { createRecordNotifier } from './notifier.js';
-import { HANDED_MS, type StoppedCalls } from '../../domain/call-record/at-stop.js';
+import { HANDED_MS, type StoppedCalls } from '../../domain/call/at-stop.js';
 import {
   type CallRecord,
   escalatedAt,
   escalationDue,
   NotAsStaged,
   type VerdictEvidence,
-} from '../../domain/call-record/record.js';
+} from '../../domain/call/record.js';
 import { agentFlows } from './agent-flows.js';
 import { type AgentLimits, type FlowOwner, type FlowSettings, NO_TRUST } from '../../domain/information-flow/flow.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
@@ -35,7 +35,7 @@ import {
   recordSealing,
   type RecordRow,
   stepsOf,
-} from '../../domain/call-record/sealed-record.js';
+} from '../../domain/call/sealed-record.js';
 import {
   dropSpendCalls,
   dropSpendTotals,
@@ -52,12 +52,12 @@ import {
   spentByAgents,
 } from './spend.js';
 import * as statements from './statements.js';
-import { costOf, ONLY_PAID } from '../../domain/call-record/cost.js';
+import { costOf, ONLY_PAID } from '../../domain/call/cost.js';
 import { monthOf } from '../../domain/spend/spend.js';
-import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
-import { reconciledOutcome } from '../../domain/call-record/reconciliation.js';
-import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
-import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from '../../domain/call-record/ports.js';
+import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call/transitions.js';
+import { reconciledOutcome } from '../../domain/call/reconciliation.js';
+import { WALK_START, type WalkPlace } from '../../domain/call/walk.js';
+import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from '../../domain/call/ports.js';
 import { roomFor } from '../../domain/room-for.js';
 
 export interface StoredCallsOptions {

@@ -1,5 +1,5 @@
 import type { SetbackTables } from './setbacks.js';
-import type { StoredRecord } from '../../domain/call-record/sealed-record.js';
+import type { StoredRecord } from '../../domain/call/sealed-record.js';
 
 export interface CallTables extends SetbackTables {
   call_requests: {

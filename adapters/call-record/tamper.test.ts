@@ -14,15 +14,10 @@ import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, openCallStore } from './call-store.js';
-import {
-  type CallRecord,
-  NotAsStaged,
-  type RecordedOutcome,
-  type VerdictEvidence,
-} from '../../domain/call-record/record.js';
+import { type CallRecord, NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call/record.js';
 import { sealCalls } from './seal-calls.js';
-import { AUTHENTICATED, NOT_AUTHENTICATED } from '../../domain/call-record/sealed-record.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import { AUTHENTICATED, NOT_AUTHENTICATED } from '../../domain/call/sealed-record.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from './tables.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { CallState } from '../../contracts/call.js';
 import { classedTool, type ToolTraffic } from '../../contracts/tools.js';
-import type { StoredRecord } from '../../domain/call-record/sealed-record.js';
+import type { StoredRecord } from '../../domain/call/sealed-record.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { Store } from '../store/database.js';

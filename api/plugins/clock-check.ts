@@ -1,5 +1,5 @@
 import { clocksNow } from '../../domain/clocks.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 
 /** Readiness: throws what is wrong with this process's clock by that of its store. */
 export async function clockHolds(

@@ -15,7 +15,7 @@ import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js'
 import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { ListCursors } from '../../domain/mcp/list-cursors.js';
 import type { RequestStates } from '../../domain/mcp/request-state.js';
 import type { McpSessions } from '../../domain/mcp/session.js';

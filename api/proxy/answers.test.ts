@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CallDecoy } from '../../contracts/call.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
-import { denied, foldVerdict } from '../../domain/call-record/verdict.js';
+import type { CallRecord } from '../../domain/call/record.js';
+import { denied, foldVerdict } from '../../domain/call/verdict.js';
 import { callInput } from '../../test/support/call-input.js';
 import { answerOf, withDetail } from './answers.js';
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
-import { stepsOfBatch } from '../../domain/call-record/batch-steps.js';
-import { executionId } from '../../domain/call-record/receipt.js';
+import type { CallRecord } from '../../domain/call/record.js';
+import { stepsOfBatch } from '../../domain/call/batch-steps.js';
+import { executionId } from '../../domain/call/receipt.js';
 import { WITHDRAWN_BY_AGENT } from '../../domain/decision/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';

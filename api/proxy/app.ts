@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 import { GateError } from '../../domain/errors.js';
 import type { RevocationMirror } from '../../domain/identity/revocation-mirror.js';
 import type { PublicJwk, Signer } from '../../domain/identity/signer.js';

@@ -12,11 +12,11 @@ import {
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
-import { closedIfOver } from '../../domain/call-record/expiry.js';
-import { paramsSha256 } from '../../domain/call-record/params-digest.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
-import { argumentsOf } from '../../domain/call-record/rows.js';
-import { isFinal, TAMPERED } from '../../domain/call-record/transitions.js';
+import { closedIfOver } from '../../domain/call/expiry.js';
+import { paramsSha256 } from '../../domain/call/params-digest.js';
+import type { CallRecord } from '../../domain/call/record.js';
+import { argumentsOf } from '../../domain/call/rows.js';
+import { isFinal, TAMPERED } from '../../domain/call/transitions.js';
 import { agentIdentity } from '../../domain/mcp/session.js';
 import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
@@ -27,15 +27,15 @@ import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { agentKey, rateLimited, type Refusals } from './refusals.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
 import { isGrantRefusal } from '../../domain/identity/grant-terms.js';
 import { notGranted } from '../../domain/identity/scopes.js';
 import { isStopped } from '../../domain/identity/standing.js';
 import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
-import { type CallRunner, conflictCode } from '../../domain/pipeline/call-runner.js';
+import { type CallRunner, conflictCode } from '../../domain/call/call-runner.js';
 import { type AskedSpend, type OverBudget, secondsToNextMonth } from '../../domain/spend/spend.js';
-import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
+import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/call/judging-turns.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
 /** What nobody of a tenant should call or use. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../contracts/json.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 
 /** Where it is decided about a call, if it waits and people can open that; and what the request to open it belongs to. */
 export interface DecisionPage {

@@ -1,5 +1,5 @@
 import type { IdentityClient } from '../../activities/clients/identity-client.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { createRepeated, type Repeated } from '../../domain/repeated.js';
 
 /** Who touched a decoy is contained well within two seconds. */

@@ -1,5 +1,5 @@
 import type { IdentityClient } from '../../activities/clients/identity-client.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { createRepeated, type Repeated } from '../../domain/repeated.js';
 
 const EVERY_MS = 2_000;

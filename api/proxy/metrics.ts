@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CallDecoy } from '../../contracts/call.js';
 import type { Taint } from '../../contracts/policy.js';
 import type { NamedStanding } from '../../domain/upstream/upstream.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 
 /** Tool names come from outside, so only this many get a label of their own. */
 const MAX_TOOL_LABELS = 200;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
-import { isQuota, limitedRow, type QuotaSignal } from '../../domain/call-record/rows.js';
+import { isQuota, limitedRow, type QuotaSignal } from '../../domain/call/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
 import { type GrantRefusal, isGrantRefusal } from '../../domain/identity/grant-terms.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DueStopReport, StopCalls } from '../../contracts/identity.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 import { callInput } from '../../test/support/call-input.js';
 import { callUnderWay } from '../../test/support/call-under-way.js';
 import { eventually } from '../../test/support/waiting.js';

@@ -5,8 +5,8 @@ import {
   stopCall,
   type StopCalls,
 } from '../../contracts/identity.js';
-import { stopCallOf } from '../../domain/call-record/at-stop.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import { stopCallOf } from '../../domain/call/at-stop.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import { createRepeated } from '../../domain/repeated.js';
 
 export interface StopReporter {

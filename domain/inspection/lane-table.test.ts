@@ -4,10 +4,10 @@ import { withDetail } from '../../api/proxy/answers.js';
 import { observedInspector } from '../../api/brain/metrics.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { inspectionOf } from '../../test/support/judgements.js';
-import type { CallRecord } from '../call-record/record.js';
-import { rowsOf } from '../call-record/rows.js';
+import type { CallRecord } from '../call/record.js';
+import { rowsOf } from '../call/rows.js';
 import { worstInspection } from '../mcp/batch.js';
-import { foldVerdict } from '../call-record/verdict.js';
+import { foldVerdict } from '../call/verdict.js';
 import { eachLane, type FieldOfNoLane, LANES, laneFields, type LaneRules, lanesForPolicy } from './lane-table.js';
 
 /** A lane that Gate does not have, with fields that the contract does not have. */

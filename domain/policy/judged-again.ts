@@ -5,7 +5,7 @@ import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { GateError } from '../errors.js';
 import { batchFault, judgeSiblings, type SiblingCall, siblingsOf } from '../mcp/batch.js';
-import { foldVerdict } from '../call-record/verdict.js';
+import { foldVerdict } from '../call/verdict.js';
 import { type Comparison, decisionCompared, verdictCompared } from '../replay/comparisons.js';
 import { eventKept, heldAgainst } from '../masking/kept-reasons.js';
 import { namedSecrets } from '../masking/named-secrets.js';

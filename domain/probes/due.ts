@@ -1,5 +1,5 @@
-import type { CallRecord } from '../call-record/record.js';
-import { isFinal } from '../call-record/transitions.js';
+import type { CallRecord } from '../call/record.js';
+import { isFinal } from '../call/transitions.js';
 
 /** Whether a probe looks after the call once its outcome is unknown, or did until somebody settled it. */
 export const isProbed = ({ evidence, outcome }: CallRecord): boolean =>

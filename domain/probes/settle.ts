@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../crypto/digest.js';
-import type { MovePatch } from '../call-record/ports.js';
-import type { CallRecord, ProbeStep, Reconciled, StagedRequest } from '../call-record/record.js';
-import type { CallMove } from '../call-record/transitions.js';
+import type { MovePatch } from '../call/ports.js';
+import type { CallRecord, ProbeStep, Reconciled, StagedRequest } from '../call/record.js';
+import type { CallMove } from '../call/transitions.js';
 
 /** The end that somebody's evidence gives an uncertain call. */
 export interface Settling extends Reconciled {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { SettleUncertain, UncertainCall, UncertainDetail, UncertainList } from '../../contracts/uncertain.js';
-import type { CallStore } from '../call-record/ports.js';
-import { type CallRecord, NotAsStaged, type RecordedOutcome } from '../call-record/record.js';
+import type { CallStore } from '../call/ports.js';
+import { type CallRecord, NotAsStaged, type RecordedOutcome } from '../call/record.js';
 import { GateError } from '../errors.js';
 import type { Operator } from '../operator.js';
 import { effectiveBody } from '../review/approval.js';

@@ -3,7 +3,7 @@ import type { PolicyDecision } from '../../contracts/policy.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { heldAgainst, keptReasons } from '../masking/kept-reasons.js';
 import type { NamedSecrets } from '../masking/named-secrets.js';
-import type { Verdict } from '../call-record/verdict.js';
+import type { Verdict } from '../call/verdict.js';
 
 /** One fact of a verdict, as the rows have it and as it is derived now. `then` is undefined where the row does not say it. */
 export type Comparison = readonly [at: string, then: unknown, now: unknown];

@@ -3,8 +3,8 @@ import { toolOf } from '../../contracts/call-methods.js';
 import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
-import { paramsSha256 } from '../call-record/params-digest.js';
-import type { ShownDigests } from '../call-record/record.js';
+import { paramsSha256 } from '../call/params-digest.js';
+import type { ShownDigests } from '../call/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
 import { modified } from '../decision/modification.js';
 

@@ -3,7 +3,7 @@ import { type ApprovalStatement, type PasskeyApproval, passkeyApproval } from '.
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { EVENT_KINDS, type EventKind } from '../../contracts/event-kinds.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
-import { ledgerRowId } from '../call-record/rows.js';
+import { ledgerRowId } from '../call/rows.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { entryFault } from '../ledger/entry-fault.js';
 import { circumstancesOf, passkeyFault, usualKey } from './passkey-proof.js';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import { paramsSha256 } from '../call-record/params-digest.js';
-import type { CallRecord } from '../call-record/record.js';
+import { paramsSha256 } from '../call/params-digest.js';
+import type { CallRecord } from '../call/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { changedBody } from '../decision/modification.js';

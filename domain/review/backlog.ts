@@ -1,5 +1,5 @@
 import { GateError } from '../errors.js';
-import { ID_TAKEN, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../pipeline/pipeline.js';
+import { ID_TAKEN, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../call/pipeline.js';
 
 /** No request of a review has more bytes: HIL reads no larger body. */
 export const LARGEST_REQUEST_BYTES = 67_108_864;

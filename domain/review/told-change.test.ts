@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CallRecord } from '../call-record/record.js';
+import type { CallRecord } from '../call/record.js';
 import { toldOfChange } from './told-change.js';
 
 const UNCHANGED = { decision: null } as CallRecord;

@@ -1,4 +1,4 @@
-import type { CallRecord } from '../call-record/record.js';
+import type { CallRecord } from '../call/record.js';
 import { membersOf, objectText, withoutMembers } from '../mcp/reply.js';
 
 /** Where an answer of a tool says that an approver changed the call (`_meta` of the Model Context Protocol). */

@@ -1,7 +1,7 @@
 import type { Approval } from '../../contracts/review.js';
-import { closedIfOver } from '../call-record/expiry.js';
-import type { CallStore } from '../call-record/ports.js';
-import type { CallRecord } from '../call-record/record.js';
+import { closedIfOver } from '../call/expiry.js';
+import type { CallStore } from '../call/ports.js';
+import type { CallRecord } from '../call/record.js';
 import { approvalOf, countedVotes, distinctVotes, type RecordedVote } from '../decision/quorum.js';
 
 /** What an approval of a parked call amounts to. */

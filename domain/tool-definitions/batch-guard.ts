@@ -1,4 +1,4 @@
-import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
+import type { ReviewedDefinition, UnboundReview } from '../call/record.js';
 import { lineOf } from './definition-lines.js';
 import type { ReviewedCall, ReviewGuard } from './review-guard.js';
 

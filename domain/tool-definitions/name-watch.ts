@@ -1,6 +1,6 @@
 import { MAX_NAME, MAX_SCANNED } from '../../contracts/definition-scan.js';
 import type { ToolClassFact } from '../../contracts/policy.js';
-import type { RecordedLookalike } from '../call-record/record.js';
+import type { RecordedLookalike } from '../call/record.js';
 import { errorText } from '../errors.js';
 import type { Log } from '../log.js';
 import type { DefinitionScanner, PinOwner, ToolPinStore } from './ports.js';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { VerdictEvidence } from '../call-record/record.js';
+import type { VerdictEvidence } from '../call/record.js';
 import { READ_METHODS } from '../mcp/read-methods.js';
 import type { Upstream, UpstreamCaller } from '../upstream/upstream.js';
 import { foreignText } from '../text.js';

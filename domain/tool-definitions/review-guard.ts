@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ReviewedDefinition, UnboundReview } from '../call-record/record.js';
+import type { ReviewedDefinition, UnboundReview } from '../call/record.js';
 import type { Upstream, UpstreamCaller } from '../upstream/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';

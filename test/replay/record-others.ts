@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Client } from '@temporalio/client';
-import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { callbackIdOf } from '../../domain/call/transitions.js';
 import { connectClient } from '../../workers/client.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { authorizationFault } from '../../domain/call-record/authorization.js';
+import { authorizationFault } from '../../domain/call/authorization.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { type Answered, type LiteFixture, openLite } from '../support/lite.js';
 

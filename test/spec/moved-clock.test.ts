@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CallInput } from '../../contracts/call.js';
-import { closedIfOver } from '../../domain/call-record/expiry.js';
+import { closedIfOver } from '../../domain/call/expiry.js';
 import { GateError } from '../../domain/errors.js';
 import { openLite, type LiteFixture } from '../support/lite.js';
 import { openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';

@@ -10,7 +10,7 @@ const WORDS: readonly { word: string; says: string; parts: RegExp; within: RegEx
     word: 'fold',
     says: 'inspection and policy become one verdict; on a page, a long text that its reader opens',
     parts: /fold(?!er)/i,
-    within: /^console\/|^(activities|domain\/call-record|domain\/pipeline|domain\/policy|lite|bench)\//,
+    within: /^console\/|^(activities|domain\/call|domain\/policy|lite|bench)\//,
     but: /^(?:foldVerdict|folded|isFolded|foldedIn|Folded)$/,
   },
   {

@@ -20,7 +20,7 @@ import { TEST_PAYLOAD_KEYS } from '../support/engine-keys.js';
 import { eventually } from '../support/waiting.js';
 import { openWorkflowEnvironment, type WorkflowEnvironment } from '../support/workflow-environment.js';
 import { historyOf } from '../../workers/history.js';
-import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import type { CallRunner } from '../../domain/call/call-runner.js';
 
 const KEYS = keyRing(new Map([['records', Buffer.alloc(32, 1)]]));
 

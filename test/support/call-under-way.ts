@@ -1,5 +1,5 @@
 import type { CallInput } from '../../contracts/call.js';
-import type { CallRecord } from '../../domain/call-record/record.js';
+import type { CallRecord } from '../../domain/call/record.js';
 
 /** The record of a call that was let through and is at its tool; nothing judged it. */
 export const callUnderWay = (call: CallInput, more: Partial<CallRecord> = {}): CallRecord => ({

@@ -5,7 +5,7 @@ import { callStoreInFile, callStoreOver } from '../../adapters/call-record/call-
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type StoreTarget } from '../../adapters/store/database.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { CallTables } from '../../adapters/call-record/tables.js';
 
 /** What a call store was asked for, and what it took to answer. Counts, so that they are the same on every machine. */

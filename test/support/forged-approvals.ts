@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { CallInput } from '../../contracts/call.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import type { RecordedDecision } from '../../domain/call-record/record.js';
+import type { RecordedDecision } from '../../domain/call/record.js';
 import { signDecision } from '../../domain/review/decision-signature.js';
 import { inspectionOf } from './judgements.js';
 import type { PipelineFixture } from './pipeline-fixture.js';

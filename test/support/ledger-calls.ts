@@ -1,10 +1,10 @@
 import type { CallContract, Mode } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import type { RecordedDecision, RecordedOutcome } from '../../domain/call-record/record.js';
-import { rowsOf } from '../../domain/call-record/rows.js';
+import type { RecordedDecision, RecordedOutcome } from '../../domain/call/record.js';
+import { rowsOf } from '../../domain/call/rows.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
-import { foldVerdict } from '../../domain/call-record/verdict.js';
+import { foldVerdict } from '../../domain/call/verdict.js';
 import { callInput } from './call-input.js';
 import { decisionOf, inspectionOf } from './judgements.js';
 

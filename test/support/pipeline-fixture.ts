@@ -36,7 +36,7 @@ import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { writeMigrated } from './migrated-file.js';
-import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallStore } from '../../domain/call/ports.js';
 import type { Passkeys } from '../../domain/review/passkeys.js';
 import type { PasskeyStore } from '../../domain/review/passkey-store.js';
 import { type Clock, machineClock } from '../../lite/clock.js';

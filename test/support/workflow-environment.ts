@@ -22,7 +22,7 @@ import { findTemporal } from '../../stack/programs/find-program.js';
 import { SEARCH_ATTRIBUTES } from '../../stack/programs/search-attributes.js';
 import { bundleToFile, TEST_NAMESPACE } from './engine.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
-import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import type { CallRunner } from '../../domain/call/call-runner.js';
 
 type History = proto.temporal.api.history.v1.IHistory;
 

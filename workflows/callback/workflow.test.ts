@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createStepActivities } from '../../activities/steps.js';
-import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { callbackIdOf } from '../../domain/call/transitions.js';
 import { ENGINE_START_LIMIT_MS } from '../../test/support/engine.js';
 import { TEST_PAYLOAD_KEYS } from '../../test/support/engine-keys.js';
 import { until } from '../../test/support/kill-host-driver.js';

@@ -1,7 +1,7 @@
 import { proxyLocalActivities, TemporalFailure } from '@temporalio/workflow';
 import type { StepActivities } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
+import { PipelineUnavailable } from '../../domain/call/pipeline.js';
 import { unwrapped } from '../tool-call/steps.js';
 import { lifeOf } from '../tool-call/workflow.js';
 

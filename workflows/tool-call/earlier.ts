@@ -2,7 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { LedgerActivities } from '../../activities/ledger.js';
 import type { ReviewActivities } from '../../activities/review.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import type { RowAppender } from '../../domain/pipeline/row-appender.js';
+import type { RowAppender } from '../../domain/call/row-appender.js';
 import { type Appending, attemptOf, orReconciled, untilDone, unwrapped } from './steps.js';
 
 /**

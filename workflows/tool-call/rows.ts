@@ -1,4 +1,4 @@
-import { type RowAppender, rowAppender } from '../../domain/pipeline/row-appender.js';
+import { type RowAppender, rowAppender } from '../../domain/call/row-appender.js';
 import { earlierAppending } from './earlier.js';
 import { appending, underOwnNames } from './steps.js';
 

@@ -14,7 +14,7 @@ import type { InspectionTold, StepActivities } from '../../activities/steps.js';
 import type { UpstreamActivities } from '../../activities/upstream.js';
 import type { CallInput, CallSummary, ReachedRecord } from '../../contracts/call.js';
 import type { CarriedDecision } from '../../contracts/review.js';
-import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
+import { PipelineUnavailable } from '../../domain/call/pipeline.js';
 import { lineOf } from '../line.js';
 import { inspectionQueueOf, owedQueueOf } from '../queues.js';
 import { FAILURES } from './messages.js';

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import proto from '@temporalio/proto';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { CarriedDecision, ModificationDiff, SignedDecision } from '../../contracts/review.js';
-import type { StagedRequest } from '../../domain/call-record/record.js';
+import type { StagedRequest } from '../../domain/call/record.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { modified } from '../../domain/decision/modification.js';
@@ -21,7 +21,7 @@ import {
   TASK_QUEUE,
   type WorkflowEnvironment,
 } from '../../test/support/workflow-environment.js';
-import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { callbackIdOf } from '../../domain/call/transitions.js';
 import { forEngine } from '../../workers/worker.js';
 import { historyOf, type HistoryRun } from '../../workers/history.js';
 import { TOOL_CALL } from './messages.js';

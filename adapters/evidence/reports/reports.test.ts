@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { callRows, correlationOf, type TestCall } from '../../../test/support/ledger-calls.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
-import { ledgerRowId } from '../../../domain/call-record/rows.js';
+import { ledgerRowId } from '../../../domain/call/rows.js';
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 import { gravity } from '../../../domain/evidence/reports/hunt.js';

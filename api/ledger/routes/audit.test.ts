@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
-import { ledgerRowId } from '../../../domain/call-record/rows.js';
+import { ledgerRowId } from '../../../domain/call/rows.js';
 import { callRows, correlationOf } from '../../../test/support/ledger-calls.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { STORES, testRow } from '../../../test/support/ledger.js';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Json } from '../../../contracts/json.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import type { WithdrawCall } from '../../../domain/review/ports.js';
 import { roomFor } from '../../../domain/room-for.js';
 import type { CallHandler } from '../calls.js';

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Mode } from '../../../contracts/call.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
-import { DECOY_DENIAL } from '../../../domain/call-record/verdict.js';
+import { DECOY_DENIAL } from '../../../domain/call/verdict.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { McpRequest } from '../../../domain/mcp/envelope.js';

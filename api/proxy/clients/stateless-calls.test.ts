@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { keyRing } from '../../../domain/crypto/key-ring.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { GateError } from '../../../domain/errors.js';
 import { stopFault } from '../../../domain/identity/stops.js';
 import { requestStates } from '../../../domain/mcp/request-state.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../contracts/json.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { GateError } from '../../../domain/errors.js';
 import { eventually } from '../../../test/support/waiting.js';
 import { createTaskNews } from './task-news.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { createTaskRequests } from './task-requests.js';
 import { createTasks } from './tasks.js';
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../../contracts/json.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { GateError } from '../../../domain/errors.js';
 import { isOverFor, type KeptTask, TASK_LIFE_MS, type TaskStatus, type TaskStore } from '../../../domain/mcp/tasks.js';
 import { isOver, isProbed } from '../../../domain/probes/due.js';

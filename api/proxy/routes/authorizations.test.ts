@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { rulesNowOf } from '../../../activities/rules-now.js';
 import type { CallInput } from '../../../contracts/call.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { createSigner } from '../../../domain/identity/signer.js';

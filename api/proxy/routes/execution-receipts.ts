@@ -1,8 +1,8 @@
 import { DECISION_CONTRACT } from '../../../contracts/call.js';
 import { executionReceipt, receiptRecorded } from '../../../contracts/execution-receipt.js';
 import type { Ledger } from '../../../contracts/ledger.js';
-import { receiptFault, receiptRow, receiptText } from '../../../domain/call-record/execution-receipt.js';
-import type { CallStore } from '../../../domain/call-record/ports.js';
+import { receiptFault, receiptRow, receiptText } from '../../../domain/call/execution-receipt.js';
+import type { CallStore } from '../../../domain/call/ports.js';
 import { digestOf } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { PublicJwk, Signer } from '../../../domain/identity/signer.js';

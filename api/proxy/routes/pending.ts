@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { DECISION_CONTRACT, REVIEW_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import { closedIfOver } from '../../../domain/call-record/expiry.js';
-import type { CallRecord } from '../../../domain/call-record/record.js';
+import { closedIfOver } from '../../../domain/call/expiry.js';
+import type { CallRecord } from '../../../domain/call/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { reviewTold } from '../../../domain/call-record/review-told.js';
-import { executionId } from '../../../domain/call-record/receipt.js';
+import { reviewTold } from '../../../domain/call/review-told.js';
+import { executionId } from '../../../domain/call/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf } from '../mcp-requests.js';
 import { idOf } from '../mcp.js';
-import type { CallStore } from '../../../domain/call-record/ports.js';
+import type { CallStore } from '../../../domain/call/ports.js';
 
 const UNKNOWN = 'no parked call under this id';
 

@@ -1,6 +1,6 @@
 import { SPENDERS_LISTED, spendQuery, tenantSpend } from '../../../contracts/spend.js';
 import type { FastifyRequest } from 'fastify';
-import type { CallSpending } from '../../../domain/call-record/ports.js';
+import type { CallSpending } from '../../../domain/call/ports.js';
 import { monthOf } from '../../../domain/spend/spend.js';
 import type { ServiceApp } from '../../plugins/app.js';
 

@@ -3,7 +3,7 @@ import type { CallInput, CallState, CallSummary } from '../../contracts/call.js'
 import type { PolicyDecision } from '../../contracts/policy.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../call-record/transitions.js';
+import { APPROVED_CLAIM_LIMIT_MS } from './transitions.js';
 import {
   type Evaluated,
   type Inspected,

@@ -1,6 +1,6 @@
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import { type CallRecord, NotAsStaged, takenMs } from '../call-record/record.js';
-import { APPROVED_CLAIM_LIMIT_MS } from '../call-record/transitions.js';
+import { type CallRecord, NotAsStaged, takenMs } from './record.js';
+import { APPROVED_CLAIM_LIMIT_MS } from './transitions.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 
