@@ -7,7 +7,7 @@ import { callInput } from '../test/support/call-input.js';
 import { eventually } from '../test/support/waiting.js';
 
 import type { JsonObject } from '../contracts/json.js';
-import { openCallStore } from '../adapters/call-record/call-store.js';
+import { openCallStore } from '../adapters/call/call-store.js';
 import { keyRing } from '../domain/crypto/key-ring.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import { noPersonas } from '../domain/inspection/personas.js';

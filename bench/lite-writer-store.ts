@@ -1,5 +1,5 @@
 import type { CallInput } from '../contracts/call.js';
-import { callStoreInFile } from '../adapters/call-record/call-store.js';
+import { callStoreInFile } from '../adapters/call/call-store.js';
 import type { StagedRequest, VerdictEvidence } from '../domain/call/record.js';
 import { rowsOf } from '../domain/call/rows.js';
 import { keyRing } from '../domain/crypto/key-ring.js';

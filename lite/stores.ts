@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
-import { callStoreInFile } from '../adapters/call-record/call-store.js';
-import { sealCalls } from '../adapters/call-record/seal-calls.js';
-import type { CallTables } from '../adapters/call-record/tables.js';
+import { callStoreInFile } from '../adapters/call/call-store.js';
+import { sealCalls } from '../adapters/call/seal-calls.js';
+import type { CallTables } from '../adapters/call/tables.js';
 import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { reviewStoreOver } from '../adapters/review/review-store.js';
 import { sealReviews } from '../adapters/review/seal-reviews.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
 import { startPostgres, type TestPostgres } from '../test/support/postgres.js';
-import { openCallStore } from '../adapters/call-record/call-store.js';
+import { openCallStore } from '../adapters/call/call-store.js';
 import { openProxyStore, storeTarget } from './proxy-store.js';
 
 const KEYS = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);

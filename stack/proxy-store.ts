@@ -6,8 +6,8 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import type { Config } from '../config/env.js';
 import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';
-import { callStoreOver } from '../adapters/call-record/call-store.js';
-import { sealCalls } from '../adapters/call-record/seal-calls.js';
+import { callStoreOver } from '../adapters/call/call-store.js';
+import { sealCalls } from '../adapters/call/seal-calls.js';
 import { flowLog, type FlowSettings } from '../domain/information-flow/flow.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
@@ -37,7 +37,7 @@ import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
 import type { CallStore } from '../domain/call/ports.js';
 import type { ToolPinStore } from '../domain/tool-definitions/ports.js';
-import type { CallTables } from '../adapters/call-record/tables.js';
+import type { CallTables } from '../adapters/call/tables.js';
 
 /** Where a store is kept: its schema in the deployment's Postgres, or its file under the state folder. */
 export const storeTarget = (

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import type { CallStore } from '../../domain/call/ports.js';
 import { NotAsStaged } from '../../domain/call/record.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';

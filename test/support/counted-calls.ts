@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { callMigrations } from '../../migrations/calls.js';
 import type { HeldRows } from '../../contracts/ledger.js';
-import { callStoreInFile, callStoreOver } from '../../adapters/call-record/call-store.js';
+import { callStoreInFile, callStoreOver } from '../../adapters/call/call-store.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type StoreTarget } from '../../adapters/store/database.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
 import type { CallStore } from '../../domain/call/ports.js';
-import type { CallTables } from '../../adapters/call-record/tables.js';
+import type { CallTables } from '../../adapters/call/tables.js';
 
 /** What a call store was asked for, and what it took to answer. Counts, so that they are the same on every machine. */
 export interface Counted {

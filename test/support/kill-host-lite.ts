@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { callStoreInFile } from '../../adapters/call-record/call-store.js';
+import { callStoreInFile } from '../../adapters/call/call-store.js';
 import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
 import { createInProcessRunner } from '../../lite/in-process-runner.js';

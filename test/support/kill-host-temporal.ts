@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import { openLedger } from './whole-ledger.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';

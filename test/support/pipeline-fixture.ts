@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
 import type { ApprovalTier, ToolClassFact } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Callback } from '../../domain/outbound/ports.js';

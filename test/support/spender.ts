@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { CallInput } from '../../contracts/call.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
