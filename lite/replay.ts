@@ -8,7 +8,8 @@ import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
 import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
-import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
+import { historiesOf, judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
+import { worstInspection } from '../domain/inspection/worst-inspection.js';
 import { foldVerdict, type Inspected } from '../domain/call/verdict.js';
 import { intentScore } from '../domain/inspection/intent-score.js';
 import {

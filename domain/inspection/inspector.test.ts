@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectionResponse, inspectRequest, type InspectRequest } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { worstInspection } from '../mcp/batch.js';
+import { worstInspection } from './worst-inspection.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { createInspector, type InspectorOptions, offlineProvider } from './inspector.js';
 import type { Detection, InspectionProvider } from './lanes.js';

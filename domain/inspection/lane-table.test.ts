@@ -6,7 +6,7 @@ import type { InspectionResponse } from '../../contracts/inspection.js';
 import { inspectionOf } from '../../test/support/judgements.js';
 import type { CallRecord } from '../call/record.js';
 import { rowsOf } from '../call/rows.js';
-import { worstInspection } from '../mcp/batch.js';
+import { worstInspection } from './worst-inspection.js';
 import { foldVerdict } from '../call/verdict.js';
 import { eachLane, type FieldOfNoLane, LANES, laneFields, type LaneRules, lanesForPolicy } from './lane-table.js';
 
