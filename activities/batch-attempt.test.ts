@@ -8,7 +8,7 @@ import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { modified } from '../domain/decision/modification.js';
 import { batchRequest } from '../test/support/batch-request.js';
-import type { RespondedCall, ResponseJudge } from '../domain/responses/judge.js';
+import type { RespondedCall, ResponseJudge } from '../domain/inspection/response-judge.js';
 import type { Listener } from '../domain/upstream/call-talks.js';
 import { attemptBatch } from './batch-attempt.js';
 import { createActivities } from '../workers/activities.js';

@@ -8,8 +8,8 @@ import { BATCH_CONTRACT, type BatchCall } from '../domain/mcp/batch.js';
 import { membersOf, objectText } from '../domain/mcp/reply.js';
 import type { Listener } from '../domain/upstream/call-talks.js';
 import type { Upstream, UpstreamOutcome } from '../domain/upstream/upstream.js';
-import type { ResponseJudge } from '../domain/responses/judge.js';
-import { withheldText } from '../domain/responses/withheld.js';
+import type { ResponseJudge } from '../domain/inspection/response-judge.js';
+import { withheldText } from '../domain/inspection/withheld.js';
 import { foreignText } from '../domain/text.js';
 import { insist } from './insisting.js';
 

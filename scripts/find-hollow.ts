@@ -211,7 +211,9 @@ export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROO
     .map(withoutComments)
     // Explaining tries facts that no call has.
     .filter(({ path }) =>
-      /^(activities\/policy|domain\/(policy\/(?!explain\/)|mcp\/|responses\/|inspection\/lane-table))/.test(path),
+      /^(activities\/policy|domain\/(policy\/(?!explain\/)|mcp\/|inspection\/(?:lane-table|response-|scan-response|judged-talk)))/.test(
+        path,
+      ),
     );
   const read = new Map<string, string>();
   for (const file of filesUnder(join(root, 'policies', 'gate'), '.rego')) {

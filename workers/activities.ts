@@ -35,7 +35,7 @@ import type { AgentStanding, GrantStanding } from '../domain/identity/revocation
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/upstream/call-talks.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
-import type { ResponseJudge } from '../domain/responses/judge.js';
+import type { ResponseJudge } from '../domain/inspection/response-judge.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { AskUrl, Probing } from '../domain/probes/ports.js';
 import type { Probes } from '../domain/probes/probes.js';

@@ -6,7 +6,7 @@ import { GateError } from '../../domain/errors.js';
 import { argumentScanResult, scanResult } from '../../contracts/response-scan.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import type { Narrator } from '../../domain/models/narrator.js';
-import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 

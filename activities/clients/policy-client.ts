@@ -2,7 +2,7 @@ import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
 import { responseDecision, type ResponseQuestion } from '../../contracts/response-scan.js';
 import { GateError } from '../../domain/errors.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
-import type { ResponsePolicy } from '../../domain/responses/port.js';
+import type { ResponsePolicy } from '../../domain/inspection/response-port.js';
 import { asOutage } from './brain-client.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 

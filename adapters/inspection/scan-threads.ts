@@ -2,7 +2,7 @@ import type { DefinitionScanResult, ToolNameScanResult } from '../../contracts/d
 import type { ArgumentScanResult, ScanRequest, ScanResult } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
-import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import { isLargeScan } from '../../domain/tool-definitions/scan-definitions.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';

@@ -11,7 +11,7 @@ import type {
   ScanResult,
 } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
-import { scanArguments, scanResponse } from '../../domain/responses/scan-response.js';
+import { scanArguments, scanResponse } from '../../domain/inspection/scan-response.js';
 import { scanDefinitions } from '../../domain/tool-definitions/scan-definitions.js';
 import { scanToolName } from '../../domain/tool-definitions/tool-names.js';
 

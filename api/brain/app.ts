@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
-import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { ModelStandings } from '../../domain/models/model-standing.js';
 import type { Narrator } from '../../domain/models/narrator.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { eachLane, MASKING } from '../../domain/inspection/lane-table.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import type { Attempt } from '../../domain/models/router.js';
-import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 
 /** Wraps an inspector with metrics: outcomes, time, cache look-ups, and which detectors answered with a fallback. */

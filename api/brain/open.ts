@@ -7,7 +7,7 @@ import { modelStandings, noModels } from '../../domain/models/model-standing.js'
 import { noNarrator } from '../../domain/models/narrator.js';
 import { NARRATING } from '../../domain/models/port.js';
 import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
-import type { ResponseScanner } from '../../domain/responses/port.js';
+import type { ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { errorText } from '../../domain/errors.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';

@@ -15,7 +15,7 @@ import { createIdentityClient, type IdentityClient } from '../../activities/clie
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
-import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
+import { withJudgedTalk } from '../../domain/inspection/judged-talk.js';
 import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';

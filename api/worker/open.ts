@@ -24,7 +24,7 @@ import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
 import { unlessAborted } from '../../domain/unless-aborted.js';
 import { checkedProbes } from '../../domain/probes/named.js';
-import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
+import { createResponseJudge, unjudgedLog } from '../../domain/inspection/response-judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createNameWatch, nameWatchLog } from '../../domain/tool-definitions/name-watch.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';

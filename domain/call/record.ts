@@ -9,7 +9,7 @@ import type { SandboxSeverity } from '../../contracts/sandbox.js';
 import type { GrantRefusal } from '../identity/grant-terms.js';
 import type { Stopped } from '../identity/standing.js';
 import type { Verdict } from './verdict.js';
-import type { RecordedInspection } from '../responses/judge.js';
+import type { RecordedInspection } from '../inspection/response-judge.js';
 import type { RecordedVote } from '../decision/quorum.js';
 
 /** A called name that no list has, and the listed one that it is taken for. */

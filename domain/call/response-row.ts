@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { RecordedInspection } from '../responses/judge.js';
+import type { RecordedInspection } from '../inspection/response-judge.js';
 
 type ResponseSignal =
   | 'egress_suspicious'

@@ -18,7 +18,7 @@ import { changedBody } from '../decision/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../decision/transitions.js';
 import { TAMPERED } from './transitions.js';
-import type { RecordedInspection } from '../responses/judge.js';
+import type { RecordedInspection } from '../inspection/response-judge.js';
 import { pricePaid } from './cost.js';
 import { stepsOfBatch, type ToldStep } from './batch-steps.js';
 import { responseRow } from './response-row.js';

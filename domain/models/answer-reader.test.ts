@@ -19,9 +19,9 @@ import {
   verdictText,
 } from '../../test/support/model-stub.js';
 import { sha256Hex } from '../crypto/digest.js';
-import { stringsOf } from '../responses/json-strings.js';
-import { released } from '../responses/release.js';
-import { scanResponse } from '../responses/scan-response.js';
+import { stringsOf } from '../inspection/json-strings.js';
+import { released } from '../inspection/response-release.js';
+import { scanResponse } from '../inspection/scan-response.js';
 import { readByModel } from './answer-reader.js';
 import { ModelFailure } from './port.js';
 import { answerPrompt } from './prompts.js';

@@ -1,5 +1,5 @@
-import { isPart, type JsonString } from '../responses/json-strings.js';
-import { bytesIn } from '../responses/withheld-bytes.js';
+import { isPart, type JsonString } from '../inspection/json-strings.js';
+import { bytesIn } from '../inspection/withheld-bytes.js';
 
 /** How much of language an order has at least, in characters of Latin; one of a writing whose characters are words or parts of them is four. */
 const SHORTEST = 16;

@@ -9,8 +9,8 @@ import type { EntitySpan, ResponseEntity } from '../../contracts/response-scan.j
 import { detectInjection } from '../inspection/injection.js';
 import { type HeuristicLevel, inspectTexts } from '../inspection/texts.js';
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../large.js';
-import { type JsonString, stringsOf } from '../responses/json-strings.js';
-import { injectionOf } from '../responses/scan-response.js';
+import { type JsonString, stringsOf } from '../inspection/json-strings.js';
+import { injectionOf } from '../inspection/scan-response.js';
 import { poisonIn } from './poisoning.js';
 import { LOOKALIKE, nameRulesOn, readAs } from './tool-names.js';
 

@@ -12,7 +12,7 @@ import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definiti
 import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { rulesScanner } from '../../test/support/definition-scanner.js';
 import { watchToolDefinitions } from './watch.js';
-import type { ResponsePolicy } from '../responses/port.js';
+import type { ResponsePolicy } from '../inspection/response-port.js';
 import type { DefinitionScanner, PinOwner, ToolPinStore } from './ports.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));

@@ -8,7 +8,7 @@ import { fittingRow } from '../ledger/fitting-row.js';
 import { oneLine } from '../printable.js';
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import type { Upstream } from '../upstream/upstream.js';
-import type { ResponsePolicy } from '../responses/port.js';
+import type { ResponsePolicy } from '../inspection/response-port.js';
 import {
   addPage,
   digestsOf,

@@ -4,7 +4,7 @@ import { keptQuestionsOver } from '../../adapters/mcp/kept-questions.js';
 import { STORES, testKeys } from '../../test/support/ledger.js';
 import { processesApart } from '../../test/support/processes-apart.js';
 import { eventually } from '../../test/support/waiting.js';
-import { judgedTalk } from '../responses/judged-talk.js';
+import { judgedTalk } from '../inspection/judged-talk.js';
 import type { Listener } from './call-talks.js';
 import type { NoteStore } from './notes-apart.js';
 import { talksApart, type TalksApartOptions } from './talks-apart.js';

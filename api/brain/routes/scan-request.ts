@@ -1,5 +1,5 @@
 import { argumentScanRequest, argumentScanResult, SCANNED_BYTES } from '../../../contracts/response-scan.js';
-import type { RequestScanner } from '../../../domain/responses/port.js';
+import type { RequestScanner } from '../../../domain/inspection/response-port.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
 /**

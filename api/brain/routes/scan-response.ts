@@ -1,5 +1,5 @@
 import { SCANNED_BYTES, scanRequest, scanResult } from '../../../contracts/response-scan.js';
-import type { ResponseScanner } from '../../../domain/responses/port.js';
+import type { ResponseScanner } from '../../../domain/inspection/response-port.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
 /**

@@ -1,5 +1,5 @@
 import { responseDecision, responseQuestion } from '../../../contracts/response-scan.js';
-import type { ResponsePolicy } from '../../../domain/responses/port.js';
+import type { ResponsePolicy } from '../../../domain/inspection/response-port.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
 /** What is to be done about each class that an answer holds. 400 `invalid_request` for what is no list of classes. */

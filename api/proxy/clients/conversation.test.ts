@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { judgedTalk } from '../../../domain/responses/judged-talk.js';
+import { judgedTalk } from '../../../domain/inspection/judged-talk.js';
 import { type ClientAnswer, Unaskable } from '../../../domain/upstream/call-talks.js';
 import type { LeastLevel } from '../../../domain/mcp/log-levels.js';
 import { isCollected } from '../../../test/support/collected.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ResponseAction, ScanRequest } from '../../contracts/response-scan.js';
-import { createResponseJudge } from './judge.js';
+import { createResponseJudge } from './response-judge.js';
 import { scanResponse } from './scan-response.js';
 
 const CALL = {

@@ -1,8 +1,8 @@
-import { detectInjection, detectInjectionInAnswer } from '../inspection/injection.js';
-import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SUSPECT_FROM } from '../inspection/injection-classifier.js';
-import type { Detection } from '../inspection/lanes.js';
-import { base64In } from '../inspection/ciphers.js';
-import { type HeuristicLevel, inspectTexts, readingsOf, stringsWithin, textInBase64 } from '../inspection/texts.js';
+import { detectInjection, detectInjectionInAnswer } from './injection.js';
+import { ANSWER_SUSPECT_FROM, createScorer, scoreAsAnswer, SUSPECT_FROM } from './injection-classifier.js';
+import type { Detection } from './lanes.js';
+import { base64In } from './ciphers.js';
+import { type HeuristicLevel, inspectTexts, readingsOf, stringsWithin, textInBase64 } from './texts.js';
 import { isPart, type JsonString } from './json-strings.js';
 
 /** A string that instructs a model, alone or together with its neighbours, and how certain that is. */

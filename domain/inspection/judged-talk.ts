@@ -1,7 +1,7 @@
 import { RESPONSE_ENTITIES } from '../../contracts/response-scan.js';
 import type { Listener } from '../upstream/call-talks.js';
 import type { Upstream } from '../upstream/upstream.js';
-import { edgesOf, instructionsIn } from './edges.js';
+import { edgesOf, instructionsIn } from './response-edges.js';
 import { type JsonString, stringsOf } from './json-strings.js';
 import { isSecret, sensitiveDataIn } from '../masking/sensitive-data.js';
 import { numbersWithData } from './scan-response.js';

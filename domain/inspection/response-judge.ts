@@ -12,8 +12,8 @@ import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
 import type { Listener } from '../upstream/call-talks.js';
 import { type JudgedTalk, judgedTalk, type RecordedTalk } from './judged-talk.js';
-import type { ResponsePolicy, ResponseScanner } from './port.js';
-import { actionOn, type Release, released, worstAction } from './release.js';
+import type { ResponsePolicy, ResponseScanner } from './response-port.js';
+import { actionOn, type Release, released, worstAction } from './response-release.js';
 import { SCANNER_VERSION } from './scan-response.js';
 
 /** What was found in an answer and done with it, for the record and the row of its call. Classes only, never what was found. */

@@ -1,5 +1,5 @@
-import { detectInjection } from '../inspection/injection.js';
-import { inspectTexts } from '../inspection/texts.js';
+import { detectInjection } from './injection.js';
+import { inspectTexts } from './texts.js';
 import type { JsonString } from './json-strings.js';
 import { isSecret, sensitiveDataIn } from '../masking/sensitive-data.js';
 

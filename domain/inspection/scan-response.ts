@@ -7,7 +7,7 @@ import {
   type ScanRequest,
   type ScanResult,
 } from '../../contracts/response-scan.js';
-import type { HeuristicLevel } from '../inspection/texts.js';
+import type { HeuristicLevel } from './texts.js';
 import { injectedTexts } from './injected-texts.js';
 import { type JsonString, numbersOf, placesOf, type ReadAs, stringsOf } from './json-strings.js';
 import { sensitiveDataIn } from '../masking/sensitive-data.js';
