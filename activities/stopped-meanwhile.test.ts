@@ -8,7 +8,7 @@ import { NO_BUDGETS } from '../domain/spend/spend.js';
 import { fixtureFolder, openPipeline } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 import { NO_DECOYS } from '../domain/identity/decoy-readings.js';
-import { createMcpUpstream } from './clients/mcp-upstream.js';
+import { createMcpUpstream } from './mcp-upstream.js';
 
 /** What a tool of MCP 2026-07-28 answers a call that has to be sent again. */
 const AGAIN = { result: { resultType: 'input_required', requestState: 'more' } };

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Found } from '../activities/clients/detected-upstream.js';
+import type { Found } from '../activities/detected-upstream.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 import { loadTraitsReader } from '../adapters/inspection/traits-reader.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Found } from '../activities/clients/detected-upstream.js';
+import type { Found } from '../activities/detected-upstream.js';
 import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
 import { upstreamsLog } from '../domain/upstream/upstreams-log.js';
@@ -28,7 +28,7 @@ export async function upstreamOf(
   env: Env,
 ): Promise<LiteTools | null> {
   if (child) {
-    const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
+    const { createStdioUpstream } = await import('../activities/stdio-upstream.js');
     // Ctrl-C in a terminal ends the child too, at the same moment as it asks for the stop.
     const warn = (reason: string) => setTimeout(() => stopping() || logger.warn(reason), CHILD_END_PAUSE_MS).unref();
     return createStdioUpstream({ ...child, onRestart: warn });
@@ -40,9 +40,8 @@ export async function upstreamOf(
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;
   const target = { url, ...(apiKey && { apiKey }) };
-  if (upstreamAdapter === 'auto')
-    return (await import('../activities/clients/detected-upstream.js')).detectUpstream(target);
+  if (upstreamAdapter === 'auto') return (await import('../activities/detected-upstream.js')).detectUpstream(target);
   if (upstreamAdapter === 'raw-json')
-    return (await import('../activities/clients/json-upstream.js')).createJsonUpstream(target);
-  return (await import('../activities/clients/mcp-upstream.js')).createMcpUpstream(target);
+    return (await import('../activities/json-upstream.js')).createJsonUpstream(target);
+  return (await import('../activities/mcp-upstream.js')).createMcpUpstream(target);
 }

@@ -244,7 +244,7 @@ async function connect(
 /** What answers at the address of the operator's own tools, asked while everything else starts; nothing waits for a good answer. */
 async function lookAt({ upstreamUrl: url, upstreamApiKey: apiKey }: Config<typeof UPSTREAM_SETTINGS>) {
   if (url === undefined) return null;
-  const { detectUpstream } = await import('../activities/clients/detected-upstream.js');
+  const { detectUpstream } = await import('../activities/detected-upstream.js');
   const tools = detectUpstream({ url, ...(apiKey && { apiKey }) });
   try {
     return await tools.look();

@@ -1,4 +1,4 @@
-import type { Found } from '../activities/clients/detected-upstream.js';
+import type { Found } from '../activities/detected-upstream.js';
 import type { Mode } from '../contracts/call.js';
 import type { SIGN_IN_MODES } from '../config/console-sign-in.js';
 import type { ServiceKey } from './services.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
-import { storedSessions, type UpstreamSessionTables } from '../activities/clients/stored-sessions.js';
-import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
+import { storedSessions, type UpstreamSessionTables } from '../activities/stored-sessions.js';
+import type { UpstreamSessions } from '../activities/upstream-sessions.js';
 import type { Config } from '../config/env.js';
 import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
-import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
+import { createMcpUpstream } from '../activities/mcp-upstream.js';
+import type { UpstreamSessions } from '../activities/upstream-sessions.js';
 import type { LedgerPort } from '../api/ledger/port.js';
 import type { CallStores, EngineParts, KnownStanding, Opening, SharedParts } from '../api/plugins/declaration.js';
 import { knownStanding } from '../api/plugins/known-standing.js';

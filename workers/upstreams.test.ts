@@ -10,7 +10,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import { startTokenIssuer } from '../test/support/token-issuer.js';
 import { SMALL_TOOLS, upstreamsFile } from '../test/support/upstreams-file.js';
-import { sessionsInMemory } from '../activities/clients/upstream-sessions.js';
+import { sessionsInMemory } from '../activities/upstream-sessions.js';
 import { openUpstreams } from './upstreams.js';
 
 const BOT = { tenant: 'acme', agent: 'bot' };

@@ -8,12 +8,12 @@ import {
   CredentialsMissing,
   headerCredentials,
   type Secret,
-} from '../activities/clients/credentials.js';
-import { hidingSecrets } from '../activities/clients/hidden-secrets.js';
-import { createMcpUpstream } from '../activities/clients/mcp-upstream.js';
-import { type NamedUpstream, severalUpstreams, type SeveralOptions } from '../activities/clients/several-upstreams.js';
-import { createStdioUpstream } from '../activities/clients/stdio-upstream.js';
-import type { UpstreamSessions } from '../activities/clients/upstream-sessions.js';
+} from '../activities/upstream-credentials.js';
+import { hidingSecrets } from '../activities/hidden-secrets.js';
+import { createMcpUpstream } from '../activities/mcp-upstream.js';
+import { type NamedUpstream, severalUpstreams, type SeveralOptions } from '../activities/several-upstreams.js';
+import { createStdioUpstream } from '../activities/stdio-upstream.js';
+import type { UpstreamSessions } from '../activities/upstream-sessions.js';
 
 export interface OpenUpstreams extends SeveralOptions {
   /** Where secrets named by a variable are. */
@@ -94,7 +94,7 @@ function secretsOf(entry: CredentialEntry | undefined) {
 
 async function credentialsOf(entry: CredentialEntry, env: Env): Promise<Credentials> {
   if (entry.kind === 'header') return headerCredentials(entry.header, schemeOf(entry), secretAt(entry.value, env));
-  const { tokenCredentials } = await import('../activities/clients/token-credentials.js');
+  const { tokenCredentials } = await import('../activities/token-credentials.js');
   return tokenCredentials({
     issuer: entry.issuer,
     tokenEndpoint: entry.token_endpoint,

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
-import type { ReadCall } from '../../contracts/call-methods.js';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import type { ControlMethodName } from '../../domain/mcp/control-methods.js';
+import type { ReadCall } from '../contracts/call-methods.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import type { ControlMethodName } from '../domain/mcp/control-methods.js';
 import {
   lookOf,
   ownNameOf,
@@ -10,28 +10,28 @@ import {
   prefixedName,
   prefixedUri,
   uriPassesForAnother,
-} from '../../domain/mcp/prefixed-names.js';
-import { itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
-import { membersOf, objectText } from '../../domain/mcp/reply.js';
-import { READ_METHODS } from '../../domain/mcp/read-methods.js';
-import type { HeardResources, Listener } from '../../domain/upstream/call-talks.js';
-import { faultOf } from '../../domain/upstream/noted-upstream.js';
+} from '../domain/mcp/prefixed-names.js';
+import { itemsMember, renamedPage, renamedResult, renamedUri } from '../domain/mcp/renamed-answers.js';
+import { membersOf, objectText } from '../domain/mcp/reply.js';
+import { READ_METHODS } from '../domain/mcp/read-methods.js';
+import type { HeardResources, Listener } from '../domain/upstream/call-talks.js';
+import { faultOf } from '../domain/upstream/noted-upstream.js';
 import {
   createUpstreamCircuit,
   type UpstreamCircuit,
   type UpstreamFault,
-} from '../../domain/upstream/upstream-circuit.js';
+} from '../domain/upstream/upstream-circuit.js';
 import {
   togetherSaid,
   type Upstream,
   type UpstreamCaller,
   type UpstreamInstructions,
   type UpstreamOutcome,
-} from '../../domain/upstream/upstream.js';
-import { within } from '../../domain/within.js';
+} from '../domain/upstream/upstream.js';
+import { within } from '../domain/within.js';
 import { requestedVersion } from './mcp-handshake.js';
 import { TimedOut, unknownOutcome } from './unknown-outcome.js';
-import { causeText } from './unsent.js';
+import { causeText } from './clients/unsent.js';
 
 /** One of several upstreams. */
 export interface NamedUpstream {

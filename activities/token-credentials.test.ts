@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../test/support/waiting.js';
-import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.js';
-import { type Credentials, CredentialsMissing } from './credentials.js';
+import { eventually } from '../test/support/waiting.js';
+import { startTokenIssuer, type TokenIssuer } from '../test/support/token-issuer.js';
+import { type Credentials, CredentialsMissing } from './upstream-credentials.js';
 import { tokenCredentials, type TokenCredentialsOptions } from './token-credentials.js';
 
 const SECRET = 'secret-of-gate';

@@ -1,11 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
-import type { Json } from '../../contracts/json.js';
-import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
-import { membersOf, replyIn } from '../../domain/mcp/reply.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
-import { within } from '../../domain/within.js';
+import type { Json } from '../contracts/json.js';
+import { callText, controlText, outgoingCall, outgoingControl } from '../domain/mcp/outgoing.js';
+import { membersOf, replyIn } from '../domain/mcp/reply.js';
+import type { Upstream, UpstreamOutcome } from '../domain/upstream/upstream.js';
+import { within } from '../domain/within.js';
 import {
   answerToServer,
   cancelledText,
@@ -16,7 +16,7 @@ import {
   introductionText,
 } from './mcp-handshake.js';
 import { Cancelled, TimedOut, unknownOutcome } from './unknown-outcome.js';
-import { causeText } from './unsent.js';
+import { causeText } from './clients/unsent.js';
 
 export interface StdioUpstreamOptions {
   readonly command: string;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { LONGEST_URI, MOST_PER_AGENT } from '../../domain/mcp/held-subscriptions.js';
-import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
+import { LONGEST_URI, MOST_PER_AGENT } from '../domain/mcp/held-subscriptions.js';
+import type { UpstreamCaller } from '../domain/upstream/upstream.js';
 import { agentKey, type UpstreamSession } from './upstream-sessions.js';
 
 /** The resources that agents subscribed to, each with the upstream session over which the upstream was asked for it last. */

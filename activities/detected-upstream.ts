@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request as undiciRequest } from 'undici';
-import type { JsonObject } from '../../contracts/json.js';
-import { membersOf } from '../../domain/mcp/reply.js';
-import type { Upstream } from '../../domain/upstream/upstream.js';
+import type { JsonObject } from '../contracts/json.js';
+import { membersOf } from '../domain/mcp/reply.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import { createJsonUpstream, type JsonUpstreamOptions } from './json-upstream.js';
 import { introducesItself, introductionText } from './mcp-handshake.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { NoReply, post } from './one-post.js';
 import { discovered, statelessMessage } from './stateless-server.js';
-import { causeText, connectorThatTells } from './unsent.js';
+import { causeText, connectorThatTells } from './clients/unsent.js';
 
 /** What was found at the address of the tools, worded for an operator. */
 export interface Found {

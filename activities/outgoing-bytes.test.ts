@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import { GateError } from '../../domain/errors.js';
-import { parseMcpRequest } from '../../domain/mcp/envelope.js';
-import { siblingsOf } from '../../domain/mcp/batch.js';
-import type { Upstream } from '../../domain/upstream/upstream.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import { GateError } from '../domain/errors.js';
+import { parseMcpRequest } from '../domain/mcp/envelope.js';
+import { siblingsOf } from '../domain/mcp/batch.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import { createJsonUpstream } from './json-upstream.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { createStdioUpstream } from './stdio-upstream.js';

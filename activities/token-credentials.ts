@@ -1,7 +1,7 @@
 import * as oauth from 'openid-client';
-import { createGuardedFetch, type GuardedFetch, OutboundError } from '../../adapters/outbound/guarded-fetch.js';
-import { within } from '../../domain/within.js';
-import { type Credentials, CredentialsMissing, type Secret } from './credentials.js';
+import { createGuardedFetch, type GuardedFetch, OutboundError } from '../adapters/outbound/guarded-fetch.js';
+import { within } from '../domain/within.js';
+import { type Credentials, CredentialsMissing, type Secret } from './upstream-credentials.js';
 
 export interface TokenCredentialsOptions {
   readonly issuer: string;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
+import type { UpstreamCaller } from '../domain/upstream/upstream.js';
 import type { Introduction } from './mcp-handshake.js';
 
 /** A session with an MCP server. A server without sessions gives no id. */

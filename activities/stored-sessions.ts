@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { sha256Hex } from '../../domain/crypto/digest.js';
-import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
-import type { Store } from '../../adapters/store/database.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
+import type { KeyRing } from '../domain/crypto/key-ring.js';
+import type { UpstreamCaller } from '../domain/upstream/upstream.js';
+import type { Store } from '../adapters/store/database.js';
 import { agentKey, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface UpstreamSessionTables {

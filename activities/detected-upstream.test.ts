@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import { startDemoUpstream } from '../../demo/upstream/server.js';
-import { startStatelessUpstream } from '../../test/support/conformance-upstream.js';
+import type { JsonObject } from '../contracts/json.js';
+import { startDemoUpstream } from '../demo/upstream/server.js';
+import { startStatelessUpstream } from '../test/support/conformance-upstream.js';
 import { detectUpstream, type DetectedUpstream } from './detected-upstream.js';
 
 const AGENT = { tenant: 'acme', agent: 'alice' };

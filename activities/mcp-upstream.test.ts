@@ -4,12 +4,12 @@ import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
-import type { Upstream, UpstreamCaller } from '../../domain/upstream/upstream.js';
+import type { JsonObject } from '../contracts/json.js';
+import { type DemoUpstream, startDemoUpstream } from '../demo/upstream/server.js';
+import type { Upstream, UpstreamCaller } from '../domain/upstream/upstream.js';
 import { createMcpUpstream, type McpUpstreamOptions } from './mcp-upstream.js';
 import { sessionsInMemory } from './upstream-sessions.js';
-import { eventually, timePasses } from '../../test/support/waiting.js';
+import { eventually, timePasses } from '../test/support/waiting.js';
 
 const ALICE: UpstreamCaller = { tenant: 'acme', agent: 'alice' };
 const BOB: UpstreamCaller = { tenant: 'acme', agent: 'bob' };

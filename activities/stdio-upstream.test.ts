@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Upstream, UpstreamCaller } from '../../domain/upstream/upstream.js';
-import { eventually } from '../../test/support/waiting.js';
+import type { Upstream, UpstreamCaller } from '../domain/upstream/upstream.js';
+import { eventually } from '../test/support/waiting.js';
 import { createStdioUpstream } from './stdio-upstream.js';
 
 const AGENT: UpstreamCaller = { tenant: 'acme', agent: 'one' };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Listener } from '../../domain/upstream/call-talks.js';
-import { type AskingServer, startAskingServer, TOOL } from '../../test/support/asking-server.js';
+import type { Listener } from '../domain/upstream/call-talks.js';
+import { type AskingServer, startAskingServer, TOOL } from '../test/support/asking-server.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 
 describe('a question that the server of MCP gives up', () => {

@@ -1,9 +1,9 @@
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import { InitializeResultSchema } from '@modelcontextprotocol/core';
-import type { JsonObject } from '../../contracts/json.js';
-import { type ClientCapability, SESSION_CAPABILITIES } from '../../contracts/call.js';
-import { servedCapabilities } from '../../domain/mcp/control-methods.js';
-import { membersOf } from '../../domain/mcp/reply.js';
+import type { JsonObject } from '../contracts/json.js';
+import { type ClientCapability, SESSION_CAPABILITIES } from '../contracts/call.js';
+import { servedCapabilities } from '../domain/mcp/control-methods.js';
+import { membersOf } from '../domain/mcp/reply.js';
 
 /** What an MCP server said about itself during `initialize`. */
 export interface Introduction {

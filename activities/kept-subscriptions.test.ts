@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LONGEST_URI, MOST_PER_AGENT } from '../../domain/mcp/held-subscriptions.js';
-import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
+import { LONGEST_URI, MOST_PER_AGENT } from '../domain/mcp/held-subscriptions.js';
+import type { UpstreamCaller } from '../domain/upstream/upstream.js';
 import { keptSubscriptions, MOST_CHARACTERS } from './kept-subscriptions.js';
 import type { UpstreamSession } from './upstream-sessions.js';
 

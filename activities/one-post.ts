@@ -1,11 +1,11 @@
 import { type Dispatcher, request } from 'undici';
-import { bytesUpTo, upTo } from '../../adapters/outbound/body.js';
-import { decoded } from '../../adapters/outbound/decoded.js';
-import { membersOf } from '../../domain/mcp/reply.js';
-import { foreignText } from '../../domain/text.js';
+import { bytesUpTo, upTo } from '../adapters/outbound/body.js';
+import { decoded } from '../adapters/outbound/decoded.js';
+import { membersOf } from '../domain/mcp/reply.js';
+import { foreignText } from '../domain/text.js';
 import { isLog, serverMessagesIn } from './server-messages.js';
 import { Cancelled, TimedOut } from './unknown-outcome.js';
-import { surelyNotSent } from './unsent.js';
+import { surelyNotSent } from './clients/unsent.js';
 
 /** How an upstream answered one POST. */
 export type Posted = { readonly status: number } & (

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
-import { TooLong } from '../../adapters/outbound/body.js';
-import { membersOf } from '../../domain/mcp/reply.js';
-import { eventsIn } from './event-stream.js';
+import { TooLong } from '../adapters/outbound/body.js';
+import { membersOf } from '../domain/mcp/reply.js';
+import { eventsIn } from './clients/event-stream.js';
 
 export type ServerMessage = ReadonlyMap<string, string>;
 

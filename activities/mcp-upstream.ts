@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
-import { SESSION_CAPABILITIES } from '../../contracts/call.js';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import { callText, controlText, type OutgoingCall, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
-import { paramHeaders } from '../../domain/mcp/param-headers.js';
-import { errorText } from '../../domain/errors.js';
-import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
-import { STATELESS_VERSION } from '../../domain/mcp/stateless.js';
-import { ACKNOWLEDGED, isWanted, LISTEN_METHOD, promisedLists, unstamped } from '../../domain/mcp/subscriptions.js';
-import { ASKED_OF_CLIENTS, type Listener } from '../../domain/upstream/call-talks.js';
-import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/upstream/upstream.js';
-import { within } from '../../domain/within.js';
+import { SESSION_CAPABILITIES } from '../contracts/call.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import { callText, controlText, type OutgoingCall, outgoingCall, outgoingControl } from '../domain/mcp/outgoing.js';
+import { paramHeaders } from '../domain/mcp/param-headers.js';
+import { errorText } from '../domain/errors.js';
+import { membersOf, objectText, replyIn } from '../domain/mcp/reply.js';
+import { STATELESS_VERSION } from '../domain/mcp/stateless.js';
+import { ACKNOWLEDGED, isWanted, LISTEN_METHOD, promisedLists, unstamped } from '../domain/mcp/subscriptions.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../domain/upstream/call-talks.js';
+import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../domain/upstream/upstream.js';
+import { within } from '../domain/within.js';
 import {
   answerToServer,
   cancelledText,
@@ -22,7 +22,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
-import { type Credentials, CredentialsMissing } from './credentials.js';
+import { type Credentials, CredentialsMissing } from './upstream-credentials.js';
 import { keptSubscriptions } from './kept-subscriptions.js';
 import { type Posted, post } from './one-post.js';
 import { methodOf, type ServerMessage, serverMessagesIn } from './server-messages.js';
@@ -35,7 +35,7 @@ import {
   statelessMessage,
 } from './stateless-server.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
-import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
+import { causeText, connectorThatTells, surelyNotSent } from './clients/unsent.js';
 import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {

@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { setTimeout as after } from 'node:timers/promises';
-import type { ClientCapability } from '../../contracts/call.js';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import { exactly } from '../../domain/mcp/exact-numbers.js';
-import type { OutgoingCall } from '../../domain/mcp/outgoing.js';
-import { coded, type MirroredParam, mirroredParams, paramHeaders } from '../../domain/mcp/param-headers.js';
-import { itemsOf, membersOf, objectText } from '../../domain/mcp/reply.js';
-import { CAPABILITIES_KEY, LOG_LEVEL_KEY, NAMED, STATELESS_VERSION, VERSION_KEY } from '../../domain/mcp/stateless.js';
-import { errorText } from '../../domain/errors.js';
-import { ASKED_OF_CLIENTS, type Listener } from '../../domain/upstream/call-talks.js';
-import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
+import type { ClientCapability } from '../contracts/call.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import { exactly } from '../domain/mcp/exact-numbers.js';
+import type { OutgoingCall } from '../domain/mcp/outgoing.js';
+import { coded, type MirroredParam, mirroredParams, paramHeaders } from '../domain/mcp/param-headers.js';
+import { itemsOf, membersOf, objectText } from '../domain/mcp/reply.js';
+import { CAPABILITIES_KEY, LOG_LEVEL_KEY, NAMED, STATELESS_VERSION, VERSION_KEY } from '../domain/mcp/stateless.js';
+import { errorText } from '../domain/errors.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../domain/upstream/call-talks.js';
+import type { UpstreamCaller } from '../domain/upstream/upstream.js';
 import { CLIENT, type Introduction } from './mcp-handshake.js';
 
 // How a server is spoken to in the revision without sessions (MCP 2026-07-28).

@@ -1,5 +1,5 @@
-import type { UnknownCause } from '../../contracts/call.js';
-import type { UpstreamOutcome } from '../../domain/upstream/upstream.js';
+import type { UnknownCause } from '../contracts/call.js';
+import type { UpstreamOutcome } from '../domain/upstream/upstream.js';
 
 /** The other end did not answer in time. */
 export class TimedOut extends Error {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Listener } from '../../domain/upstream/call-talks.js';
-import type { Upstream } from '../../domain/upstream/upstream.js';
+import type { Listener } from '../domain/upstream/call-talks.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import { hidingSecrets } from './hidden-secrets.js';
 
 const SECRET = 'abc/def+ghi/0123456789';

@@ -1,5 +1,5 @@
-import type { Listener } from '../../domain/upstream/call-talks.js';
-import type { Upstream } from '../../domain/upstream/upstream.js';
+import type { Listener } from '../domain/upstream/call-talks.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 
 /** Shorter texts are not hidden: they protect nothing, and would be found in every answer. */
 const SHORTEST = 8;

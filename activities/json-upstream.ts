@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import { servedCapabilities } from '../../domain/mcp/control-methods.js';
-import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
-import { membersOf, objectText, present, saysItFailed } from '../../domain/mcp/reply.js';
-import type { Upstream, UpstreamOutcome } from '../../domain/upstream/upstream.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import { servedCapabilities } from '../domain/mcp/control-methods.js';
+import { callText, controlText, outgoingCall, outgoingControl } from '../domain/mcp/outgoing.js';
+import { membersOf, objectText, present, saysItFailed } from '../domain/mcp/reply.js';
+import type { Upstream, UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { introductionText, requestedVersion } from './mcp-handshake.js';
 import { type Posted, post } from './one-post.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
-import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
+import { causeText, connectorThatTells, surelyNotSent } from './clients/unsent.js';
 
 export interface JsonUpstreamOptions {
   readonly url: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TooLong } from '../../adapters/outbound/body.js';
+import { TooLong } from '../adapters/outbound/body.js';
 import { methodOf, serverMessagesIn } from './server-messages.js';
 
 const LOG = 'data: {"method":"notifications/message","params":{}}\n\n';

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Upstream } from '../../domain/upstream/upstream.js';
+import type { Upstream } from '../domain/upstream/upstream.js';
 import { createJsonUpstream } from './json-upstream.js';
 
 const CALL = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'read_file', arguments: {} } };
