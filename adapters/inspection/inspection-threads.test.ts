@@ -4,13 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { InspectRequest } from '../../contracts/inspection.js';
-import {
-  inspectLargeInThreads,
-  type InspectionThreadOptions,
-  type InspectionThreads,
-  isLarge,
-} from './inspection-threads.js';
+import { inspectLargeInThreads, type InspectionThreadOptions, type InspectionThreads } from './inspection-threads.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
+import { isLarge } from '../../domain/inspection/large-apart.js';
 import { noPersonas, personasOf } from '../../domain/inspection/personas.js';
 import { eventually } from '../../test/support/waiting.js';
 
@@ -70,16 +66,6 @@ describe('a large request in a thread', () => {
     expect(await inspecting({ personas }).inspect(request)).toEqual(
       await createInspector({ personas }).inspect(request),
     );
-  });
-
-  it('is one with more than 16,384 characters, wherever they are; a small one stays', () => {
-    expect(isLarge([asking('x'.repeat(16_000))])).toBe(false);
-    expect(isLarge([asking('x'.repeat(17_000))])).toBe(true);
-    const holding = (value: unknown) => isLarge([{ method: 'm', params: { value } as never }]);
-    expect(holding({ ['k'.repeat(17_000)]: 1 })).toBe(true);
-    expect(holding(Array.from({ length: 17_000 }, () => null))).toBe(true);
-    expect(holding(Array.from({ length: 200 }, () => ['y'.repeat(90)]))).toBe(true);
-    expect(holding(Array.from({ length: 100 }, () => ['y'.repeat(90)]))).toBe(false);
   });
 
   it('is one whose calls are large together', async () => {

@@ -1,10 +1,10 @@
 import type { InspectionResponse, InspectRequest } from '../../contracts/inspection.js';
-import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
+import { inspectLargeApart } from '../../domain/inspection/large-apart.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
 import type { Persona, Personas } from '../../domain/inspection/personas.js';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
-import { inspectEach, type InspectionThreadStart } from './inspection-work.js';
+import type { InspectionThreadStart } from './inspection-thread.js';
 
 export interface InspectionThreads extends Required<ReadyInspector> {
   /** Starts a thread in advance for the first large request. */
@@ -23,14 +23,11 @@ export interface InspectionThreadOptions extends ThreadLimits {
   readonly script?: URL;
 }
 
-/** Of the calls of one batch where models are asked: a provider takes few questions at once, and each call has up to three. */
-const WITH_MODELS_AT_ONCE = 8;
-
 /**
- * The same inspector, with large requests in separate threads. Inspecting a megabyte then delays nobody else, however many calls it is
- * divided into, and agents take turns. Fails closed with `provider_unavailable` when a verdict takes longer than the limit (the thread
- * is ended when it has worked for as long itself; the limit is shorter while other agents wait), when too many requests wait, or when a thread ends. A refused request was not
- * inspected, and asking again is safe.
+ * The same inspector, with large requests in separate threads (`inspectLargeApart`). Agents take turns at them. Fails closed with
+ * `provider_unavailable` when a verdict takes longer than the limit (the thread is ended when it has worked for as long itself; the limit is
+ * shorter while other agents wait), when too many requests wait, or when a thread ends. A refused request was not inspected, and asking again
+ * is safe.
  */
 export function inspectLargeInThreads(
   inPlace: ReadyInspector,
@@ -43,27 +40,12 @@ export function inspectLargeInThreads(
     material: () => ({ personas: entriesOf(personas), level, maskedParams }) satisfies InspectionThreadStart,
     ...limits,
   });
-  const inspectAll = async (calls: readonly InspectRequest[]) => {
-    if (!isLarge(calls)) return inspectEach(inPlace, calls, ofLarge && WITH_MODELS_AT_ONCE);
-    const verdicts = await threads.ask(calls, agentOf(calls));
-    return ofLarge === undefined ? verdicts : verdicts.map(ofLarge);
-  };
   return {
-    inspectAll,
-    inspect: async (call) => (await inspectAll([call]))[0] as InspectionResponse,
-    ready: () => inPlace.ready(),
-    snapshot: () => inPlace.snapshot(),
+    ...inspectLargeApart(inPlace, (calls, agent) => threads.ask(calls, agent), ofLarge),
     warm: () => threads.warm(),
     close: () => threads.close(),
   };
 }
-
-/** Whether the calls of a request together are too large to inspect in place. */
-export const isLarge = (calls: readonly Pick<InspectRequest, 'method' | 'params'>[]): boolean =>
-  sizeOf(calls.map(({ method, params }) => [method, params])) > LOOKED_AT_IN_PLACE;
-
-/** The agent of a request; all its calls have the same one. */
-const agentOf = ([call]: readonly InspectRequest[]): string => `${call?.tenant ?? ''}/${call?.agent_id ?? ''}`;
 
 /** Personas in a form that can be sent to a thread. */
 const entriesOf = (personas: Personas): [string, Persona][] =>

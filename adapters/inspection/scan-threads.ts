@@ -1,12 +1,14 @@
 import type { DefinitionScanResult, ToolNameScanResult } from '../../contracts/definition-scan.js';
 import type { ArgumentScanResult, ScanRequest, ScanResult } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
+import { scanLargeApart } from '../../domain/inspection/large-apart.js';
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
 import type { RequestScanner, ResponseScanner } from '../../domain/inspection/response-port.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
-import { isLargeScan } from '../../domain/tool-definitions/scan-definitions.js';
+import { isLargeScan, scanDefinitions } from '../../domain/tool-definitions/scan-definitions.js';
+import { scanToolName } from '../../domain/tool-definitions/tool-names.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
-import { type ScanAnswer, type ScanQuestion, scanned, type ScanThreadStart } from './scan-work.js';
+import type { ScanAnswer, ScanQuestion, ScanThreadStart } from './scan-thread.js';
 
 export interface ScanThreads extends ResponseScanner, RequestScanner, DefinitionScanner {
   /** Starts a thread in advance for the first large question. */
@@ -37,20 +39,23 @@ export function scanInThreads({
     limitMs,
     ...limits,
   });
-  const scan = async (
+  const ask = (
     question: ScanQuestion,
     { agent_id: agent, tenant }: Pick<ScanRequest, 'agent_id' | 'tenant'>,
-    isLarge: boolean,
-  ): Promise<ScanAnswer> => (isLarge ? threads.ask(question, `${tenant ?? ''}/${agent}`) : scanned(question, level));
+  ): Promise<ScanAnswer> => threads.ask(question, `${tenant ?? ''}/${agent}`);
   return {
-    scanResponse: async (response) =>
-      (await scan({ response }, response, response.response_body.length > LOOKED_AT_IN_PLACE)) as ScanResult,
-    scanRequest: async (request) =>
-      (await scan({ request }, request, request.request_body.length > LOOKED_AT_IN_PLACE)) as ArgumentScanResult,
+    ...scanLargeApart(level, {
+      scanResponse: async (response) => (await ask({ response }, response)) as ScanResult,
+      scanRequest: async (request) => (await ask({ request }, request)) as ArgumentScanResult,
+    }),
     scanDefinitions: async (definitions) =>
-      (await scan({ definitions }, definitions, isLargeScan(definitions))) as DefinitionScanResult,
+      isLargeScan(definitions)
+        ? ((await ask({ definitions }, definitions)) as DefinitionScanResult)
+        : scanDefinitions(definitions, level),
     scanToolName: async (name) =>
-      (await scan({ name }, name, sizeOf(name.catalog) > LOOKED_AT_IN_PLACE)) as ToolNameScanResult,
+      sizeOf(name.catalog) > LOOKED_AT_IN_PLACE
+        ? ((await ask({ name }, name)) as ToolNameScanResult)
+        : scanToolName(name),
     warm: () => threads.warm(),
     close: () => threads.close(),
   };

@@ -10,7 +10,7 @@ import { EVERYBODY, type PolicyStore, type SetInForce, type StoredSet } from '..
 import { addedBundleHash, bundleHash } from '../../domain/policy/policy-files.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { edited, isEdited } from '../../domain/policy/sealed-policies.js';
-import type { AddedFor } from './local-evaluator.js';
+import type { AddedFor } from '../../domain/policy/evaluation.js';
 
 // Node's types leave the standard WebAssembly namespace to the DOM library, which a server does not load.
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<object> };

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { PolicyObserver } from '../../adapters/policy/local-evaluator.js';
+import type { PolicyObserver } from '../../domain/policy/evaluation.js';
 
 /** Tool names come from outside, so only this many get their own label. */
 const MAX_UNKNOWN_TOOLS = 100;
