@@ -7,21 +7,56 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 const page = readFileSync(join(PROJECT_ROOT, 'ARCHITECTURE.md'), 'utf8');
 const files = execFileSync('git', ['ls-files'], { cwd: PROJECT_ROOT, encoding: 'utf8' }).split('\n').filter(Boolean);
 
+/** What one main file of an allow calls another by, where it does not import it. */
+const PORTS: readonly string[] = [
+  'domain/call/ports.ts',
+  'domain/call/call-runner.ts',
+  'domain/call/pipeline.ts',
+  'workflows/tool-call/messages.ts',
+  'domain/inspection/port.ts',
+  'domain/policy/evaluator.ts',
+  'domain/upstream/upstream.ts',
+  'contracts/ledger.ts',
+  'domain/ledger/chain-store.ts',
+];
+
 describe('ARCHITECTURE.md', () => {
   it('leads to every page of docs/architecture', () => {
     const pages = files.filter((file) => file.startsWith('docs/architecture/'));
     expect(pages.filter((file) => !page.includes(`](${file})`))).toEqual([]);
   });
 
-  it('counts the main files of an allow, which are there', () => {
-    const [, count, folders, list = ''] =
-      /The main files of an allow, .*: (\d+) files in (\d+) folders\.\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
-    const named = list
-      .trim()
-      .split('\n')
-      .map((line) => line.trim().split(' ', 1)[0] ?? '');
-    expect(named.filter((file) => !files.includes(file))).toEqual([]);
-    expect([named.length, new Set(named.map((file) => dirname(file))).size]).toEqual([Number(count), Number(folders)]);
+  const [, count, folders, list = ''] =
+    /The main files of an allow, .*: (\d+) files in (\d+) folders\.\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
+  const main = list
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(' ', 1)[0] ?? '');
+
+  it('counts the main files of an allow, which are there, and their folders', () => {
+    expect(main.filter((file) => !files.includes(file))).toEqual([]);
+    expect([main.length, new Set(main.map((file) => dirname(file))).size]).toEqual([Number(count), Number(folders)]);
+  });
+
+  it('names no main file of an allow that none above it reaches, by an import or through a port', () => {
+    const imported = new Map(
+      main.map((file) => {
+        const text = readFileSync(join(PROJECT_ROOT, file), 'utf8');
+        const targets = [...text.matchAll(/from '(\.{1,2}\/[^']+)\.js'/g)].map(
+          ([, target = '']) => `${join(dirname(file), target)}.ts`,
+        );
+        return [file, new Set(targets)] as const;
+      }),
+    );
+    const reaches = (from: string, to: string): boolean =>
+      imported.get(from)?.has(to) === true ||
+      PORTS.some((port) => imported.get(to)?.has(port) && (port === from || imported.get(from)?.has(port)));
+    expect(main.length).toBeGreaterThan(20);
+    expect(main.slice(1).filter((file, at) => !main.slice(0, at + 1).some((above) => reaches(above, file)))).toEqual(
+      [],
+    );
+    const used = PORTS.filter((port) => [...imported].filter(([, targets]) => targets.has(port)).length > 1);
+    expect(used).toEqual(PORTS);
   });
 
   it('says of every folder of more than ten files, tests aside, what belongs there', () => {
