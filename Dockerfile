@@ -10,6 +10,7 @@ RUN CGO_ENABLED=0 GOBIN=/out go install -trimpath -ldflags='-s -w' github.com/op
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
@@ -19,7 +20,9 @@ RUN node bin/gate.mjs prepare workflows
 FROM node:20-bookworm-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts
+COPY sdks/typescript/agent-sdk/package.json ./sdks/typescript/agent-sdk/
+# The link to the SDK, which no process of Gate uses, would lead nowhere in the image.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@gate
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production

@@ -24,8 +24,11 @@ const installed = ({ os, cpu, libc, dev }) =>
   (!os || os.includes('linux')) &&
   (!libc || libc.includes('glibc')) &&
   (!cpu || cpu.includes('x64') || (cpu.includes('arm64') && !dev));
+/** What is not under node_modules is of this repository: the project itself, and its workspaces. */
 const unproved = () =>
-  Object.entries(lock.packages).filter(([where, entry]) => where !== '' && !entry.link && !entry.integrity);
+  Object.entries(lock.packages).filter(
+    ([where, entry]) => where.includes('node_modules/') && !entry.link && !entry.integrity,
+  );
 
 if (forget) {
   for (const [where] of unproved()) delete lock.packages[where];

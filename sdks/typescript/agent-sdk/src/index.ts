@@ -1,0 +1,28 @@
+export {
+  GateConfigError,
+  GateDenied,
+  GateError,
+  GateMalformedCall,
+  GatePending,
+  GateRateLimited,
+  GateTransportError,
+} from './errors.js';
+export { denialPanel } from './denial-panel.js';
+export {
+  type CallOptions,
+  type GuardOptions,
+  guardToolCall,
+  inspectToolUse,
+  inspectToolUses,
+  resolvePending,
+} from './inspect.js';
+export type { CallbackOptions, GateOptions } from './options.js';
+export type { ResolveOptions } from './pending.js';
+export {
+  inspectRealtimeFunctionCall,
+  isRealtimeFunctionCallDone,
+  normalizeRealtimeFunctionCall,
+  type RealtimeFunctionCallDone,
+} from './realtime.js';
+export type { CallContext, Denial, DenialDetail, Limited, ToolCall, Verdict } from './types.js';
+export { gateWrap } from './wrap/gate-wrap.js';

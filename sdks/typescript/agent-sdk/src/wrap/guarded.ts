@@ -1,0 +1,121 @@
+import { GateConfigError, GateMalformedCall, GatePending } from '../errors.js';
+import { guard } from '../inspect.js';
+import type { Settings } from '../options.js';
+import type { ToolCall } from '../types.js';
+import type { Surface } from './surface.js';
+
+/** In observe mode what cannot be read is told and passes; otherwise it is thrown. */
+async function malformed(error: unknown, settings: Settings): Promise<void> {
+  if (!(error instanceof GateMalformedCall) || settings.mode === 'enforce') throw error;
+  await settings.onPolicyError?.(error, { toolName: error.toolName, toolUseId: '', toolInput: null });
+}
+
+async function guardAll(
+  groups: readonly (readonly ToolCall[])[],
+  settings: Settings,
+  response?: unknown,
+): Promise<void> {
+  for (const calls of groups) {
+    try {
+      await guard(calls, settings);
+    } catch (error) {
+      if (error instanceof GatePending) error.response = response;
+      throw error;
+    }
+  }
+}
+
+/** A response with its calls allowed. */
+async function guardResponse<T>(response: T, surface: Surface, settings: Settings): Promise<T> {
+  let groups: readonly (readonly ToolCall[])[] = [];
+  try {
+    groups = surface.callsIn(response, settings.allowHostedTools);
+  } catch (error) {
+    await malformed(error, settings);
+  }
+  await guardAll(groups, settings, response);
+  return response;
+}
+
+/** The events of a stream as they are; the one that makes a call whole is held until Gate allowed the call. */
+async function* guardEvents(events: AsyncIterable<unknown>, surface: Surface, settings: Settings): AsyncGenerator {
+  const assembler = surface.assembler(settings.allowHostedTools);
+  for await (const event of events) {
+    let calls: readonly ToolCall[] = [];
+    try {
+      calls = assembler.push(event);
+    } catch (error) {
+      await malformed(error, settings);
+    }
+    if (calls.length > 0) await guardAll([calls], settings);
+    yield event;
+  }
+  try {
+    assembler.end();
+  } catch (error) {
+    await malformed(error, settings);
+  }
+}
+
+const isStream = (value: unknown): value is AsyncIterable<unknown> & object =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+
+/** A provider's stream object whose events are guarded. What would give the raw events to somebody else is refused. */
+function guardStream<T extends AsyncIterable<unknown> & object>(stream: T, surface: Surface, settings: Settings): T {
+  return new Proxy(stream, {
+    get(target, name) {
+      if (name === Symbol.asyncIterator) return () => guardEvents(target, surface, settings);
+      if (name === 'tee' || name === 'toReadableStream')
+        return () => {
+          throw new GateConfigError(`${name}() gives events away that Gate has not seen: read the stream itself`);
+        };
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+const guardValue = async (value: unknown, surface: Surface, settings: Settings): Promise<unknown> =>
+  isStream(value) ? guardStream(value, surface, settings) : guardResponse(value, surface, settings);
+
+interface ProviderPromise extends Promise<unknown> {
+  withResponse?(): Promise<{ data: unknown }>;
+}
+
+/** A method of a provider's client that makes a model speak, with what it gives back guarded. */
+export function guardMethod(
+  method: (...given: unknown[]) => unknown,
+  path: string,
+  surface: Surface,
+  settings: Settings,
+): (...given: unknown[]) => unknown {
+  return (...given) => {
+    const hosted = settings.allowHostedTools ? undefined : surface.hostedToolIn(given[0]);
+    if (hosted !== undefined && settings.mode === 'enforce')
+      return Promise.reject(
+        new GateConfigError(
+          `${path}: the provider runs ${hosted} itself, and Gate never sees its calls; leave it out, or set allowHostedTools`,
+        ),
+      );
+    const sent = method(...given) as ProviderPromise;
+    const guarded = Promise.resolve(sent).then((value) => guardValue(value, surface, settings));
+    return Object.assign(guarded, {
+      withResponse: async () => {
+        const data = await guarded;
+        return { ...(await sent.withResponse?.()), data };
+      },
+      asResponse: (): never => {
+        throw new GateConfigError(
+          `${path}: asResponse() gives a response away that Gate has not seen; use withResponse()`,
+        );
+      },
+    });
+  };
+}
+
+/** A method whose calls cannot be inspected, and why. */
+export const refusedMethod =
+  (path: string, why: string): (() => never) =>
+  () => {
+    throw new GateConfigError(`${path}: ${why}; set allowUninspectedStream to let it pass`);
+  };

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { type LiteFixture, openLite } from '../../../../test/support/lite.js';
+import {
+  type GateOptions,
+  GateConfigError,
+  GateDenied,
+  GateMalformedCall,
+  GateTransportError,
+  inspectToolUse,
+  inspectToolUses,
+  resolvePending,
+  type Verdict,
+} from '../src/index.js';
+import { type StubGate, stubGate } from './stub-gate.js';
+
+interface Expected {
+  readonly verdict?: Readonly<Record<string, unknown>>;
+  readonly fault?: 'transport' | 'config' | 'malformed';
+  readonly code?: string;
+}
+interface AnswerCase extends Expected {
+  readonly name: string;
+  readonly first?: readonly (number | 'cut' | 'slow' | 'huge')[];
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly attempts?: number;
+}
+interface LiveCase extends Expected {
+  readonly name: string;
+  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
+  readonly mode?: 'observe';
+  readonly gate_mode?: 'observe';
+  readonly ttl_secs?: number;
+  readonly again?: 'same' | 'other';
+  readonly then?: 'approve' | 'deny';
+  readonly outcome?: string;
+}
+
+/** The same table is run by every language. */
+const CASES = parse(readFileSync(fileURLToPath(new URL('../../../wire-cases.yaml', import.meta.url)), 'utf8')) as {
+  readonly answers: readonly AnswerCase[];
+  readonly live: readonly LiveCase[];
+};
+
+const FAULTS = { transport: GateTransportError, config: GateConfigError, malformed: GateMalformedCall };
+
+/** A verdict with the names of the wire. */
+function onTheWire(verdict: Verdict): Record<string, unknown> {
+  const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const { payload, ...own } = verdict as Verdict & { payload?: object };
+  return Object.fromEntries([
+    ...Object.entries(payload ?? {}),
+    ...Object.entries(own).map(([name, value]) => [snake(name), value] as const),
+  ]);
+}
+
+function expectVerdict(verdict: Verdict, expected: Readonly<Record<string, unknown>>): void {
+  const wanted = Object.fromEntries(
+    Object.entries(expected).map(([name, value]) => [name, value === '*' ? expect.stringMatching(/./) : value]),
+  );
+  expect(onTheWire(verdict)).toMatchObject(wanted);
+}
+
+async function expectFault(asked: Promise<unknown>, { fault, code }: Expected): Promise<void> {
+  const error = await asked.then(
+    (value) => value,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(FAULTS[fault as 'transport']);
+  if (code !== undefined) expect(error).toMatchObject({ code });
+}
+
+describe('what a verdict is made of', () => {
+  let stub: StubGate;
+  beforeAll(async () => {
+    stub = await stubGate();
+  });
+  afterAll(() => stub.close());
+
+  it.each(CASES.answers.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    stub.asked.length = 0;
+    const { port } = new URL(stub.url);
+    stub.answer = (_asked, response) => {
+      const step = row.first?.[stub.asked.length - 1];
+      if (step === 'cut') response.destroy();
+      else if (step === 'slow') response.writeHead(200).write('{');
+      else if (step === 'huge') response.writeHead(200).end('x'.repeat(2 ** 20 + 1));
+      else if (step !== undefined) response.writeHead(step).end('{"error":"provider_unavailable"}');
+      else response.writeHead(row.status, row.headers).end(row.text ?? (row.body && JSON.stringify(row.body)));
+    };
+    const asked = inspectToolUse(
+      { id: 'call-1', name: 'list_files', input: { path: 'a' } },
+      {
+        endpoint: `http://127.0.0.1:${port}/`,
+        retry: { baseDelayMs: 1 },
+        timeoutMs: row.first?.includes('slow') ? 200 : 10_000,
+      },
+    );
+    if (row.fault) await expectFault(asked, row);
+    else expectVerdict(await asked, row.verdict ?? {});
+    if (row.attempts !== undefined) expect(stub.asked).toHaveLength(row.attempts);
+    // Whatever happens, it is one request: the same id and the same bytes.
+    expect(new Set(stub.asked.map(({ text, headers }) => text + String(headers['x-gate-idempotency-id']))).size).toBe(
+      1,
+    );
+    expect(stub.asked.every(({ path }) => path === '/mcp')).toBe(true);
+  });
+});
+
+describe('calls at a running lite', () => {
+  const gates = new Map<string, Promise<LiteFixture>>();
+  const gateFor = ({ gate_mode: gateMode, ttl_secs: ttl = 60 }: LiveCase): Promise<LiteFixture> => {
+    const mode = gateMode ?? 'enforce';
+    const key = `${mode} ${ttl}`;
+    const known = gates.get(key);
+    if (known !== undefined) return known;
+    const opened = openLite({ GATE_LITE_MODE: mode, GATE_LITE_PENDING_TTL_SECS: String(ttl) });
+    gates.set(key, opened);
+    return opened;
+  };
+  afterAll(async () => {
+    for (const gate of gates.values()) await (await gate).close();
+  });
+
+  it.each(CASES.live.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    const gate = await gateFor(row);
+    const options: GateOptions & { idempotencyId: string } = {
+      endpoint: gate.lite.url,
+      idempotencyId: randomUUID(),
+      ...(row.mode && { mode: row.mode }),
+    };
+    const calls = row.calls.map(({ name, arguments: input }, index) => ({ id: `call-${index}`, name, input }));
+    let asked = inspectToolUses(calls, options);
+    if (row.again !== undefined) {
+      const first = await asked;
+      const [call] = calls;
+      asked = inspectToolUses(row.again === 'same' ? calls : [{ ...call!, input: { path: 'another' } }], options);
+      if (row.again === 'same') expect(await asked).toEqual(first);
+    }
+    if (row.fault) return expectFault(asked, row);
+    const verdict = await asked;
+    expectVerdict(verdict, row.verdict ?? {});
+    if (row.outcome === undefined) return;
+    const correlationId = verdict.kind === 'pending' ? verdict.correlationId : '';
+    const { idempotencyId: _id, ...rest } = options;
+    const resolved = resolvePending(correlationId, rest, { pollIntervalMs: 20 }).then(
+      () => 'allow',
+      (error: unknown) => (error instanceof GateDenied ? error.code : error),
+    );
+    if (row.then !== undefined) {
+      const { status } = await gate.send('POST', `/decide/${correlationId}`, {
+        body: { decision: row.then, reason: 'as the table says' },
+      });
+      expect(status).toBe(200);
+    }
+    expect(await resolved).toBe(row.outcome);
+  });
+});
