@@ -1,5 +1,4 @@
-import type { PendingCall, ResolveOptions } from './pending.js';
-import type { DenialDetail, ToolCall } from './types.js';
+import type { DenialDetail, ResolveOptions, ToolCall } from './types.js';
 
 /** What every error of this package is. */
 export class GateError extends Error {
@@ -38,6 +37,14 @@ export class GateTransportError extends GateError {
     this.status = facts.status;
     this.code = facts.code;
   }
+}
+
+/** What is known of a call that waits, and how it is waited for. */
+export interface Waiting {
+  readonly correlationId: string;
+  readonly reviewReasons: readonly string[];
+  readonly ttlSecs: number | undefined;
+  resolve(options?: ResolveOptions): Promise<void>;
 }
 
 export interface DenialFacts {
@@ -94,23 +101,23 @@ export class GatePending extends GateError {
   readonly toolCalls: readonly ToolCall[];
   /** The model's response that is held back, where a wrapped client made the call. */
   response: unknown;
-  readonly #pending: PendingCall;
+  readonly #waiting: Waiting;
 
-  constructor(pending: PendingCall, facts: { calls: readonly ToolCall[]; tier?: string | undefined }) {
+  constructor(waiting: Waiting, facts: { calls: readonly ToolCall[]; tier?: string | undefined }) {
     const toolName = facts.calls[0]?.name ?? '';
-    super(`gate parked tool "${toolName}" for review (correlation_id=${pending.correlationId})`);
+    super(`gate parked tool "${toolName}" for review (correlation_id=${waiting.correlationId})`);
     this.toolName = toolName;
     this.toolCalls = facts.calls;
-    this.correlationId = pending.correlationId;
-    this.reviewReasons = pending.reviewReasons;
-    this.ttlSecs = pending.ttlSecs;
+    this.correlationId = waiting.correlationId;
+    this.reviewReasons = waiting.reviewReasons;
+    this.ttlSecs = waiting.ttlSecs;
     this.tier = facts.tier;
-    this.#pending = pending;
+    this.#waiting = waiting;
   }
 
   /** Returns when somebody approved the call. Throws `GateDenied` where it was refused or expired, `GateTransportError` where nothing is known in time. */
   resolve(options: ResolveOptions = {}): Promise<void> {
-    return this.#pending.resolve(options);
+    return this.#waiting.resolve(options);
   }
 }
 

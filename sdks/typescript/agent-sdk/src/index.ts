@@ -17,12 +17,11 @@ export {
   resolvePending,
 } from './inspect.js';
 export type { CallbackOptions, GateOptions } from './options.js';
-export type { ResolveOptions } from './pending.js';
 export {
   inspectRealtimeFunctionCall,
   isRealtimeFunctionCallDone,
   normalizeRealtimeFunctionCall,
   type RealtimeFunctionCallDone,
 } from './realtime.js';
-export type { CallContext, Denial, DenialDetail, Limited, ToolCall, Verdict } from './types.js';
+export type { CallContext, Denial, DenialDetail, Limited, ResolveOptions, ToolCall, Verdict } from './types.js';
 export { gateWrap } from './wrap/gate-wrap.js';

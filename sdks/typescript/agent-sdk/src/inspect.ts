@@ -4,8 +4,8 @@ import { denialPanel } from './denial-panel.js';
 import { GateConfigError, GateDenied, GateError, GatePending, GateRateLimited, GateTransportError } from './errors.js';
 import { type HttpAnswer, send } from './http.js';
 import { type GateOptions, type Settings, settingsOf } from './options.js';
-import { PendingCall, type ResolveOptions } from './pending.js';
-import type { ToolCall, Verdict } from './types.js';
+import { PendingCall } from './pending.js';
+import type { ResolveOptions, ToolCall, Verdict } from './types.js';
 import { DECISION_CONTRACT, readVerdict } from './verdict.js';
 
 export interface CallOptions extends GateOptions {

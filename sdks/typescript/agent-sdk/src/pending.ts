@@ -1,17 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GateDenied, GateTransportError } from './errors.js';
+import { GateDenied, GateTransportError, type Waiting } from './errors.js';
 import { quoted, send } from './http.js';
 import type { Settings } from './options.js';
-import type { ToolCall } from './types.js';
+import type { ResolveOptions, ToolCall } from './types.js';
 import { objectIn } from './verdict.js';
-
-export interface ResolveOptions {
-  /** Between two questions, ±20 %. Default: what Gate said, else 2,000 ms; 30,000 where a callback is waited for. */
-  readonly pollIntervalMs?: number;
-  /** Default: what the person has, at most 600,000 ms. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
 
 export interface PendingFacts {
   readonly correlationId: string;
@@ -27,7 +19,7 @@ const POLL_MS = 2_000;
 const POLL_BESIDE_CALLBACK_MS = 30_000;
 
 /** A call that waits, and what is needed to hear what became of it. */
-export class PendingCall {
+export class PendingCall implements Waiting {
   readonly correlationId: string;
   readonly reviewReasons: readonly string[];
   readonly ttlSecs: number | undefined;

@@ -15,26 +15,28 @@ export function strictJson(text: string): { readonly value: unknown } | { readon
   return fault === undefined ? { value } : { fault };
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\],:]/g;
+/** One token and the blanks before it. Sticky, so that it is looked for at one place and never further on. */
+const TOKEN = /[ \t\r\n]*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:])/y;
 
 /** Why parsers may differ on a text that is JSON. */
 function disputed(text: string): string | undefined {
-  const names: (Set<string> | null)[] = [];
-  let previous = '';
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{') names.push(new Set());
-    else if (token === '[') names.push(null);
-    else if (token === '}' || token === ']') names.pop();
-    else if (token[0] === '"') {
-      const open = names.at(-1);
-      if (open !== null && open !== undefined && (previous === '{' || previous === ',')) {
-        const name = JSON.parse(token) as string;
-        if (open.has(name)) return `the name ${JSON.stringify(name)} stands twice in one object`;
-        open.add(name);
-      }
-    } else if (token !== ',' && token !== ':' && /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)))
-      return `the integer ${token.slice(0, 40)} is larger than all parsers can hold`;
-    previous = token;
+  TOKEN.lastIndex = 0;
+  /** Names so far of each object that is open; of an array, none. */
+  const open: (Set<string> | null)[] = [];
+  let before = '';
+  for (let found = TOKEN.exec(text); found !== null; found = TOKEN.exec(text)) {
+    const [, word = ''] = found;
+    const names = open.at(-1);
+    if (word === '{') open.push(new Set());
+    else if (word === '[') open.push(null);
+    else if (word === '}' || word === ']') open.pop();
+    else if (word.startsWith('"') && names && (before === '{' || before === ',')) {
+      const name = JSON.parse(word) as string;
+      if (names.has(name)) return `the name ${JSON.stringify(name)} stands twice in one object`;
+      names.add(name);
+    } else if (/^-?\d+$/.test(word) && !Number.isSafeInteger(Number(word)))
+      return `the integer ${word.slice(0, 40)} is larger than all parsers can hold`;
+    before = word;
   }
   return undefined;
 }

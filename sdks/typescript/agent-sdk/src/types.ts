@@ -59,3 +59,11 @@ export interface CallContext {
   readonly toolUseId: string;
   readonly toolInput: unknown;
 }
+
+export interface ResolveOptions {
+  /** Between two questions, ±20 %. Default: what Gate said, else 2,000 ms; 30,000 where a callback is waited for. */
+  readonly pollIntervalMs?: number;
+  /** Default: what the person has, at most 600,000 ms. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}

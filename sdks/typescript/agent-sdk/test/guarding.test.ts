@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   denialPanel,
@@ -16,6 +15,7 @@ import {
   normalizeRealtimeFunctionCall,
   resolvePending,
 } from '../src/index.js';
+import { eventually } from '../../../../test/support/waiting.js';
 import { answerJson, type StubGate, stubGate } from './stub-gate.js';
 
 let gate: StubGate;
@@ -58,7 +58,7 @@ const thrownBy = (asked: Promise<unknown>): Promise<unknown> =>
 describe('options that cannot be meant are refused before anything is sent', () => {
   it.each<[string, GateOptions, RegExp]>([
     ['no address', { endpoint: '' }, /endpoint is missing/],
-    ['an address that is none', { endpoint: 'gate' }, /no address/],
+    ['an address that cannot be read', { endpoint: 'gate' }, /no address/],
     ['another scheme', { endpoint: 'ftp://gate' }, /http or https/],
     ['user information', { endpoint: 'https://u:p@gate' }, /user information/],
     ['a query', { endpoint: 'https://gate/?a=1' }, /no query/],
@@ -311,7 +311,7 @@ describe('waiting for a decision', () => {
     const pending = await waiting({ callback });
     expect(gate.asked[0]?.headers['x-gate-callback-url']).toBe(callback.url);
     const resolved = pending.resolve({ pollIntervalMs: 60_000 });
-    while (gate.asked.length < 2) await sleep(1);
+    await eventually('the first question', () => gate.asked.length >= 2);
     post();
     await resolved;
     expect(gate.asked).toHaveLength(3);

@@ -278,7 +278,7 @@ describe('what cannot be inspected is refused with its reason', () => {
     await expect(anthropic().messages.create(CLAUDE)).rejects.toThrow(GateMalformedCall);
   });
 
-  it('a client that is none', () => {
+  it('a client of nobody that is known', () => {
     expect(() => gateWrap({ generate: () => null }, options())).toThrow(GateConfigError);
   });
 });
