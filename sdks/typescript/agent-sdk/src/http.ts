@@ -1,4 +1,4 @@
-import { GateTransportError } from './errors.js';
+import { GateError, GateTransportError } from './errors.js';
 import type { Settings } from './options.js';
 
 const MOST_ANSWER_BYTES = 2 ** 20;
@@ -47,7 +47,7 @@ export async function send(settings: Settings, request: HttpRequest): Promise<Ht
     });
     return { status: answer.status, headers: answer.headers, text: await textOf(answer, signal) };
   } catch (error) {
-    if (error instanceof GateTransportError) throw error;
+    if (error instanceof GateError) throw error;
     request.signal?.throwIfAborted();
     if (time.aborted)
       throw new GateTransportError(`gate did not answer within ${request.timeoutMs ?? settings.timeoutMs} ms`, {
