@@ -16,6 +16,7 @@ export type Need =
   | 'pyiceberg'
   | 'python3'
   | 'schemathesis'
+  | 'sdk-frameworks'
   | 'single-executable'
   | 'small-disk';
 

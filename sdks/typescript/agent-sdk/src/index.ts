@@ -1,4 +1,15 @@
 export {
+  type AdapterOptions,
+  gateBeforeTool,
+  gateComputerUse,
+  gateInputGuardrail,
+  gateTool,
+  gateToolCalls,
+  gateTools,
+  type Refusal,
+  refusalText,
+} from './adapters.js';
+export {
   GateConfigError,
   GateDenied,
   GateError,
