@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import type { Migration } from 'kysely';
 import { openStore } from '../../adapters/store/database.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
@@ -31,10 +32,17 @@ async function migrated(open: Migrated): Promise<Buffer> {
   const directory = mkdtempSync(join(tmpdir(), 'gate-migrated-'));
   const file = join(directory, 'migrated.db');
   try {
-    // Closed, it is whole: its write-ahead log is empty.
     await (await open(file)).close();
+    emptyLog(file);
     return readFileSync(file);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Into the file goes what its write-ahead log has. A store that is closed leaves it there as long as its prepared statements are not collected. */
+function emptyLog(file: string): void {
+  const connection = new DatabaseSync(file);
+  connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  connection.close();
 }
