@@ -21,6 +21,9 @@ const HEARD_LIMIT_MS = 5_000;
 const HEARD_LOOK_MS = 100;
 /** Where a step is due and could not be claimed. */
 const PAUSE_MS = 1_000;
+/** What came of a step is said again to an identity that is away, for half of the lease: said once, the step would wait for all of it. */
+const SAID_LIMIT_MS = 15_000;
+const SAID_AGAIN_MS = 250;
 
 /** Identity, as the driver of operations asks it. */
 export interface TenantOperations {
@@ -104,8 +107,8 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
     },
 
     /**
-     * One attempt at the next step: claimed, done by its owner, and said. Where this process ends in between, identity has the claim, and its lease
-     * ends; what an owner did it does not do twice. Leases and warrants stay in here, and in no history.
+     * One attempt at the next step: claimed, done by its owner, and said, again where identity is away just then. Where this process ends in between,
+     * identity has the claim, and its lease ends; what an owner did it does not do twice. Leases and warrants stay in here, and in no history.
      */
     async takeTenantStep(operationId: string): Promise<TenantProgress> {
       await assertAtNoTool((await identity.driven(operationId)).operation);
@@ -117,8 +120,16 @@ export const createTenantActivities = ({ identity, takers, heard, calls }: Tenan
         return progress.wait_ms === 0 ? { ...progress, wait_ms: PAUSE_MS } : progress;
       }
       const { step_id, lease_token } = claim;
-      const say = (said: Pick<DrivenTenantCompletion, 'outcome' | 'receipt' | 'error'>) =>
-        identity.complete(operationId, { step_id, lease_token, ...said }).then(progressOf);
+      const untilMs = performance.now() + SAID_LIMIT_MS;
+      const say = async (said: Pick<DrivenTenantCompletion, 'outcome' | 'receipt' | 'error'>) => {
+        for (;;)
+          try {
+            return progressOf(await identity.complete(operationId, { step_id, lease_token, ...said }));
+          } catch (error) {
+            if (!isAway(error) || performance.now() > untilMs) throw error;
+            await sleep(SAID_AGAIN_MS);
+          }
+      };
       try {
         const receipt = await receiptOf(step, claim);
         return await say({ outcome: 'succeeded', ...(receipt && { receipt }) });
@@ -148,6 +159,8 @@ const progressOf = ({ operation, wait_ms }: DrivenTenantOperation): TenantProgre
   };
 };
 
+/** No answer came, so that nobody knows whether it was heard; what was heard is refused the second time. */
+const isAway = (error: unknown): boolean => error instanceof GateError && error.code === 'control_state_unavailable';
 /** What the same request comes to again. */
 const isFinal = (error: unknown): boolean => error instanceof GateError && ERROR_CODES[error.code].retry === 'no';
 const told = (error: unknown): string =>

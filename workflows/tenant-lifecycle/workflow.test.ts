@@ -33,9 +33,12 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   let ca: string;
   /** Has the ledger take what identity tells. */
   let telling: () => Promise<void>;
+  /** What identity is, at the next times that it is told what came of a step: away before it heard that, or after. */
+  let away: ('before' | 'after')[];
   /** Calls that have not ended. */
   let atTool: string | null = null;
 
+  const isAway = () => new GateError('control_state_unavailable', 'it is away');
   const owner = (name: 'policy-engine' | 'hil' | 'ledger') => async (warrant: TenantWarrant) => {
     const { tenant, operation_id, step_id } = tenantWarrantCheck(() => ca, name)(warrant);
     asked.push(step_id);
@@ -67,7 +70,13 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
       identity: {
         driven: (id) => lifecycle.driven(id),
         drive: (id) => lifecycle.drive(id),
-        complete: (id, { step_id, ...said }) => lifecycle.drivenComplete(id, step_id, said),
+        async complete(id, { step_id, ...said }) {
+          const fault = away.shift();
+          if (fault === 'before') throw isAway();
+          const heard = await lifecycle.drivenComplete(id, step_id, said);
+          if (fault === 'after') throw isAway();
+          return heard;
+        },
       },
       takers: { 'policy-engine': owner('policy-engine'), hil: owner('hil'), ledger: owner('ledger') },
       calls: { atTool: () => Promise.resolve(atTool), forgetDecoyHits: () => Promise.resolve() },
@@ -88,6 +97,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   beforeEach(() => {
     asked = [];
     failing = new Map();
+    away = [];
     atTool = null;
     telling = () => Promise.resolve();
     driving = driveTenantOperations({
@@ -127,8 +137,6 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     await engine.replay(await handle.fetchHistory());
     return status;
   }
-  const away = () => new GateError('control_state_unavailable', 'it is away');
-
   it('has every step done by its owner, in its order, each once', async () => {
     const coming = await reached(await begin('provision', 'coming'), 'succeeded');
     expect(asked).toEqual(['policy_namespace', 'hil_namespace', 'ledger_lifecycle_marker']);
@@ -141,11 +149,22 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
   });
 
   it('tries a step again whose owner is away, after the pauses of the table', async () => {
-    failing.set('policy_namespace', [away(), away()]);
+    failing.set('policy_namespace', [isAway(), isAway()]);
     const operation = await reached(await begin('provision', 'patient'), 'succeeded');
     expect(operation.steps.map(({ attempts }) => attempts)).toEqual([1, 1, 3, 1, 1, 1]);
     expect(await replayed(operation)).toBe('COMPLETED');
   });
+
+  it.each([['before'], ['after']] as const)(
+    'has nothing wait for a lease where identity is away %s it heard what came of a step',
+    async (when) => {
+      away = [when, when, when];
+      const operation = await reached(await begin('provision', `heard-${when}`), 'succeeded');
+      expect(operation.steps.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 1]);
+      expect(asked).toEqual(['policy_namespace', 'hil_namespace', 'ledger_lifecycle_marker']);
+      expect(await replayed(operation)).toBe('COMPLETED');
+    },
+  );
 
   it('ends as failed where a person has to look, and goes on in another run when he has it taken up again', async () => {
     failing.set('hil_namespace', [new GateError('operation_conflict', 'a later one')]);
@@ -219,7 +238,7 @@ describe.each(STORES)('an operation on a tenant, by the engine and a store of id
     failing.set('policy_namespace', [
       () => {
         arrived();
-        return Promise.reject(away());
+        return Promise.reject(isAway());
       },
     ]);
     const begun = await begin('provision', 'stubborn');
