@@ -1,28 +1,21 @@
-import axe, { type Result } from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Result } from 'axe-core';
 import type { Page } from 'playwright-core';
+
+/** Less than half of what the package itself loads: every page that is looked at reads it anew. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe finds wrong on the page as it is shown now, with the elements it means. */
 async function violations(page: Page, rules?: readonly string[]): Promise<Result[]> {
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
-  // Of what passes only the names of the rules are gathered, and nothing of it leaves the browser.
-  const options = JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
+  // Of what passes only the names of the rules are gathered, and nothing of it leaves the browser. No page plays anything or is locked to one
+  // orientation by a style sheet, for which axe would load all of them again.
+  const options = JSON.stringify({ resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) });
   return page.evaluate<Result[]>(`axe.run(${options}).then(({ violations }) => violations)`);
 }
 
 const told = ({ id, nodes }: Result): string => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`;
-
-/** All of it. */
-export const findings = async (page: Page): Promise<string[]> => (await violations(page)).map(told);
-
-/** All of it in both themes, which differ by colours alone. */
-export async function findingsInBothThemes(page: Page): Promise<string[]> {
-  const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    found.push(...(await findings(page)).map((one) => `${colorScheme}: ${one}`));
-  }
-  return found;
-}
 
 /** What axe finds less serious, and what somebody who listens goes by: landmarks of one name, and a page without a heading. */
 const GONE_BY = new Set(['landmark-unique', 'page-has-heading-one']);
@@ -40,18 +33,28 @@ const NARROWEST_AND_WIDEST = [
   { width: 2560, height: 1440 },
 ];
 
-/** The same in both themes, which differ by colours alone: the page is loaded once, and in the second theme its colours are looked at. */
-export async function seriousInBothThemes(page: Page): Promise<string[]> {
+/** Of the rules of axe, those that go by colours. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+
+/** What is found in both themes, which differ by colours alone: the page is loaded once, and in the second theme its colours are looked at. */
+async function inBothThemes(
+  page: Page,
+  look: (rules?: readonly string[]) => Promise<readonly string[]>,
+): Promise<string[]> {
   const found: string[] = [];
   for (const [colorScheme, rules] of [
     ['light', undefined],
-    ['dark', ['color-contrast']],
+    ['dark', OF_COLOURS],
   ] as const) {
     await page.emulateMedia({ colorScheme });
-    found.push(...(await seriousFindings(page, rules)).map((one) => `${colorScheme}: ${one}`));
+    found.push(...(await look(rules)).map((one) => `${colorScheme}: ${one}`));
   }
   return found;
 }
+export const findingsInBothThemes = (page: Page): Promise<string[]> =>
+  inBothThemes(page, async (rules) => (await violations(page, rules)).map(told));
+export const seriousInBothThemes = (page: Page): Promise<string[]> =>
+  inBothThemes(page, (rules) => seriousFindings(page, rules));
 
 /** Buttons whose words stand below each other: the narrowest of them is drawn far higher than it is wide. */
 const SQUEEZED = `[...document.querySelectorAll('button')].filter((button) => {
