@@ -37,12 +37,12 @@ import { policyStateSet } from './policy-state.js';
 import { labOfPlan, resultOf, rolledBack } from './policy-studies.js';
 import { parametersIn, setLines, setParameters, settingsOf, trialLines, triedYesterday } from './policy-templates.js';
 import { POLICY_KEYS } from '../test/support/policy-keys.js';
+import { rememberingCompiler } from '../test/support/remembering-compiler.js';
 
 const floor = await shippedFloor();
-const compiler = opaCompiler({
-  find: () => findOpa({ onProgress: () => undefined }),
-  directory: shippedPolicyDirectory(),
-});
+const compiler = rememberingCompiler(
+  opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory: shippedPolicyDirectory() }),
+);
 const rego = (rule: string): string => `package gate.authz\n\nimport rego.v1\n\n${rule}\n`;
 const CEILING = rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most');
 

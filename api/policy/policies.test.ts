@@ -42,6 +42,7 @@ import { pairsOf } from '../../test/support/some-of.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { POLICY_KEYS } from '../../test/support/policy-keys.js';
+import { rememberingCompiler } from '../../test/support/remembering-compiler.js';
 import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Service } from '../plugins/service.js';
@@ -51,10 +52,7 @@ import { openManagement, openTrials, type PolicyManagement } from './management.
 const CHANGER = fileURLToPath(new URL('../../dist/test/support/policy-changer.js', import.meta.url));
 const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
-const compiler = opaCompiler({
-  find: () => findOpa({ onProgress: () => undefined }),
-  directory,
-});
+const compiler = rememberingCompiler(opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory }));
 /** One thread for all that the tests open: each start of one costs half a second. */
 const trials = openTrials(floor);
 const by = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };

@@ -10,6 +10,7 @@ import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { EVERYBODY, type PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { POLICY_KEYS } from './policy-keys.js';
+import { rememberingCompiler } from './remembering-compiler.js';
 import { takingLedger } from './taking-ledger.js';
 
 /**
@@ -29,15 +30,8 @@ const forever = () => new Promise<never>(() => undefined);
 const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
 const shared = openTrials(floor);
-const opa = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory });
-const known = new Map<string, ReturnType<PolicyCompiler['compile']>>();
 /** Every store has the same texts. */
-const compile: PolicyCompiler['compile'] = (sources) => {
-  const key = JSON.stringify(sources);
-  const compiled = known.get(key) ?? opa.compile(sources);
-  known.set(key, compiled);
-  return compiled;
-};
+const opa = rememberingCompiler(opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory }));
 const beside = 'package gate.authz\n\nimport rego.v1\n\ndeny contains "Violation: b" if input.tool_type == "b"\n';
 const by = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };
 
@@ -92,7 +86,7 @@ async function changing(step: ChangeStep): Promise<void> {
   const compiler: PolicyCompiler = {
     ...opa,
     compile: async (sources) => {
-      const compiled = await compile(sources);
+      const compiled = await opa.compile(sources);
       return armed && step === 'compiled' ? held(step) : compiled;
     },
   };
