@@ -213,7 +213,10 @@ describe('gate prove on a ledger file', () => {
       'ok      consistency: the 600 entries begin with the 300 of the older checkpoint',
     );
     // A checkpoint of another history, or signed by somebody else, is no earlier state of this log, so no bundle is made.
-    const other = signCheckpoint({ origin: 'gate.local/ledger', size: 300, root: Buffer.alloc(32, 7) }, privateKey);
+    const other = await signCheckpoint(
+      { origin: 'gate.local/ledger', size: 300, root: Buffer.alloc(32, 7) },
+      privateKey,
+    );
     await expect(prove(600, { key: signing }, other)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('consistency'),
@@ -291,15 +294,15 @@ describe('gate prove on a ledger file', () => {
         message: expect.stringMatching(message),
       });
     const root = Buffer.alloc(32, 7);
-    await put(5, signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, privateKey));
+    await put(5, await signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, privateKey));
     await refused(/the first 5 entries are not those of the checkpoint that was signed/);
     // Whoever signed it: a log has only one history.
     await put(
       5,
-      signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, generateKeyPairSync('ed25519').privateKey),
+      await signCheckpoint({ origin: 'gate.local/ledger', size: 5, root }, generateKeyPairSync('ed25519').privateKey),
     );
     await refused(/the first 5 entries are not those of the checkpoint that was signed/);
-    await put(9, signCheckpoint({ origin: 'gate.local/ledger', size: 9, root }, privateKey));
+    await put(9, await signCheckpoint({ origin: 'gate.local/ledger', size: 9, root }, privateKey));
     await refused(/a checkpoint over 9 entries was signed, the chain has 5/);
     await put(5, 'no checkpoint');
     await refused(/cannot be read/);

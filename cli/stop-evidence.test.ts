@@ -61,7 +61,7 @@ beforeAll(async () => {
   const life = { notBefore: new Date(Date.now() - HOUR_MS), notAfter: new Date(Date.now() + HOUR_MS) };
   ca = await createAuthority('gate.local', life);
   other = await createAuthority('gate.local', life);
-  report = stopReportSigner(ca.cert, ca.key)(CONTENT);
+  report = await stopReportSigner(ca.cert, ca.key)(CONTENT);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -78,7 +78,7 @@ describe('gate verify --bundle, of the report of a stop', () => {
     }
   });
 
-  it.each<[string, (of: StopReport) => object]>([
+  it.each<[string, (of: StopReport) => object | Promise<object>]>([
     ['says that nothing ran', (of) => ({ ...of, calls: [], counts: { ...of.counts, running: 0 } })],
     ['says that somebody else did it', (of) => ({ ...of, stopped_by: 'operator:second' })],
     ['was of another stop', (of) => ({ ...of, stopped_at: '2026-11-02T10:00:00.001Z' })],
@@ -88,10 +88,10 @@ describe('gate verify --bundle, of the report of a stop', () => {
     ['is signed by another CA', () => stopReportSigner(other.cert, other.key)(CONTENT)],
     [
       'has the signature of a list of revocations over the same',
-      (of) => ({ ...of, signature: revocationSigner(ca.cert, ca.key)(CONTENT as never).signature }),
+      async (of) => ({ ...of, signature: (await revocationSigner(ca.cert, ca.key)(CONTENT as never)).signature }),
     ],
   ])('does not hold where it %s', async (_what, changed) => {
-    const verdict = await verified(JSON.stringify(changed(report)));
+    const verdict = await verified(JSON.stringify(await changed(report)));
     expect(verdict).toMatchObject({ valid: false, proved: false });
     expect(verdictText(verdict)).toMatch(/^BROKEN {2}signature of the CA: .*\nINVALID: this is not what was signed\n$/);
   });

@@ -1,19 +1,24 @@
-import { createPrivateKey, hash, type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
+import { createPrivateKey, hash, type KeyObject, verify, type X509Certificate } from 'node:crypto';
 import type { CaSignature } from '../../contracts/identity.js';
+import { type HeldKey, keyInMemory } from '../../domain/identity/held-key.js';
 import { certificatesOf } from './svid-signer.js';
 
 /** Signs with the key of the CA (`caPem`), as ES256 of RFC 7518 does: whoever trusts its certificates trusts what it says. */
-export function caSigner(caPem: string, key: string): (bytes: Buffer) => CaSignature {
+export function caSigner(caPem: string, key: CaKey): (bytes: Buffer) => Promise<CaSignature> {
   const [authority] = certificatesOf(caPem);
-  const privateKey = createPrivateKey(key);
-  if (!authority?.checkPrivateKey(privateKey)) throw new Error('is not the key of this CA');
+  const held = heldKeyOf(key);
+  if (!authority?.publicKey.equals(held.publicKey)) throw new Error('is not the key of this CA');
   const keyId = keyIdOf(authority);
-  return (bytes) => ({
+  return async (bytes) => ({
     algorithm: 'ES256',
     key_id: keyId,
-    value: sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url'),
+    value: (await held.sign(bytes)).toString('base64url'),
   });
 }
+
+/** The private key of a CA: in PEM, or where it is kept. */
+export type CaKey = string | HeldKey;
+export const heldKeyOf = (key: CaKey): HeldKey => (typeof key === 'string' ? keyInMemory(createPrivateKey(key)) : key);
 
 /** Checks that a CA that is `trusted` now signed these bytes. Throws where none did; `what` is what they are, as after "a", and `where` those CAs are named. */
 export function caVerifier(

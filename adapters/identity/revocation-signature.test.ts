@@ -34,9 +34,9 @@ const content: RevocationContent = {
 const signed = () => revocationSigner((ca as Credential).cert, (ca as Credential).key)(content);
 
 describe('a signed list of revocations', () => {
-  it('is taken by who trusts the CA that signed it, beside others', () => {
+  it('is taken by who trusts the CA that signed it, beside others', async () => {
     const trusted = `${(other as Credential).cert}${(ca as Credential).cert}`;
-    expect(revocationVerifier(() => trusted)(signed())).toEqual(content);
+    expect(revocationVerifier(() => trusted)(await signed())).toEqual(content);
   });
 
   it.each<[string, (list: RevocationList) => Partial<RevocationList>]>([
@@ -51,17 +51,18 @@ describe('a signed list of revocations', () => {
     ['has another history', () => ({ history: '3'.repeat(64) })],
     ['counts for longer', () => ({ expires_at: '2026-11-29T12:00:00.000Z' })],
     ['has the signature of nothing', ({ signature }) => ({ signature: { ...signature, value: '' } })],
-  ])('is refused where it %s', (_what, change) => {
-    const list = signed();
+  ])('is refused where it %s', async (_what, change) => {
+    const list = await signed();
     const verify = revocationVerifier(() => (ca as Credential).cert);
     expect(() => verify({ ...list, ...change(list) })).toThrow('signature does not hold');
   });
 
-  it('is refused by who does not trust the CA, and under a key that is not the CA’s', () => {
+  it('is refused by who does not trust the CA, and under a key that is not the CA’s', async () => {
     const { cert, key } = other as Credential;
-    expect(() => revocationVerifier(() => cert)(signed())).toThrow('no CA of GATE_TLS_CA_FILE');
-    const { signature } = revocationSigner(cert, key)(content);
-    const forged = { ...content, signature: { ...signature, key_id: signed().signature.key_id } };
+    const list = await signed();
+    expect(() => revocationVerifier(() => cert)(list)).toThrow('no CA of GATE_TLS_CA_FILE');
+    const { signature } = await revocationSigner(cert, key)(content);
+    const forged = { ...content, signature: { ...signature, key_id: list.signature.key_id } };
     expect(() => revocationVerifier(() => (ca as Credential).cert)(forged)).toThrow('signature does not hold');
     expect(() => revocationSigner((ca as Credential).cert, key)).toThrow('not the key of this CA');
   });

@@ -1,13 +1,13 @@
 import type { RevocationContent, RevocationList } from '../../contracts/identity.js';
 import { revocationBytes } from '../../domain/identity/revocation.js';
-import { caSigner, caVerifier } from './ca-signature.js';
+import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
 
-export type RevocationSigner = (content: RevocationContent) => RevocationList;
+export type RevocationSigner = (content: RevocationContent) => Promise<RevocationList>;
 
 /** Signs lists with the key of the CA. */
-export function revocationSigner(caPem: string, key: string): RevocationSigner {
+export function revocationSigner(caPem: string, key: CaKey): RevocationSigner {
   const signed = caSigner(caPem, key);
-  return (content) => ({ ...content, signature: signed(revocationBytes(content)) });
+  return async (content) => ({ ...content, signature: await signed(revocationBytes(content)) });
 }
 
 /** Checks that a CA that is `trusted` now signed a list. Throws where none did. */

@@ -1,13 +1,13 @@
 import type { StopReport, StopReportContent } from '../../contracts/identity.js';
 import { stopReportBytes } from '../../domain/identity/stop-reports.js';
-import { caSigner, caVerifier } from './ca-signature.js';
+import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
 
-export type StopReportSigner = (content: StopReportContent) => StopReport;
+export type StopReportSigner = (content: StopReportContent) => Promise<StopReport>;
 
 /** Signs reports of stops with the key of the CA. */
-export function stopReportSigner(caPem: string, key: string): StopReportSigner {
+export function stopReportSigner(caPem: string, key: CaKey): StopReportSigner {
   const signed = caSigner(caPem, key);
-  return (content) => ({ ...content, signature: signed(stopReportBytes(content)) });
+  return async (content) => ({ ...content, signature: await signed(stopReportBytes(content)) });
 }
 
 /** Checks that a CA of `trusted` signed a report. Throws where none did. */

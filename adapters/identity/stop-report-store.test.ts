@@ -52,7 +52,7 @@ describe.each(STORES)('the certificates of a stopped tenant, on %s', (kind) => {
   };
   const SVID = (of: string) =>
     `identity_svids 90000000-0000-4000-8000-00000000000${AGENTS.indexOf(of)}: its mark does not hold`;
-  const sign = (content: StopReportContent) => ({
+  const sign = async (content: StopReportContent) => ({
     ...content,
     signature: { algorithm: 'ES256', key_id: 'a'.repeat(64), value: 'x' } as const,
   });

@@ -185,38 +185,40 @@ export function openStopReportStore(parts: StopReportParts): StopReports {
         return found.slice(0, DUE_AT_ONCE);
       }),
 
-    makeReport: (id, said, { nowMs, trustDomain, sign }) =>
-      inTransaction(async (within) => {
-        const row = await find(within, id);
-        if (row?.state === 'made') return;
-        if (row?.state !== 'due') throw new GateError('not_found', 'no report is due under this id');
-        const left = leftIn(row);
-        if (left === null) throw editedReport(id);
-        const content: StopReportContent = {
-          schema: 'gate.stop-report/1',
-          id,
-          trust_domain: trustDomain,
-          tenant: row.tenant,
-          stopped: { kind: row.kind as StoppedKind, id: row.stopped_id, name: row.name },
-          stopped_at: instant(row.stopped_ms),
-          stopped_by: row.stopped_by,
-          reason: row.reason,
-          certificates_revoked: Number(row.revoked_count),
-          ...(left.length > 0 && {
-            not_taken_back: left.map(({ agent, rows }) => ({ agent, rows })),
-          }),
-          looked_at: said.looked_at,
-          counts: countsOf(said.calls, said.left_out),
-          calls: [...said.calls],
-          made_at: instant(nowMs),
-        };
-        const report = sign(content);
-        const text = stopReportText(report);
-        const made = { state: 'made', made_ms: nowMs, report_sha256: sha256Hex(text), report: text };
+    async makeReport(id, said, { nowMs, trustDomain, sign }) {
+      const row = await asked(() => find(db, id));
+      if (row?.state === 'made') return;
+      if (row?.state !== 'due') throw new GateError('not_found', 'no report is due under this id');
+      const left = leftIn(row);
+      if (left === null) throw editedReport(id);
+      const content: StopReportContent = {
+        schema: 'gate.stop-report/1',
+        id,
+        trust_domain: trustDomain,
+        tenant: row.tenant,
+        stopped: { kind: row.kind as StoppedKind, id: row.stopped_id, name: row.name },
+        stopped_at: instant(row.stopped_ms),
+        stopped_by: row.stopped_by,
+        reason: row.reason,
+        certificates_revoked: Number(row.revoked_count),
+        ...(left.length > 0 && {
+          not_taken_back: left.map(({ agent, rows }) => ({ agent, rows })),
+        }),
+        looked_at: said.looked_at,
+        counts: countsOf(said.calls, said.left_out),
+        calls: [...said.calls],
+        made_at: instant(nowMs),
+      };
+      // Before the transaction: the key may lie elsewhere, and nobody waits for it with the store.
+      const report = await sign(content);
+      const text = stopReportText(report);
+      const made = { state: 'made', made_ms: nowMs, report_sha256: sha256Hex(text), report: text };
+      await inTransaction(async (within) => {
         // Another proxy said it a moment ago: its report stands.
         if (!(await change(within, 'identity_stop_reports', row, made))) return;
         await parts.told(within, { report, text });
-      }),
+      });
+    },
 
     stopReports: (tenant, beforeMs) =>
       asked(async () => {

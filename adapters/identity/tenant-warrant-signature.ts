@@ -1,14 +1,14 @@
 import type { StepOwner, TenantWarrant, TenantWarrantContent } from '../../contracts/tenant-lifecycle.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { tenantWarrantBytes } from '../../domain/identity/tenant-warrant.js';
-import { caSigner, caVerifier } from './ca-signature.js';
+import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
 
-export type TenantWarrantSigner = (content: TenantWarrantContent) => TenantWarrant;
+export type TenantWarrantSigner = (content: TenantWarrantContent) => Promise<TenantWarrant>;
 
 /** Signs that identity has a step done, with the key of the CA. */
-export function tenantWarrantSigner(caPem: string, key: string): TenantWarrantSigner {
+export function tenantWarrantSigner(caPem: string, key: CaKey): TenantWarrantSigner {
   const signed = caSigner(caPem, key);
-  return (content) => ({ ...content, signature: signed(tenantWarrantBytes(content)) });
+  return async (content) => ({ ...content, signature: await signed(tenantWarrantBytes(content)) });
 }
 
 /** What a warrant says, where it is for this owner, counts, and a CA that is `trusted` now signed it. Throws `warrant_invalid`, and `warrant_over`. */

@@ -49,7 +49,7 @@ describe('the step of a service in an operation on a tenant', () => {
     serve({ ca: ca.cert });
   });
   afterEach(() => service.close());
-  const signed = (more: Partial<TenantWarrantContent> = {}, by = ca): TenantWarrant =>
+  const signed = (more: Partial<TenantWarrantContent> = {}, by = ca): Promise<TenantWarrant> =>
     tenantWarrantSigner(by.cert, by.key)({ ...CONTENT, ...more });
   const ask = async (payload: object) => {
     const reply = await service.app.inject({ method: 'POST', url: '/tenant-steps', payload });
@@ -57,25 +57,28 @@ describe('the step of a service in an operation on a tenant', () => {
   };
 
   it('is done for the warrant of identity', async () => {
-    expect(await ask(signed())).toEqual([200, { state: 'offboarded' }]);
+    expect(await ask(await signed())).toEqual([200, { state: 'offboarded' }]);
     expect(taken).toEqual([CONTENT]);
   });
   it.each([
     ['another service', () => signed({ owner: 'ledger' })],
     ['a CA that is not trusted here', () => signed({}, other)],
-    ['another tenant than was signed', () => ({ ...signed(), tenant: 'other' })],
+    ['another tenant than was signed', async () => ({ ...(await signed()), tenant: 'other' })],
     [
       'another operation than was signed',
-      () => ({ ...signed(), operation_id: CONTENT.operation_id.replace('1', '2') }),
+      async () => ({ ...(await signed()), operation_id: CONTENT.operation_id.replace('1', '2') }),
     ],
-    ['another kind than was signed', () => ({ ...signed(), kind: 'provision' })],
-    ['a later end than was signed', () => ({ ...signed(), not_after: new Date(NOW + 60_000).toISOString() })],
+    ['another kind than was signed', async () => ({ ...(await signed()), kind: 'provision' })],
+    [
+      'a later end than was signed',
+      async () => ({ ...(await signed()), not_after: new Date(NOW + 60_000).toISOString() }),
+    ],
   ])('is not done for one of %s', async (_what, warrant) => {
-    expect(await ask(warrant())).toMatchObject([403, { error: 'warrant_invalid' }]);
+    expect(await ask(await warrant())).toMatchObject([403, { error: 'warrant_invalid' }]);
     expect(taken).toEqual([]);
   });
   it('is not done for one that is over by the clock here, which may be wrong: both times are said', async () => {
-    expect(await ask(signed({ not_after: new Date(NOW).toISOString() }))).toMatchObject([
+    expect(await ask(await signed({ not_after: new Date(NOW).toISOString() }))).toMatchObject([
       403,
       {
         error: 'warrant_over',
@@ -93,12 +96,12 @@ describe('the step of a service in an operation on a tenant', () => {
       { error: 'invalid_request' },
     ]);
     caller = 'console';
-    expect(await ask(signed())).toMatchObject([403, { error: 'capability_denied' }]);
+    expect(await ask(await signed())).toMatchObject([403, { error: 'capability_denied' }]);
     expect(taken).toEqual([]);
   });
   it('is not done where no CA is known', async () => {
     await service.close();
     serve(undefined);
-    expect(await ask(signed())).toMatchObject([403, { error: 'warrant_invalid' }]);
+    expect(await ask(await signed())).toMatchObject([403, { error: 'warrant_invalid' }]);
   });
 });

@@ -49,7 +49,7 @@ describe('the policy engine’s step of a tenant that goes', () => {
   });
   afterEach(() => service.close());
   const ask = async () => {
-    const warrant = tenantWarrantSigner(
+    const warrant = await tenantWarrantSigner(
       ca.cert,
       ca.key,
     )({

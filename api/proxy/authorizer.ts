@@ -156,7 +156,7 @@ export function createAuthorizer({
     if (stopped !== null) throw stopped;
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
-    return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };
+    return { authorization, identity_signature: { ...(await signer.sign(text.toString('utf8'))) } };
   };
   return Object.assign(authorize, {
     async assertStands(record: CallRecord): Promise<void> {

@@ -8,7 +8,7 @@ import type { CallRecord, RecordedDecision } from './record.js';
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: {} } };
 const IAT = 1_772_445_600;
-const signed = (change: Record<string, string | number | null> = {}) => {
+const signed = async (change: Record<string, string | number | null> = {}) => {
   const authorization = {
     contract: 'gate.execution/v1',
     stage: 'authorization',
@@ -17,14 +17,14 @@ const signed = (change: Record<string, string | number | null> = {}) => {
     payload_sha256: canonicalDigest(request),
     ...change,
   };
-  return { authorization, identity_signature: createSigner(privateKey).sign(canonicalJson(authorization)) };
+  return { authorization, identity_signature: await createSigner(privateKey).sign(canonicalJson(authorization)) };
 };
 const at = (secs: number) => (IAT + secs) * 1000;
 
 describe('what a host checks of an authorization before it executes', () => {
-  it('holds for its request in its time, clocks five seconds apart', () => {
+  it('holds for its request in its time, clocks five seconds apart', async () => {
     for (const secs of [-5, 0, 30, 59.999])
-      expect(authorizationFault(signed(), request, publicKey, at(secs))).toBeNull();
+      expect(authorizationFault(await signed(), request, publicKey, at(secs))).toBeNull();
   });
 
   it.each([
@@ -34,12 +34,12 @@ describe('what a host checks of an authorization before it executes', () => {
     ['not_an_authorization', signed({ iat: null }), request, 1],
     ['not_an_authorization', signed({ stage: 'execution.completed' }), request, 1],
     ['other_request', signed(), { ...request, id: 2 }, 1],
-  ] as const)('%s', (fault, one, asked, secs) => {
-    expect(authorizationFault(one, asked, publicKey, at(secs))).toBe(fault);
+  ] as const)('%s', async (fault, one, asked, secs) => {
+    expect(authorizationFault(await one, asked, publicKey, at(secs))).toBe(fault);
   });
 
-  it('is none with a later end, or of another key', () => {
-    const one = signed();
+  it('is none with a later end, or of another key', async () => {
+    const one = await signed();
     const longer = { ...one, authorization: { ...one.authorization, exp: IAT + 3_600 } };
     expect(authorizationFault(longer, request, publicKey, at(1))).toBe('signature_invalid');
     const stranger = generateKeyPairSync('ed25519').publicKey;

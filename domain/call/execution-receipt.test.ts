@@ -10,7 +10,7 @@ import type { CallRecord } from './record.js';
 const CALL = '70000000-0000-4000-8000-000000000007';
 const FINGERPRINT = 'f'.repeat(64);
 
-it('a receipt holds by the key that signed its authorization, also where another one signs by now', () => {
+it('a receipt holds by the key that signed its authorization, also where another one signs by now', async () => {
   const [before, now] = [0, 1].map(() => createSigner(generateKeyPairSync('ed25519').privateKey)) as [
     ReturnType<typeof createSigner>,
     ReturnType<typeof createSigner>,
@@ -33,7 +33,7 @@ it('a receipt holds by the key that signed its authorization, also where another
     ...repeated,
     contract: 'gate.execution/v1',
     stage: 'execution.completed',
-    authorization: { authorization, identity_signature: { ...before.sign(canonicalJson(authorization)) } },
+    authorization: { authorization, identity_signature: { ...(await before.sign(canonicalJson(authorization))) } },
     result_sha256: 'b'.repeat(64),
     effect_id: 'effect',
   };

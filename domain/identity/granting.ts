@@ -68,7 +68,7 @@ export function createGranting({
       await store.beginGrant(grant, nowMs);
       let token: string;
       try {
-        token = compactOf(claims, signer);
+        token = await compactOf(claims, signer);
         if (token.length > LONGEST_GRANT)
           throw new GateError(
             'invalid_grant_terms',
@@ -128,10 +128,10 @@ const signedOf = (token: string): string => token.slice(0, token.lastIndexOf('.'
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A JWS in its compact form (RFC 7515 7.1), signed by Ed25519 (RFC 8037), with these three parameters in its header and no other. */
-function compactOf(claims: GrantClaims, signer: Signer): string {
+async function compactOf(claims: GrantClaims, signer: Signer): Promise<string> {
   const { kid } = signer.publicJwk;
   const signed = `${part({ alg: 'EdDSA', kid, typ: 'JWT' })}.${part(claims)}`;
-  const { key_id: keyId, value } = signer.sign(signed);
+  const { key_id: keyId, value } = await signer.sign(signed);
   if (keyId !== kid) throw new Error('the key changed while it signed');
   return `${signed}.${Buffer.from(value, 'base64').toString('base64url')}`;
 }

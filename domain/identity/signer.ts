@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
+import { type HeldKey, heldKey } from './held-key.js';
 
 /** A detached signature, sent along with what it signs. `value` is base64. */
 export interface Signature {
@@ -7,9 +8,9 @@ export interface Signature {
   readonly value: string;
 }
 
-/** Signs what Gate vouches for. It uses the ledger's own key until identity issues all keys (SECURITY.md). */
+/** Signs what Gate vouches for, by a key that may lie elsewhere (docs/architecture/identity.md#where-keys-lie). Throws `signing_unavailable`. */
 export interface Signer {
-  sign(bytes: string): Signature;
+  sign(bytes: string): Promise<Signature>;
   /** Its public key as a JSON Web Key (RFC 8037), under the key id of its signatures. */
   readonly publicJwk: PublicJwk;
 }
@@ -31,17 +32,18 @@ export function publicJwkOf(publicKey: KeyObject): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' };
 }
 
-/** An Ed25519 signer (RFC 8032). */
-export function createSigner(privateKey: KeyObject): Signer {
-  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
-  const publicJwk = publicJwkOf(createPublicKey(privateKey));
+/** An Ed25519 signer (RFC 8032), with a key in memory or held elsewhere. */
+export function createSigner(key: KeyObject | HeldKey): Signer {
+  const held = heldKey(key);
+  if (held.algorithm !== 'Ed25519') throw new Error('the signing key is not Ed25519');
+  const publicJwk = publicJwkOf(held.publicKey);
   const { kid: keyId } = publicJwk;
   return {
     publicJwk,
-    sign: (bytes) => ({
+    sign: async (bytes) => ({
       algorithm: 'Ed25519',
       key_id: keyId,
-      value: sign(null, Buffer.from(bytes, 'utf8'), privateKey).toString('base64'),
+      value: (await held.sign(Buffer.from(bytes, 'utf8'))).toString('base64'),
     }),
   };
 }

@@ -62,7 +62,7 @@ export interface StopReportStore {
   makeReport(
     id: string,
     said: StopCalls,
-    by: { readonly nowMs: number; readonly trustDomain: string; sign(content: StopReportContent): StopReport },
+    by: { readonly nowMs: number; readonly trustDomain: string; sign(content: StopReportContent): Promise<StopReport> },
   ): Promise<void>;
   /** Those of a tenant, the newest first, at most `STOP_REPORTS_LISTED`. */
   stopReports(tenant: string, beforeMs: number | undefined): Promise<readonly KeptReport[]>;

@@ -36,7 +36,7 @@ import { uuidV7 } from './uuid-v7.js';
 export interface TenantLifecycleOptions {
   readonly store: TenantStore;
   readonly clock: () => number;
-  readonly signWarrant: (content: TenantWarrantContent) => TenantWarrant;
+  readonly signWarrant: (content: TenantWarrantContent) => Promise<TenantWarrant>;
   /** Resolves when the ledger has every row that identity has stored. */
   readonly told: () => Promise<void>;
   /** How long that is waited for at a claim; 3,000 by default, which is less than the worker waits for its claim. */
@@ -251,7 +251,7 @@ export function createTenantLifecycle({
             step_id: next.id,
             owner: next.owner,
             lease_token: leaseToken,
-            warrant: signWarrant({
+            warrant: await signWarrant({
               owner: next.owner,
               tenant: operation.tenant,
               operation_id: id,

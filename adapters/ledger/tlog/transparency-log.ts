@@ -1,8 +1,9 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { ConsistencyProof, CosignResult, InclusionProof } from '../../../contracts/ledger-proof.js';
 import { errorText, GateError } from '../../../domain/errors.js';
+import { type HeldKey, heldKey } from '../../../domain/identity/held-key.js';
 import type { ChainHead } from '../../../domain/ledger/chain.js';
 import { reading } from '../../../domain/ledger/chain-store.js';
 import { type Checkpoint, parseCheckpoint, signCheckpoint } from '../../../domain/ledger/tlog/checkpoint.js';
@@ -33,21 +34,21 @@ export interface LogTables extends TreeTables {
 export interface CheckpointKeys {
   /** The log's identity, and the name of its key. */
   readonly origin: string;
-  readonly privateKey: KeyObject;
+  readonly privateKey: KeyObject | HeldKey;
   readonly witnesses: readonly NoteKey[];
 }
 
 /** The log's public key, and its private key; without the private key only stored checkpoints are served. */
 export interface LogKey {
   readonly key: NoteKey;
-  readonly privateKey: KeyObject | null;
+  readonly privateKey: HeldKey | null;
 }
 
 /** The key of the log `origin`. Throws unless it is an Ed25519 key and `origin` is a name that notes allow. */
-export const signingLogKey = (origin: string, privateKey: KeyObject): LogKey => ({
-  key: noteKey(origin, createPublicKey(privateKey)),
-  privateKey,
-});
+export function signingLogKey(origin: string, privateKey: KeyObject | HeldKey): LogKey {
+  const held = heldKey(privateKey);
+  return { key: noteKey(origin, held.publicKey), privateKey: held };
+}
 
 export interface TransparencyLogOptions extends LogKey {
   readonly witnesses: readonly NoteKey[];
@@ -186,7 +187,7 @@ export function createTransparencyLog(
       .insertInto('ledger_checkpoints')
       .values({
         tree_size: head.length,
-        note: signCheckpoint({ origin: key.name, size: head.length, root }, privateKey),
+        note: await signCheckpoint({ origin: key.name, size: head.length, root }, privateKey),
         signed_at: new Date(signedAtMs).toISOString(),
       })
       .onConflict((conflict) => conflict.doNothing())
@@ -223,18 +224,18 @@ export function createTransparencyLog(
       .orderBy('witness')
       .orderBy('key_id')
       .execute();
-    return `${ownNote(await noteOf(size))}${lines.map(({ line }) => `${line}\n`).join('')}`;
+    return `${await ownNote(await noteOf(size))}${lines.map(({ line }) => `${line}\n`).join('')}`;
   }
 
   /**
    * The stored note; when an earlier key signed it, with this key's signature above the old one, so that whatever is served verifies with
    * `vkey`.
    */
-  function ownNote(stored: string): string {
+  async function ownNote(stored: string): Promise<string> {
     const checkpoint = parseCheckpoint(stored);
     if (privateKey === null || checkpoint.origin !== key.name || isSignedBy(checkpoint, key)) return stored;
     const { text, signatures } = checkpoint.note;
-    return [signNote(text, key.name, privateKey), ...signatures.map(({ line }) => `${line}\n`)].join('');
+    return [await signNote(text, key.name, privateKey), ...signatures.map(({ line }) => `${line}\n`)].join('');
   }
 
   /** Runs `prove` and verifies the proof. If it fails, the nodes are recomputed from the entries and it runs once more. */

@@ -55,7 +55,7 @@ export function registerExecutionReceipts(
       const fault = receiptFault(receipt, record, { bearer: { fingerprint, certificate }, keys });
       if (fault) throw invalid(fault);
       const text = receiptText(receipt);
-      const identity_signature = signer.sign(text);
+      const identity_signature = await signer.sign(text);
       await ledger.append([receiptRow(receipt, record, identity_signature)]).catch((error: unknown) => {
         if (error instanceof GateError && error.code === 'ledger_entry_conflict')
           throw new GateError('execution_receipt_conflict', undefined, { cause: error });

@@ -17,7 +17,7 @@ it('the key set has the key of every authorization under its key id, for everybo
   expect([reply.statusCode, reply.headers['cache-control']]).toEqual([200, 'public, max-age=300']);
   const { keys } = reply.json<{ keys: JsonWebKey[] }>();
   expect(keys.map((key) => Object.keys(key).sort())).toEqual([['alg', 'crv', 'kid', 'kty', 'use', 'x']]);
-  const { key_id, value } = signer.sign('{}');
+  const { key_id, value } = await signer.sign('{}');
   const jwk = keys.find(({ kid }) => kid === key_id) as JsonWebKey;
   const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
   expect(verify(null, Buffer.from('{}'), publicKey, Buffer.from(value, 'base64'))).toBe(true);

@@ -1,4 +1,5 @@
-import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { type KeyObject, verify } from 'node:crypto';
+import { type HeldKey, heldKey } from '../../identity/held-key.js';
 import type { KeySetDocument, KeySetSource } from './key-set.js';
 import { lineageOf } from './key-set.js';
 import { sha256Hex } from '../../crypto/digest.js';
@@ -39,7 +40,8 @@ export interface KeyFileSigner extends BlobSigner {
 }
 
 export interface KeyFileSignerOptions {
-  readonly privateKey: KeyObject;
+  /** In memory, or held elsewhere. */
+  readonly privateKey: KeyObject | HeldKey;
   /** `<name>:v<version>`. */
   readonly keyId: string;
   readonly issuer: string;
@@ -50,10 +52,11 @@ const KEY_SET_LIFE_MS = 60_000;
 
 /** A signer with one Ed25519 key (RFC 8032). Throws on another kind of key and on an id without a version. */
 export function keyFileSigner({ privateKey, keyId, issuer, clock = Date.now }: KeyFileSignerOptions): KeyFileSigner {
-  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
+  const held = heldKey(privateKey);
+  if (held.algorithm !== 'Ed25519') throw new Error('the signing key is not Ed25519');
   const version = /^[A-Za-z0-9._:-]+:v([1-9][0-9]*)$/.exec(keyId)?.[1];
   if (version === undefined) throw new Error(`a key id is written <name>:v<version>, not ${keyId}`);
-  const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+  const pem = held.publicKey.export({ type: 'spki', format: 'pem' }).toString();
   const lineage: Pick<KeySetDocument, 'audience' | 'issuer' | 'keys' | 'sequence'> = {
     issuer,
     audience: [issuer],
@@ -73,7 +76,7 @@ export function keyFileSigner({ privateKey, keyId, issuer, clock = Date.now }: K
     async sign(_binding, digestSha256) {
       if (!/^[0-9a-f]{64}$/.test(digestSha256)) throw new Error('not a SHA-256 digest');
       return {
-        signature: sign(null, Buffer.from(digestSha256, 'hex'), privateKey).toString('hex'),
+        signature: (await held.sign(Buffer.from(digestSha256, 'hex'))).toString('hex'),
         key_id: keyId,
         algorithm: 'ed25519',
         signed_at: new Date(clock()).toISOString(),

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { HASH_BYTES } from './merkle.js';
+import type { HeldKey } from '../../identity/held-key.js';
 import { decodeBase64, type Note, parseNote, signNote } from './note.js';
 
 /** The tree at one size; the content of a checkpoint (C2SP tlog-checkpoint). */
@@ -17,7 +18,7 @@ export interface Checkpoint extends TreeHead {
 const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${root.toString('base64')}\n`;
 
 /** A checkpoint signed by the log under its origin. */
-export const signCheckpoint = (head: TreeHead, privateKey: KeyObject): string =>
+export const signCheckpoint = (head: TreeHead, privateKey: KeyObject | HeldKey): Promise<string> =>
   signNote(checkpointText(head), head.origin, privateKey);
 
 /** Parses a checkpoint without checking its signatures. Throws on anything else, also on extension lines, because Gate writes none. */

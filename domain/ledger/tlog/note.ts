@@ -1,4 +1,5 @@
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { type HeldKey, heldKey } from '../../identity/held-key.js';
 
 /** Signature types of C2SP signed-note: an Ed25519 signature over the text, and a witness's timestamped cosignature. */
 const TYPES = { ed25519: 0x01, cosignature: 0x04 } as const;
@@ -112,8 +113,11 @@ const signatureLine = (name: string, id: string, signature: Uint8Array): string 
   `\u2014 ${name} ${Buffer.concat([Buffer.from(id, 'hex'), signature]).toString('base64')}`;
 
 /** A note with one Ed25519 signature (C2SP signed-note). `text` must end in a line feed. */
-export const signNote = (text: string, name: string, privateKey: KeyObject): string =>
-  `${text}\n${signatureLine(name, noteKey(name, createPublicKey(privateKey)).id, sign(null, Buffer.from(text, 'utf8'), privateKey))}\n`;
+export async function signNote(text: string, name: string, privateKey: KeyObject | HeldKey): Promise<string> {
+  const held = heldKey(privateKey);
+  const signature = await held.sign(Buffer.from(text, 'utf8'));
+  return `${text}\n${signatureLine(name, noteKey(name, held.publicKey).id, signature)}\n`;
+}
 
 const cosigned = (text: string, seconds: bigint): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`, 'utf8');
