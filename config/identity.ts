@@ -4,6 +4,7 @@ import { seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { SIGN_IN_SETTINGS } from './console-sign-in.js';
 import { decideTokenText, parseOperators } from './hil.js';
+import { keyReferenceIn } from '../domain/identity/key-reference.js';
 import { keyRingText, parsedBy } from './shared.js';
 
 export const IDENTITY_SETTINGS = {
@@ -17,12 +18,17 @@ export const IDENTITY_SETTINGS = {
   caKeyFile: setting(
     'GATE_IDENTITY_CA_KEY_FILE',
     z.string().min(1),
-    'The private key of a CA of `GATE_TLS_CA_FILE`, sealed with `GATE_IDENTITY_KEYS`; it signs every certificate of an agent.',
+    'The private key of a CA of `GATE_TLS_CA_FILE`, sealed with `GATE_IDENTITY_KEYS`, or where it lies (`pkcs11:` or `awskms:`); it signs every certificate of an agent.',
   ),
   signingKeyFile: setting(
     'GATE_IDENTITY_SIGNING_KEY_PATH',
     z.string().min(1),
-    'The Ed25519 private key of tokens, sealed with `GATE_IDENTITY_KEYS`.',
+    'The Ed25519 private key of tokens, sealed with `GATE_IDENTITY_KEYS`, or where it lies.',
+  ),
+  newKeys: setting(
+    'GATE_IDENTITY_NEW_KEYS',
+    z.string().refine(isPlaceOfKeys, 'must say where keys are made, with {key} for the name of one').optional(),
+    'Where the keys that a rotation brings are made, and stay: a token (PKCS #11) or AWS KMS (docs/how-to/keep-keys-elsewhere.md). Without it they are made by identity and kept in its store, sealed.',
   ),
   workloadsFile: setting(
     'GATE_IDENTITY_WORKLOADS_FILE',
@@ -79,6 +85,15 @@ export const IDENTITY_SETTINGS = {
     'The tenant of `GATE_IDENTITY_ADMIN_TOKEN`.',
   ),
 } as const;
+
+function isPlaceOfKeys(text: string): boolean {
+  try {
+    keyReferenceIn(text, 'name');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Who stops agents, besides the token of the administrator: those who decide about calls. */
 export const IDENTITY_PEOPLE_SETTINGS = {

@@ -96,7 +96,7 @@ export const LEDGER_SETTINGS = {
   checkpointKeyFile: setting(
     'GATE_LEDGER_CHECKPOINT_KEY_FILE',
     z.string().min(1).optional(),
-    'PEM of the Ed25519 key that signs checkpoints of the ledger; without it there are no checkpoints and no proofs.',
+    'PEM of the Ed25519 key that signs checkpoints of the ledger, or where it lies (`pkcs11:` or `awskms:`); without it there are no checkpoints and no proofs.',
   ),
   checkpointOrigin: setting(
     'GATE_LEDGER_ORIGIN',
@@ -124,7 +124,7 @@ export const LEDGER_SETTINGS = {
   exportKeyFile: setting(
     'GATE_LEDGER_EXPORT_KEY_FILE',
     z.string().min(1).optional(),
-    'PEM of the Ed25519 key that signs regulatory bundles; without it none leaves.',
+    'PEM of the Ed25519 key that signs regulatory bundles, or where it lies; without it none leaves.',
   ),
   exportKeyId: setting(
     'GATE_LEDGER_EXPORT_KEY_ID',

@@ -114,7 +114,7 @@ export const PROXY_SETTINGS = {
   signingKeyFile: setting(
     'GATE_SIGNING_KEY_FILE',
     z.string().min(1),
-    "PEM of the Ed25519 key that signs authorizations; the ledger's key until identity issues them.",
+    "PEM of the Ed25519 key that signs authorizations, or where it lies (`pkcs11:` or `awskms:`); the ledger's key until identity issues them.",
   ),
   otherSigningKeysFile: setting(
     'GATE_SIGNING_OTHER_KEYS_FILE',

@@ -53,7 +53,7 @@ const forNode = (outdir: string) =>
     plugins: [keepPlaces(outdir)],
   }) satisfies BuildOptions;
 /** Native code and WebAssembly, which look for themselves where their packages lie. */
-const WHERE_THEY_LIE = ['@photostructure/sqlite', 'libpg-query', 'pg-native'];
+const WHERE_THEY_LIE = ['@photostructure/sqlite', 'koffi', 'libpg-query', 'pg-native'];
 
 const program: BuildOptions = {
   ...forNode(PROGRAM),
@@ -76,6 +76,7 @@ const threads: BuildOptions = {
     'adapters/ledger/walk-thread.js',
     'adapters/policy/study-thread.js',
     'adapters/policy/syntax-tree-thread.js',
+    'adapters/signing/pkcs11-process.js',
   ].map((entry) => ({
     in: join(COMPILED, entry),
     out: basename(entry, '.js'),

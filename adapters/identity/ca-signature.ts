@@ -1,6 +1,6 @@
-import { createPrivateKey, hash, type KeyObject, verify, type X509Certificate } from 'node:crypto';
+import { hash, type KeyObject, verify, type X509Certificate } from 'node:crypto';
 import type { CaSignature } from '../../contracts/identity.js';
-import { type HeldKey, keyInMemory } from '../../domain/identity/held-key.js';
+import { type CaKey, heldKeyOf } from './ca-key.js';
 import { certificatesOf } from './svid-signer.js';
 
 /** Signs with the key of the CA (`caPem`), as ES256 of RFC 7518 does: whoever trusts its certificates trusts what it says. */
@@ -15,10 +15,6 @@ export function caSigner(caPem: string, key: CaKey): (bytes: Buffer) => Promise<
     value: (await held.sign(bytes)).toString('base64url'),
   });
 }
-
-/** The private key of a CA: in PEM, or where it is kept. */
-export type CaKey = string | HeldKey;
-export const heldKeyOf = (key: CaKey): HeldKey => (typeof key === 'string' ? keyInMemory(createPrivateKey(key)) : key);
 
 /** Checks that a CA that is `trusted` now signed these bytes. Throws where none did; `what` is what they are, as after "a", and `where` those CAs are named. */
 export function caVerifier(

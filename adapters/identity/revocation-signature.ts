@@ -1,6 +1,7 @@
 import type { RevocationContent, RevocationList } from '../../contracts/identity.js';
 import { revocationBytes } from '../../domain/identity/revocation.js';
-import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
+import type { CaKey } from './ca-key.js';
+import { caSigner, caVerifier } from './ca-signature.js';
 
 export type RevocationSigner = (content: RevocationContent) => Promise<RevocationList>;
 

@@ -1,6 +1,7 @@
 import type { StopReport, StopReportContent } from '../../contracts/identity.js';
 import { stopReportBytes } from '../../domain/identity/stop-reports.js';
-import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
+import type { CaKey } from './ca-key.js';
+import { caSigner, caVerifier } from './ca-signature.js';
 
 export type StopReportSigner = (content: StopReportContent) => Promise<StopReport>;
 

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { GateError } from '../../domain/errors.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
-import { type CaKey, heldKeyOf } from './ca-signature.js';
+import { type CaKey, heldKeyOf } from './ca-key.js';
 import { certifyBy } from './certificate-authority.js';
 
 /** The certificates of a PEM text, in its order. */

@@ -1,7 +1,8 @@
 import type { StepOwner, TenantWarrant, TenantWarrantContent } from '../../contracts/tenant-lifecycle.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { tenantWarrantBytes } from '../../domain/identity/tenant-warrant.js';
-import { type CaKey, caSigner, caVerifier } from './ca-signature.js';
+import type { CaKey } from './ca-key.js';
+import { caSigner, caVerifier } from './ca-signature.js';
 
 export type TenantWarrantSigner = (content: TenantWarrantContent) => Promise<TenantWarrant>;
 

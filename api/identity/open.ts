@@ -10,12 +10,13 @@ import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { type KeyUse, WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
 import { errorText } from '../../domain/errors.js';
+import { isKeyReference } from '../../domain/identity/key-reference.js';
 import { createRepeated } from '../../domain/repeated.js';
 import { fingerprintOf, hostsOf } from '../../domain/identity/spiffe.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
-import { needed } from '../plugins/start.js';
+import { needed, openKeyStores } from '../plugins/start.js';
 import { administrators } from './administrator.js';
 import { createIdentityService } from './app.js';
 import { openSigningKeys, type Published } from './signing-keys.js';
@@ -53,6 +54,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
   parts.onStop('stores', 'the store of identity', () => store.close());
   const { ledger } = await parts.neighbour(LEDGER);
   const privateKey = (use: KeyUse, file: string, what: string) => () => {
+    if (isKeyReference(file)) return file;
     try {
       return openKey(own.keys, use, readFileSync(file, 'utf8'));
     } catch (error) {
@@ -61,6 +63,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
   };
   const { live } = parts.tls;
   const trust = (ca: string, { bundle }: Published) => live?.trust?.({ sequence: bundle.spiffe_sequence, ca });
+  const { keyStores } = openKeyStores(parts);
   const keys = await needed(
     'the keys of identity',
     openSigningKeys({
@@ -72,6 +75,8 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
         certificates: privateKey('certificates', own.caKeyFile, 'GATE_IDENTITY_CA_KEY_FILE'),
         tokens: privateKey('tokens', own.signingKeyFile, 'GATE_IDENTITY_SIGNING_KEY_PATH'),
       },
+      keyStores,
+      newKeys: own.newKeys,
       announceMs: own.announceSecs * 1_000,
       onTrust: trust,
     }),
@@ -126,6 +131,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           bootstrapCas: parts.tls.ca,
           published: keys.published,
           keys: { ...keys, canRotateCa: live?.trust !== undefined },
+          readiness: { signer: keys.assertSigns },
           tokenSigner,
           verifyDelegator: idTokens.verify,
           administratorOf,

@@ -3,6 +3,8 @@ import { createPublicKey, generateKeyPairSync, randomUUID, verify, X509Certifica
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
 import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
 import { certificatesOf, isSignedBy } from '../../adapters/identity/svid-signer.js';
+import { openKey } from '../../adapters/identity/sealed-key.js';
+import { createKeyStores, type KeyStores } from '../../adapters/signing/key-stores.js';
 import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import type { IdentityKeyRecord, SpiffeBundle } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -12,6 +14,8 @@ import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';
 import { identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from '../../test/support/identity-service.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { needs } from '../../test/support/needs.js';
+import { SOFTHSM_PRESENT, type SoftToken, softToken } from '../../test/support/soft-token.js';
 import { takingLedger } from '../../test/support/taking-ledger.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
@@ -355,5 +359,91 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
     expect((await ask('GET', '/keys')).json()).toMatchObject({ error: 'identity_tampered' });
     // What signs and counts stays as it was.
     expect(isSignedBy((await certificate('bot')).leaf, ca.cert)).toBe(true);
+  });
+
+  (SOFTHSM_PRESENT ? describe : describe.skip)(`made in a token${needs('softhsm2', SOFTHSM_PRESENT)}`, () => {
+    let token: SoftToken;
+    let stores: KeyStores;
+    beforeEach(() => {
+      token = softToken();
+      stores = createKeyStores({ limitMs: 20_000, clock: () => now });
+    });
+    afterEach(() => {
+      stores.close();
+      token.remove();
+    });
+    const openedThere = () =>
+      openSigningKeys({
+        store,
+        ring: place.keys,
+        trustDomain: TRUST_DOMAIN,
+        caPem: ca.cert,
+        configured: { certificates: () => ca.key, tokens: () => tokenKey },
+        announceMs: ANNOUNCE_MS,
+        clock: () => now,
+        steadyMs: () => now,
+        keyStores: stores,
+        newKeys: token.reference('{key}'),
+      });
+
+    it.each(['certificates', 'tokens'] as const)('sign from there, and only from there (%s)', async (use) => {
+      keys = await openedThere();
+      const asked = { requestId: randomUUID(), use, oldUntilMs: startMs, by: 'dev', reason: null };
+      const announced = await keys.rotate(asked);
+      // Nothing of it is in the store but where it lies, and that is sealed.
+      const [row] = await place.sql("select sealed_key from identity_signing_keys where state = 'announced'");
+      expect(openKey(place.keys, use, String(row?.['sealed_key']))).toBe(
+        token.reference(`gate-${use}-${asked.requestId}`),
+      );
+      now += ANNOUNCE_MS;
+      await keys.step();
+      // A process that begins anew finds it by that alone.
+      stores.close();
+      stores = createKeyStores({ limitMs: 20_000, clock: () => now });
+      keys = await openedThere();
+      if (use === 'certificates') {
+        expect(revocationVerifier(() => announced.publicPem)(await list())).toMatchObject({
+          trust_domain: TRUST_DOMAIN,
+        });
+      } else {
+        const { key_id: id, value } = await keys.tokenSigner.sign('text');
+        expect([id, verify(null, Buffer.from('text'), announced.publicPem, Buffer.from(value, 'base64'))]).toEqual([
+          announced.id,
+          true,
+        ]);
+      }
+      expect(() => keys.assertSigns()).not.toThrow();
+      // The token is away: nothing else signs in its place.
+      stores.close();
+      process.env['SOFTHSM2_CONF'] = '/nowhere';
+      const signs = () => (use === 'certificates' ? list() : keys.tokenSigner.sign('text'));
+      await expect(signs()).rejects.toMatchObject({ code: 'signing_unavailable' });
+      expect(() => keys.assertSigns()).toThrow(`the key of ${use}: the token gate: unreachable`);
+    });
+
+    it('that cannot be made are announced to nobody', async () => {
+      keys = await openedThere();
+      process.env['SOFTHSM2_CONF'] = '/nowhere';
+      await expect(
+        keys.rotate({ requestId: randomUUID(), use: 'tokens', oldUntilMs: null, by: 'dev', reason: null }),
+      ).rejects.toMatchObject({ code: 'signing_unavailable' });
+      expect(await keys.keys()).toEqual([]);
+    });
+
+    it('are those of the settings, where these say that they lie there', async () => {
+      const reference = await stores.make(token.reference('{key}'), 'tokens', 'Ed25519');
+      const signing = await openSigningKeys({
+        store,
+        ring: place.keys,
+        trustDomain: TRUST_DOMAIN,
+        caPem: ca.cert,
+        configured: { certificates: () => ca.key, tokens: () => reference },
+        announceMs: ANNOUNCE_MS,
+        keyStores: stores,
+      });
+      const { value } = await signing.tokenSigner.sign('text');
+      const { publicKey } = await stores.open(reference);
+      expect(verify(null, Buffer.from('text'), publicKey, Buffer.from(value, 'base64'))).toBe(true);
+    });
   });
 });

@@ -1,14 +1,16 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import { createAuthority } from '../../adapters/identity/certificate-authority.js';
+import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { authorityBy, createAuthority } from '../../adapters/identity/certificate-authority.js';
 import { keyIdOf } from '../../adapters/identity/ca-signature.js';
 import { type RevocationSigner, revocationSigner } from '../../adapters/identity/revocation-signature.js';
 import { openKey, sealKey } from '../../adapters/identity/sealed-key.js';
 import { type StopReportSigner, stopReportSigner } from '../../adapters/identity/stop-report-signature.js';
 import { certificatesOf, svidSigner } from '../../adapters/identity/svid-signer.js';
 import { type TenantWarrantSigner, tenantWarrantSigner } from '../../adapters/identity/tenant-warrant-signature.js';
+import { createKeyStores, type KeyStores } from '../../adapters/signing/key-stores.js';
 import type { KeyUse, SpiffeBundle } from '../../contracts/identity.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { GateError } from '../../domain/errors.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import type { HeldKey } from '../../domain/identity/held-key.js';
 import type { IdentityKey, KeyStore, NewKey } from '../../domain/identity/key-rotation.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createSigner, type PublicJwk, publicJwkOf, type Signer } from '../../domain/identity/signer.js';
@@ -29,6 +31,8 @@ export interface SigningKeys {
   published(): Published;
   /** PEM of the CAs that count now. */
   trusted(): string;
+  /** Throws, naming the key, where one that signs does not answer. */
+  assertSigns(): void;
   /** Does what is due, and takes over what any process of identity did. */
   step(): Promise<void>;
   keys(): Promise<readonly IdentityKey[]>;
@@ -51,8 +55,12 @@ export interface SigningKeyParts {
   readonly trustDomain: string;
   /** PEM of the CAs of the settings. */
   readonly caPem: string;
-  /** The private keys of the settings, read where no other ones sign. Throw where they cannot be used. */
+  /** The private keys of the settings, in PEM or where they lie, read where no other ones sign. Throw where they cannot be used. */
   readonly configured: Readonly<Record<KeyUse, () => string>>;
+  /** Opens what lies elsewhere. */
+  readonly keyStores?: Pick<KeyStores, 'open' | 'make'>;
+  /** The place where keys that come are made (`keyReferenceIn`); sealed in the store without one. */
+  readonly newKeys?: string | undefined;
   /** How long a key is published before it signs. */
   readonly announceMs: number;
   readonly clock?: () => number;
@@ -76,6 +84,8 @@ type Stage = Pick<IdentityKey, 'id' | 'state'>;
 interface Now extends Published {
   readonly ca: CaSigners;
   readonly tokens: Signer;
+  /** Those that sign now. */
+  readonly held: Readonly<Record<KeyUse, HeldKey>>;
   /** PEM. */
   readonly trusted: string;
   /** Which keys there are, and at which stage each is. */
@@ -99,10 +109,12 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     clock = Date.now,
     steadyMs = () => performance.now(),
     onTrust = () => undefined,
+    keyStores = createKeyStores(),
+    newKeys,
   } = parts;
   const given = certificatesOf(parts.caPem);
 
-  /** The private half of the key that signs: sealed in the store, or in the file of the settings. */
+  /** The private half of the key that signs, or where it lies: sealed in the store, or in the settings. */
   function privateKeyOf(use: KeyUse, keys: readonly IdentityKey[]): string {
     const signing = signingOf(keys, use);
     if (signing === undefined || signing.requestId === null) return configured[use]();
@@ -110,8 +122,12 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     return openKey(ring, use, signing.sealed);
   }
 
-  function caSignersOf(keys: readonly IdentityKey[], trusted: string): CaSigners {
-    const key = privateKeyOf('certificates', keys);
+  const heldOf = (use: KeyUse, keys: readonly IdentityKey[]): Promise<HeldKey> =>
+    keyStores.open(privateKeyOf(use, keys)).catch((error: unknown) => {
+      throw new Error(`the key of ${use}: ${errorText(error)}`, { cause: error });
+    });
+
+  function caSignersOf(key: HeldKey, trusted: string): CaSigners {
     const signer = svidSigner(trusted, key);
     return {
       id: keyIdOf(certificatesOf(signer.caPem)[0] as X509Certificate),
@@ -142,8 +158,9 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     const keys = await store.identityKeys();
     if (before && isSame(before.stages, keys)) return before;
     const trusted = trustOf(keys);
-    const ca = caSignersOf(keys, trusted);
-    const tokens = createSigner(createPrivateKey(privateKeyOf('tokens', keys)));
+    const held = { certificates: await heldOf('certificates', keys), tokens: await heldOf('tokens', keys) };
+    const ca = caSignersOf(held.certificates, trusted);
+    const tokens = createSigner(held.tokens);
     for (const [use, id] of [
       ['certificates', ca.id],
       ['tokens', tokens.publicJwk.kid],
@@ -158,7 +175,7 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     const bundled = bundleKeys(certificatesOf(trusted), tokenKeys);
     const sequence = await store.bundleSequence(bundleDigest(bundled));
     const bundle = { keys: bundled, spiffe_sequence: sequence, spiffe_refresh_hint: REFRESH_HINT_SECONDS };
-    return { ca, tokens, trusted, bundle, tokenKeys, stages: keys };
+    return { ca, tokens, held, trusted, bundle, tokenKeys, stages: keys };
   }
   let now = await read(null);
   /** Since when this process publishes each key. */
@@ -178,17 +195,30 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     if (now.trusted !== before) onTrust(now.trusted, now);
   }
 
-  async function newKey(use: KeyUse): Promise<Pick<NewKey, 'id' | 'publicPem' | 'sealed'>> {
+  async function newKey(use: KeyUse, requestId: string): Promise<Pick<NewKey, 'id' | 'publicPem' | 'sealed'>> {
+    if (newKeys !== undefined) return newKeyIn(newKeys, use, requestId);
     if (use === 'tokens') {
       const { privateKey, publicKey } = generateKeyPairSync('ed25519');
       const sealed = sealKey(ring, use, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
       return { id: publicJwkOf(publicKey).kid, publicPem: spkiPem(publicKey), sealed };
     }
-    const validity = { notBefore: new Date(clock() - BACKDATE_MS), notAfter: new Date(clock() + CA_LIFE_MS) };
-    const { cert, key } = await createAuthority(trustDomain, validity);
+    const { cert, key } = await createAuthority(trustDomain, caLife());
     const authority = new X509Certificate(cert);
     return { id: keyIdOf(authority), publicPem: authority.toString(), sealed: sealKey(ring, use, key) };
   }
+  /** The key is made where it stays; the store has its place alone, sealed as a key is. */
+  async function newKeyIn(place: string, use: KeyUse, requestId: string): ReturnType<typeof newKey> {
+    const algorithm = use === 'certificates' ? 'ES256' : 'Ed25519';
+    const reference = await keyStores.make(place, `gate-${use}-${requestId}`, algorithm).catch((error: unknown) => {
+      throw new GateError('signing_unavailable', `no key was made: ${errorText(error)}`, { cause: error });
+    });
+    const held = await keyStores.open(reference);
+    const sealed = sealKey(ring, use, reference);
+    if (use === 'tokens') return { id: publicJwkOf(held.publicKey).kid, publicPem: spkiPem(held.publicKey), sealed };
+    const authority = new X509Certificate(await authorityBy(held, trustDomain, caLife()));
+    return { id: keyIdOf(authority), publicPem: authority.toString(), sealed };
+  }
+  const caLife = () => ({ notBefore: new Date(clock() - BACKDATE_MS), notAfter: new Date(clock() + CA_LIFE_MS) });
   /** The key of the settings, as its row says it, which is made with the first rotation. */
   function configuredOf(use: KeyUse): NewKey['configured'] {
     if (use === 'tokens') {
@@ -223,6 +253,12 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
     },
     published: () => now,
     trusted: () => now.trusted,
+    assertSigns() {
+      for (const [use, key] of Object.entries(now.held)) {
+        const fault = key.fault();
+        if (fault !== null) throw new Error(`the key of ${use}: ${fault}`);
+      }
+    },
     async step() {
       // Also what another process did.
       await takeOver();
@@ -240,7 +276,7 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
           'invalid_request',
           `old_until: is after the end of the CA that signs (${new Date(notAfterMs).toISOString()})`,
         );
-      const made = await newKey(use);
+      const made = await newKey(use, requestId);
       const key = await store.announceKey({
         ...made,
         requestId,

@@ -5,6 +5,7 @@ import type { Evidence } from '../../adapters/evidence/evidence.js';
 import type { ChainVacuum, OpenedLedger } from '../../adapters/ledger/ledger-store.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import type { Caller } from '../plugins/app.js';
+import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { ledgerMetrics } from './metrics.js';
 import { readRoutes } from './reads.js';
@@ -33,6 +34,8 @@ export interface LedgerServiceOptions {
   readonly tls?: TlsMaterial;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly now?: () => number;
+  /** Beside that of its store. */
+  readonly readiness?: ReadinessChecks;
 }
 
 /**
@@ -48,7 +51,7 @@ export function createLedgerService(options: LedgerServiceOptions): Service {
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => writer.ready() },
+    readiness: { storage: () => writer.ready(), ...options.readiness },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });

@@ -3,7 +3,7 @@ import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import { openLedgerWithEvidenceThread } from '../../adapters/evidence/evidence.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
-import { needed } from '../plugins/start.js';
+import { needed, openKeyStores } from '../plugins/start.js';
 import { createLedgerService } from './app.js';
 import { coldPlace } from './cold-place.js';
 import type { LedgerPort } from './port.js';
@@ -16,10 +16,11 @@ interface Settings {
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<LedgerPort>> {
   const { logger, trustDomain } = parts;
-  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(own, trustDomain));
+  const { keyStores, assertSigns } = openKeyStores(parts);
+  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(own, trustDomain, keyStores));
   const signatures = await needed(
     'the keys of the ledger (GATE_LEDGER_EXPORT_KEY_FILE, GATE_LEDGER_ANCHOR_TSA_CA_FILE)',
-    ledgerSignatures(own, trustDomain),
+    ledgerSignatures(own, trustDomain, keyStores),
   );
   const { ledger, evidence } = await needed(
     'the ledger store',
@@ -48,6 +49,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       },
     },
     ready: () => writer.ready(),
-    listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence }), own),
+    listener: () =>
+      listenerOf(createLedgerService({ ...parts, ledger, evidence, readiness: { signer: assertSigns } }), own),
   };
 }

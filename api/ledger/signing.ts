@@ -1,8 +1,9 @@
-import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/env.js';
 import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { StartError } from '../../config/start-error.js';
+import type { HeldKey } from '../../domain/identity/held-key.js';
+import { readHeldKey, type OpenKeys } from '../plugins/start.js';
 import type { EvidenceOptions } from '../../adapters/evidence/evidence.js';
 import { serviceSpiffe } from '../../domain/identity/spiffe.js';
 import { readTrust } from '../../domain/ledger/anchors/time-stamp.js';
@@ -15,6 +16,7 @@ import type { CheckpointKeys } from '../../adapters/ledger/tlog/transparency-log
 export async function ledgerSignatures(
   config: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
+  keyStores: OpenKeys,
 ): Promise<
   Pick<LedgerOptions, 'keySet' | 'requireCryptography' | 'timeStamps' | 'legalHold'> & Pick<EvidenceOptions, 'signer'>
 > {
@@ -23,7 +25,7 @@ export async function ledgerSignatures(
     exportKeyFile === undefined
       ? null
       : keyFileSigner({
-          privateKey: createPrivateKey(await readFile(exportKeyFile, 'utf8')),
+          privateKey: await readHeldKey(exportKeyFile, keyStores),
           keyId: exportKeyId,
           issuer: serviceSpiffe(trustDomain, 'ledger'),
         });
@@ -43,10 +45,11 @@ export async function ledgerSignatures(
 export async function checkpointKeys(
   { checkpointKeyFile, checkpointOrigin, witnesses }: Config<typeof LEDGER_SETTINGS>,
   trustDomain: string,
-): Promise<{ checkpoints?: CheckpointKeys }> {
+  keyStores: OpenKeys,
+): Promise<{ checkpoints?: CheckpointKeys & { readonly privateKey: HeldKey } }> {
   if (checkpointKeyFile === undefined) return {};
-  const privateKey = createPrivateKey(await readFile(checkpointKeyFile, 'utf8'));
-  if (privateKey.asymmetricKeyType !== 'ed25519')
+  const privateKey = await readHeldKey(checkpointKeyFile, keyStores);
+  if (privateKey.algorithm !== 'Ed25519')
     throw new StartError('GATE_LEDGER_CHECKPOINT_KEY_FILE: is not an Ed25519 key');
   return { checkpoints: { origin: checkpointOrigin ?? `${trustDomain}/ledger`, privateKey, witnesses } };
 }

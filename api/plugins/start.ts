@@ -1,10 +1,14 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { createKeyStores, type KeyStores } from '../../adapters/signing/key-stores.js';
 import { StartError } from '../../config/start-error.js';
 import { errorText } from '../../domain/errors.js';
+import type { HeldKey } from '../../domain/identity/held-key.js';
+import { isKeyReference } from '../../domain/identity/key-reference.js';
 import { createSigner, type PublicJwk, publicJwkOf, type Signer } from '../../domain/identity/signer.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../../domain/review/decision-signature.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
+import type { Opening } from './declaration.js';
 
 /** Ends the start with a one-line error that names the missing service, store or setting. */
 export async function needed<T>(what: string, work: Promise<T>): Promise<T> {
@@ -47,9 +51,39 @@ function publicKeysOf(text: string): readonly PublicJwk[] {
   });
 }
 
-/** The key that signs authorizations: an Ed25519 PEM file. */
-export const readSigner = (file: string): Promise<Signer> =>
-  needed(
-    'GATE_SIGNING_KEY_FILE',
-    readFile(file, 'utf8').then((text) => createSigner(createPrivateKey(text))),
-  );
+export type OpenKeys = Pick<KeyStores, 'open'>;
+
+/** The stores of keys of one service, closed with it. */
+export function openKeyStores({ onStop }: Pick<Opening<never>, 'onStop'>): {
+  readonly keyStores: KeyStores;
+  /** A readiness check: throws, naming the place, where one of its keys does not sign. */
+  assertSigns(): void;
+} {
+  const stores = createKeyStores();
+  onStop('connections', 'the stores of keys', async () => stores.close());
+  const opened = new Set<HeldKey>();
+  return {
+    keyStores: {
+      ...stores,
+      async open(text) {
+        const key = await stores.open(text);
+        opened.add(key);
+        return key;
+      },
+    },
+    assertSigns() {
+      for (const key of opened) {
+        const fault = key.fault();
+        if (fault !== null) throw new Error(fault);
+      }
+    },
+  };
+}
+
+/** A private key of the settings: in a PEM file, or where it lies (docs/how-to/keep-keys-elsewhere.md). */
+export const readHeldKey = async (setting: string, keyStores: OpenKeys): Promise<HeldKey> =>
+  keyStores.open(isKeyReference(setting) ? setting : await readFile(setting, 'utf8'));
+
+/** The key that signs authorizations: Ed25519. */
+export const readSigner = (setting: string, keyStores: OpenKeys): Promise<Signer> =>
+  needed('GATE_SIGNING_KEY_FILE', readHeldKey(setting, keyStores).then(createSigner));

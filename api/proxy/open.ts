@@ -31,7 +31,7 @@ import { IDENTITY } from '../identity/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
-import { decisionVerifier, needed, readOtherKeys, readSigner } from '../plugins/start.js';
+import { decisionVerifier, needed, openKeyStores, readOtherKeys, readSigner } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
@@ -50,7 +50,8 @@ interface Settings {
 export async function open({ config, shared, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const { own } = config;
   const { logger } = parts;
-  const signer = await readSigner(own.signingKeyFile);
+  const { keyStores, assertSigns } = openKeyStores(parts);
+  const signer = await readSigner(own.signingKeyFile, keyStores);
   const otherKeys = await readOtherKeys(own.otherSigningKeysFile, signer);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
@@ -219,6 +220,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       verboseVerdicts: own.verboseVerdicts,
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: own.callbackAllowPrivate }).href,
       readiness: {
+        signer: assertSigns,
         orchestrator: engineAnswers(engine),
         worker: parts.readinessOf(WORKER),
         ledger: parts.readinessOf(LEDGER),

@@ -18,7 +18,8 @@ export type Need =
   | 'schemathesis'
   | 'sdk-frameworks'
   | 'single-executable'
-  | 'small-disk';
+  | 'small-disk'
+  | 'softhsm2';
 
 /** The end of the title of a test that is skipped where something is not there: the end of the run names it (`not-run.mjs`). */
 export const needs = (what: Need, there: boolean): string => (there ? '' : ` (needs ${what})`);

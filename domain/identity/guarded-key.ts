@@ -1,0 +1,71 @@
+import { verify } from 'node:crypto';
+import { errorText, GateError } from '../errors.js';
+import { createUpstreamCircuit, type UpstreamFault } from '../upstream/upstream-circuit.js';
+import type { HeldKey } from './held-key.js';
+
+/** Why a store of keys did not sign: a word, and what it said, without a secret. */
+export class KeyStoreError extends Error {
+  override readonly name = 'KeyStoreError';
+  constructor(
+    readonly fault: UpstreamFault,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** A text that is no statement of anybody's, signed to see whether a key answers again. */
+const PROBE = Buffer.from('gate.key-probe/1\n');
+
+/**
+ * A key that lies elsewhere, asked with care (docs/architecture/identity.md#where-keys-lie): what comes back is checked under the public key before
+ * anybody sees it, and a store that fails is not asked by everybody. Whatever goes wrong is `signing_unavailable`, which names `where`.
+ */
+export function guardedKey(where: string, key: Omit<HeldKey, 'fault'>, now: () => number = Date.now): HeldKey {
+  const circuit = createUpstreamCircuit(now);
+  let probing = false;
+  const unavailable = (why: string, cause?: unknown) =>
+    new GateError('signing_unavailable', `the key of ${where} does not sign: ${why}`, { cause });
+  const holds = (bytes: Uint8Array, signature: Buffer): boolean =>
+    signature.length === 64 &&
+    (key.algorithm === 'Ed25519'
+      ? verify(null, bytes, key.publicKey, signature)
+      : verify('sha256', bytes, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature));
+
+  async function sign(bytes: Uint8Array): Promise<Buffer> {
+    const held = circuit.held();
+    if (held !== null) throw unavailable(`${held}; it is asked again in a moment`);
+    let signature: Buffer;
+    try {
+      signature = await key.sign(bytes);
+    } catch (error) {
+      circuit.failed(error instanceof KeyStoreError ? error.fault : 'unreachable');
+      throw unavailable(errorText(error), error);
+    }
+    if (!holds(bytes, signature)) {
+      circuit.failed('invalid_answer');
+      throw unavailable('what came back is no signature of this key');
+    }
+    circuit.answered();
+    return signature;
+  }
+
+  return {
+    algorithm: key.algorithm,
+    publicKey: key.publicKey,
+    sign,
+    fault() {
+      const { fault } = circuit.standing();
+      if (fault === null) return null;
+      // Nobody else may ask for a while, and who is not ready is asked for nothing.
+      if (!probing) {
+        probing = true;
+        void sign(PROBE)
+          .catch(() => undefined)
+          .finally(() => (probing = false));
+      }
+      return `${where}: ${fault}`;
+    },
+  };
+}
