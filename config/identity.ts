@@ -40,6 +40,11 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1).optional(),
     'The issuers whose people may delegate to agents, each for the agents of one tenant (JSON, read at the start). Without it nothing is granted.',
   ),
+  peersFile: setting(
+    'GATE_IDENTITY_PEERS_FILE',
+    z.string().min(1).optional(),
+    'Other Gates: whose agents may come here, as whom, and what proves who they are (JSON, read at the start). Without it no agent takes a token anywhere, and none comes with one.',
+  ),
   revocationSecs: setting(
     'GATE_IDENTITY_REVOCATION_SECS',
     seconds(300, 10, 900),

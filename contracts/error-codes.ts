@@ -192,6 +192,18 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'The keys of identity cannot be had, so nothing can be said about the grant; nothing was executed.',
   },
+  a2a_redeem_failed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The token of an agent of another Gate (`X-Gate-Actor-Token`) does not count: `redeem_error` is the code with which identity refused it. Nothing was executed; that Gate makes another one for each call.',
+  },
+  a2a_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'Identity cannot say whether the token of an agent of another Gate counts; nothing was executed, and the token may be used up.',
+  },
   credential_not_judged: {
     status: 403,
     retry: 'no',
@@ -864,6 +876,38 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning:
       'It was let go or stopped anew meanwhile, or its release was asked for; nothing was done. Look at how it stands, then send it again.',
+  },
+  malformed_token: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The token is no signed token with the claims of an actor token.',
+  },
+  binding_mismatch: {
+    status: 403,
+    retry: 'no',
+    meaning: 'What the token is asked for does not fit together: `reason` says what. Nothing was signed.',
+  },
+  peer_bundle_unknown: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The tokens of this Gate (`trust_domain`) cannot be verified: it is none of `GATE_IDENTITY_PEERS_FILE`, or its keys were never had.',
+  },
+  peer_bundle_stale: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The keys of this Gate (`trust_domain`) were heard more than a quarter of an hour ago, so its tokens count no more until it answers.',
+  },
+  jti_already_used: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The token was used before. It counts for one call.',
+  },
+  replay_store_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'Whether the token was used before cannot be said, so it does not count; it may be used up.',
   },
   unregistered_agent: { status: 403, retry: 'no', meaning: 'Nobody enrolled this agent.' },
   issuance_authority_denied: {

@@ -359,6 +359,33 @@ const signingKeys: Migration = {
   },
 };
 
+/**
+ * 0023: tokens that agents take to other Gates, those of other Gates that were used here, and what the latter are verified with
+ * (docs/architecture/identity.md#actor-tokens). New tables.
+ */
+const actorTokens: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_actor_tokens (
+      id ${text} not null primary key, agent_id ${text} not null, tenant ${text} not null, agent_name ${text} not null,
+      agent_spiffe ${text} not null, audience ${text} not null, operation ${text} not null, scope ${text} not null,
+      issued_ms ${integer} not null, expires_ms ${integer} not null, state ${text} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_actor_tokens_state on identity_actor_tokens (state, expires_ms)`.execute(
+      db,
+    );
+    await sql`create table if not exists identity_actor_uses (
+      id ${text} not null primary key, issuer ${text} not null, jti ${text} not null, used_ms ${integer} not null,
+      kept_until_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_actor_uses_kept on identity_actor_uses (kept_until_ms)`.execute(db);
+    await sql`create table if not exists identity_peer_bundles (
+      id ${text} not null primary key, bundle_sequence ${integer} not null, content ${text} not null,
+      pinned_sha256 ${text} not null, fetched_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -378,4 +405,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0016-grants-of-agents': grantsOfAgents,
   '0017-decoys': decoys,
   '0018-signing-keys': signingKeys,
+  '0023-actor-tokens': actorTokens,
 };

@@ -235,6 +235,21 @@ const MARKED = {
     'revoked_by_sub',
   ],
   identity_revoked_grants: ['id', 'expires_ms', 'changed_ms', 'listed_generation'],
+  identity_actor_tokens: [
+    'id',
+    'agent_id',
+    'tenant',
+    'agent_name',
+    'agent_spiffe',
+    'audience',
+    'operation',
+    'scope',
+    'issued_ms',
+    'expires_ms',
+    'state',
+  ],
+  identity_actor_uses: ['id', 'issuer', 'jti', 'used_ms', 'kept_until_ms'],
+  identity_peer_bundles: ['id', 'bundle_sequence', 'content', 'pinned_sha256', 'fetched_ms'],
   identity_outbox: ['id', 'content'],
 } as const;
 

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Kysely, sql, type Selectable } from 'kysely';
 import { SVID_TTL_SECONDS } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
+import type { ActorTokenStore } from '../../domain/identity/actor-tokens.js';
 import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
 import type { DecoyStore, ToldDecoy } from '../../domain/identity/decoys.js';
 import {
@@ -18,6 +19,7 @@ import {
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { GrantStore, ToldGrant } from '../../domain/identity/grants.js';
+import type { PeerBundleStore } from '../../domain/identity/peer-bundles.js';
 import type { KeyStore } from '../../domain/identity/key-rotation.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
 import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
@@ -39,10 +41,12 @@ import { identityMigrations } from '../../migrations/identity.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 import { pagesOf } from '../store/pages.js';
+import { openActorTokenStore } from './actor-token-store.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
 import { openKeyStore } from './key-store.js';
+import { openPeerBundleStore } from './peer-bundle-store.js';
 import { openGrantStore, takenBackSince, toldGrantOf } from './grant-store.js';
 import { AT_ONCE, identityMarks, type MarkedTable } from './identity-marks.js';
 import type { IdentityTables } from './identity-tables.js';
@@ -64,6 +68,8 @@ export interface IdentityStore
     DecoyStore,
     TenantStore,
     GrantStore,
+    ActorTokenStore,
+    PeerBundleStore,
     KeyStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
@@ -130,7 +136,14 @@ export async function openIdentityStore(
 
   /** Changes a row that was just read, and marks it anew. `false` where somebody changed it since. */
   async function change<
-    Table extends Exclude<MarkedTable, 'identity_outbox' | 'identity_listings' | 'identity_revoked_grants'>,
+    Table extends Exclude<
+      MarkedTable,
+      | 'identity_outbox'
+      | 'identity_listings'
+      | 'identity_revoked_grants'
+      | 'identity_actor_uses'
+      | 'identity_peer_bundles'
+    >,
   >(
     within: Database,
     table: Table,
@@ -646,6 +659,18 @@ export async function openIdentityStore(
       if ((await stopRows.find(within, stopIdOf(what)))?.state === 'suspended') throw stopFault(what);
     },
   });
+  const actorTokens = await openActorTokenStore({
+    db,
+    fault: marks.fault,
+    marked,
+    change,
+    inTransaction,
+    asked,
+    agentByName,
+    locked,
+    assertActive: (within, agent) => standings.assertActive(within, agent),
+  });
+  const peerBundles = openPeerBundleStore({ db, fault: marks.fault, marked, inTransaction, asked });
   const stops = openStopStore({
     db,
     rows: stopRows,
@@ -1297,6 +1322,8 @@ export async function openIdentityStore(
     ...decoys,
     ...tenants,
     ...grants,
+    ...actorTokens,
+    ...peerBundles,
     ...workloads,
     ...signingKeys,
     undelivered: (most) =>

@@ -227,6 +227,43 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** Tokens that agents were given for other Gates. */
+  identity_actor_tokens: {
+    id: string;
+    agent_id: string;
+    tenant: string;
+    agent_name: string;
+    agent_spiffe: string;
+    audience: string;
+    operation: string;
+    /** JSON. */
+    scope: string;
+    issued_ms: Count;
+    expires_ms: Count;
+    /** `pending`, `released`, `failed` or `interrupted`. */
+    state: string;
+    mac: string;
+  };
+  /** Tokens of other Gates that were used here. */
+  identity_actor_uses: {
+    id: string;
+    issuer: string;
+    jti: string;
+    used_ms: Count;
+    kept_until_ms: Count;
+    mac: string;
+  };
+  /** What tokens of other Gates are verified with, as those said last; by their trust domains. */
+  identity_peer_bundles: {
+    id: string;
+    bundle_sequence: Count;
+    /** JSON. */
+    content: string;
+    /** Of the CAs of the settings that were trusted when it was asked for first. */
+    pinned_sha256: string;
+    fetched_ms: Count;
+    mac: string;
+  };
   /** The tools and tenants that somebody ever stopped. */
   identity_stops: {
     id: string;

@@ -10,6 +10,7 @@ import type { PinnedWorkload } from '../../contracts/identity.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { isReservedPrincipal } from '../../domain/evidence/own-principals.js';
+import { createActorTokens, NO_PEERS, type Peers } from '../../domain/identity/actor-tokens.js';
 import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
 import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
 import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
@@ -25,6 +26,7 @@ import { createService, type Service, type TlsMaterial } from '../plugins/servic
 import type { AdministratorOf } from './administrator.js';
 import { identityMetrics } from './metrics.js';
 import { type PeopleOptions, peopleOf } from './people.js';
+import { actorTokenRoutes } from './routes/actor-tokens.js';
 import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
 import { decoyRoutes } from './routes/decoys.js';
@@ -56,6 +58,8 @@ export interface IdentityServiceOptions {
   readonly tokenSigner: Signer;
   /** Says who delegates. */
   readonly verifyDelegator: VerifyDelegator;
+  /** Other Gates; there is none by default. */
+  readonly peers?: Peers;
   readonly administratorOf: AdministratorOf;
   /** Who, besides, may say what agents may do; nobody by default. */
   readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
@@ -154,9 +158,10 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   });
   const { forceHilMs = FORCE_HIL_MS } = options;
   agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
-  const { tokenSigner, verifyDelegator } = options;
+  const { tokenSigner, verifyDelegator, peers = NO_PEERS } = options;
   const granting = createGranting({ store, verify: verifyDelegator, signer: tokenSigner, trustDomain, clock });
   grantRoutes(service.app, { store, granting, people, clock, onGranted: tell });
+  actorTokenRoutes(service.app, createActorTokens({ store, signer: tokenSigner, peers, trustDomain, clock }));
   // Its bodies are forms, and its refusals those of OAuth.
   void service.app.register((scope, _options, done) => {
     tokenRoutes(scope as unknown as ServiceApp, { granting, trustDomain, clock, onGranted: tell });

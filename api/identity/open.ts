@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readCertificateRequest } from '../../adapters/identity/certificate-request.js';
 import { openIdentityStore } from '../../adapters/identity/identity-store.js';
+import { fetchBundle, readPeers } from '../../adapters/identity/peer-gates.js';
 import { openKey } from '../../adapters/identity/sealed-key.js';
 import { readDelegatingIssuers } from '../../adapters/identity/delegating-issuers.js';
 import { openIdTokens } from '../../adapters/identity/id-tokens.js';
@@ -11,6 +12,7 @@ import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/i
 import { type KeyUse, WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
 import { errorText } from '../../domain/errors.js';
 import { isKeyReference } from '../../domain/identity/key-reference.js';
+import { createKnownPeers } from '../../domain/identity/peer-bundles.js';
 import { createRepeated } from '../../domain/repeated.js';
 import { fingerprintOf, hostsOf } from '../../domain/identity/spiffe.js';
 import { createWorkloadIssuing } from '../../domain/identity/workload-issuing.js';
@@ -28,6 +30,8 @@ interface Settings {
 
 /** How often what is due is done, and what another process did is taken over. */
 const KEYS_EVERY_MS = 1_000;
+/** How often it is looked whether another Gate is to be asked, and what another process heard is taken over. */
+const PEERS_EVERY_MS = 5_000;
 
 export async function open({ config: { own, people }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const { oidcIssuersFile } = own;
@@ -96,6 +100,34 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
   stepping.begin();
   parts.onStop('sweeps', 'the keys of identity', () => stepping.stop());
   const { signer, signList, signReport, signWarrant, tokenSigner } = keys;
+  const { peersFile } = own;
+  const peers = createKnownPeers({
+    peers: await needed(
+      'GATE_IDENTITY_PEERS_FILE',
+      peersFile === undefined ? Promise.resolve([]) : readPeers(peersFile, parts.trustDomain),
+    ),
+    own: { trustDomain: parts.trustDomain, keys: () => keys.published().tokenKeys },
+    store,
+    fetch: fetchBundle,
+    clock: Date.now,
+  });
+  if (peersFile !== undefined) {
+    const looking = createRepeated({
+      work: () => peers.look(),
+      everyMs: PEERS_EVERY_MS,
+      onFault: (reason) =>
+        reason === null
+          ? parts.logger.info({ event: 'peers_known' }, 'every other Gate says what its tokens are verified with')
+          : parts.logger.warn(
+              { event: 'peers_unknown', reason },
+              'what the tokens of another Gate are verified with cannot be heard',
+            ),
+    });
+    // Nobody waits for another Gate.
+    void looking.once();
+    looking.begin();
+    parts.onStop('sweeps', 'other Gates', () => looking.stop());
+  }
   const { workloadsFile } = own;
   const pinned = workloadsFile === undefined ? () => Promise.resolve([]) : () => readPinnedWorkloads(workloadsFile);
   await needed('GATE_IDENTITY_WORKLOADS_FILE', pinned());
@@ -133,6 +165,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           keys: { ...keys, canRotateCa: live?.trust !== undefined },
           readiness: { signer: keys.assertSigns },
           tokenSigner,
+          peers,
           verifyDelegator: idTokens.verify,
           administratorOf,
           people,

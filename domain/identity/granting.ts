@@ -7,6 +7,7 @@ import {
 } from '../../contracts/grants.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
+import { compactJws } from './compact-jws.js';
 import { type Delegator, type GrantStore, type NewGrant, thumbprintOf } from './grants.js';
 import { termsOf } from './grant-terms.js';
 import { scopeSet } from './scopes.js';
@@ -68,7 +69,7 @@ export function createGranting({
       await store.beginGrant(grant, nowMs);
       let token: string;
       try {
-        token = await compactOf(claims, signer);
+        token = await compactJws(claims, signer);
         if (token.length > LONGEST_GRANT)
           throw new GateError(
             'invalid_grant_terms',
@@ -124,14 +125,3 @@ const claimsOf = ({ jti, spiffe, fingerprint, isBound, by, scope, yellowScope, t
 
 /** The part of a JWS in its compact form that its signature is of. */
 const signedOf = (token: string): string => token.slice(0, token.lastIndexOf('.'));
-
-const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-/** A JWS in its compact form (RFC 7515 7.1), signed by Ed25519 (RFC 8037), with these three parameters in its header and no other. */
-async function compactOf(claims: GrantClaims, signer: Signer): Promise<string> {
-  const { kid } = signer.publicJwk;
-  const signed = `${part({ alg: 'EdDSA', kid, typ: 'JWT' })}.${part(claims)}`;
-  const { key_id: keyId, value } = await signer.sign(signed);
-  if (keyId !== kid) throw new Error('the key changed while it signed');
-  return `${signed}.${Buffer.from(value, 'base64').toString('base64url')}`;
-}

@@ -10,8 +10,9 @@ import type { Service } from '../../api/plugins/service.js';
 import { issuedSvid, type RevocationContent, revocationList } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
+import { type ActorTokenStore, NO_PEERS } from '../../domain/identity/actor-tokens.js';
 import type { VerifyDelegator } from '../../domain/identity/granting.js';
-import { createSigner } from '../../domain/identity/signer.js';
+import { createSigner, type Signer } from '../../domain/identity/signer.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from './certificate-request.js';
@@ -48,6 +49,9 @@ const TABLES = [
   'envelopes',
   'grants',
   'revoked_grants',
+  'actor_tokens',
+  'actor_uses',
+  'peer_bundles',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
@@ -66,12 +70,24 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
     verifyDelegator: ((): Promise<never> => {
       throw new GateError('delegation_not_configured');
     }) as VerifyDelegator,
+    /** Other Gates; there is none by default. */
+    peers: NO_PEERS,
+    /** Where it keeps actor tokens, where that is not its store. */
+    actorTokens: {} as Partial<ActorTokenStore>,
   };
 
+  let tokenSigner: Signer;
   const serve = (operators = 2, signIn?: string, adminTenant = 'acme'): void => {
-    const tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
+    tokenSigner = createSigner(generateKeyPairSync('ed25519').privateKey);
     service = identityOver(ca, {
-      store,
+      store: new Proxy(store, {
+        get: (kept, name, self) => Reflect.get(at.actorTokens, name) ?? Reflect.get(kept, name, self),
+      }),
+      peers: {
+        isPeer: (of) => at.peers.isPeer(of),
+        keysOf: (of) => at.peers.keysOf(of),
+        comesAs: (of, by) => at.peers.comesAs(of, by),
+      },
       ledger: takingLedger((rows) => told.push(...rows)),
       published: () => ({
         bundle: {
@@ -113,6 +129,8 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
   });
   beforeEach(async () => {
     at.now = startMs;
+    at.peers = NO_PEERS;
+    at.actorTokens = {};
     told = [];
     at.caller = serviceCaller('console');
     for (const table of TABLES) await place.sql(`delete from identity_${table}`);
@@ -150,6 +168,8 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
       at.caller = serviceCaller('console');
       return { id, pem: issuedSvid.parse(reply.json()).cert_pem };
     },
+    /** What signs grants and tokens. */
+    signer: () => tokenSigner,
     /** The store itself. */
     store: () => store,
     /** The same store as another process opens it. */

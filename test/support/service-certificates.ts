@@ -26,7 +26,8 @@ export interface TestPki extends DevPki {
 export async function ensureTestPki(options: DevPkiOptions): Promise<TestPki> {
   const pki = await ensureDevelopmentPki(options);
   const services = {} as Record<ServiceName, DevLeaf>;
-  for (const name of NAMES) services[name as ServiceName] = await serviceCertificate(pki.stateDir, name);
+  for (const name of NAMES)
+    services[name as ServiceName] = await serviceCertificate(pki.stateDir, name, options.trustDomain);
   return { ...pki, services };
 }
 
