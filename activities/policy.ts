@@ -1,3 +1,4 @@
+import type { CallActor } from '../contracts/call-grant.js';
 import type { CallInput } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
@@ -12,6 +13,8 @@ import { intentScore } from '../domain/inspection/intent-score.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { CallStore } from '../domain/call/ports.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
+import { trustDomainIn } from '../domain/identity/actor-tokens.js';
+import { parseSpiffe } from '../domain/identity/spiffe.js';
 import { foreignText } from '../domain/text.js';
 import type { OpenedCalls } from './opened-call.js';
 
@@ -87,11 +90,19 @@ async function factsOf(
         yellow_scope: [...call.grant.yellow_scope],
       },
     }),
+    ...(call.actor && { actor: actorFact(call.actor) }),
     upstream: tools.upstream,
     tool_classes: listable(call.method, classes),
     ...(taint.length > 0 && { taint: [...taint] }),
   };
   return { facts, siblings };
+}
+
+/** Tenant and agent are of the other Gate, whose names say nothing here without its trust domain. */
+function actorFact({ iss, sub }: CallActor) {
+  const trustDomain = trustDomainIn(iss) ?? '';
+  const of = parseSpiffe(sub, trustDomain);
+  return { sub, trust_domain: trustDomain, ...(of?.kind === 'agent' && { tenant: of.tenant, agent: of.agent }) };
 }
 
 /** What stood against the budget when the call came, as the store had it then: the same call is always judged by the same sums. */

@@ -75,11 +75,3 @@ export const redeemedActorToken = z.strictObject({
   exp: z.number().int(),
 });
 export type RedeemedActorToken = z.infer<typeof redeemedActorToken>;
-
-/** An agent of another Gate as whose a call was asked for, by a token that was redeemed for it (docs/architecture/identity.md#actor-tokens). */
-export interface CallActor {
-  /** Its SPIFFE id, of the trust domain of its own Gate. */
-  readonly sub: string;
-  readonly iss: string;
-  readonly jti: string;
-}

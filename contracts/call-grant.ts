@@ -46,3 +46,11 @@ export const delegation = z.strictObject({
   recurrence_summary: z.string().max(2_048).nullable(),
 });
 export type Delegation = z.infer<typeof delegation>;
+
+/** An agent of another Gate as whose a call was asked for, by a token that was redeemed for it (docs/architecture/identity.md#actor-tokens). */
+export interface CallActor {
+  /** Its SPIFFE id, of the trust domain of its own Gate. */
+  readonly sub: string;
+  readonly iss: string;
+  readonly jti: string;
+}

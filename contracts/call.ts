@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CallGrant } from './call-grant.js';
+import type { CallActor, CallGrant } from './call-grant.js';
 import type { DecoyAction, DecoyKind } from './decoy-kinds.js';
 import type { StateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
@@ -65,6 +65,8 @@ export interface CallInput {
   readonly force_hil?: true;
   /** On whose behalf its agent asks, where it showed that: looked at again before anything runs. */
   readonly grant?: CallGrant;
+  /** As which agent of another Gate it asks, by a token that was used up for this call. */
+  readonly actor?: CallActor;
   /** What nobody should call or use, and it does: denied in every mode. */
   readonly decoy?: CallDecoy;
   /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */

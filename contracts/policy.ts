@@ -112,6 +112,16 @@ export const policyInput = z.looseObject({
   grant: z
     .object({ act_sub: z.string(), idp: z.string(), scope: z.array(z.string()), yellow_scope: z.array(z.string()) })
     .nullish(),
+  /** As which agent of another Gate the call is asked for, by a token that was used up for it; absent without one. */
+  actor: z
+    .object({
+      sub: z.string(),
+      trust_domain: z.string(),
+      /** At that Gate. */
+      tenant: z.string().optional(),
+      agent: z.string().optional(),
+    })
+    .nullish(),
   /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),
   /** The operators' classes of this call's tools, by name. */

@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import {
+  type ActorTokenRedemption,
+  type ActorTokenRequest,
+  type IssuedActorToken,
+  issuedActorToken,
+  type RedeemedActorToken,
+  redeemedActorToken,
+} from '../../contracts/actor-tokens.js';
 import type { DecoyHitsTold } from '../../contracts/decoys.js';
 import { type GrantRequest, type GrantUses, type IssuedGrant, issuedGrant } from '../../contracts/grants.js';
 import {
@@ -35,6 +43,10 @@ export interface IdentityClient {
   grant(request: GrantRequest): Promise<IssuedGrant>;
   /** Says how often grants were used in all; whatever is said twice changes nothing. */
   tellGrantUses(told: GrantUses): Promise<void>;
+  /** A token by which an agent calls another Gate. Throws what identity refuses, and `signing_unavailable` where it does not answer. */
+  actorToken(request: ActorTokenRequest): Promise<IssuedActorToken>;
+  /** Uses up a token of another Gate; sent once, since it may be used up where no answer comes. Throws what identity refuses. */
+  redeemActorToken(redemption: ActorTokenRedemption): Promise<RedeemedActorToken>;
   /** What certificates are verified with. */
   trustBundle(): Promise<SpiffeBundle>;
   /** Says how often decoys were touched in all; whatever is said twice changes nothing. */
@@ -49,7 +61,7 @@ const RENEWAL_LIMIT_MS = 8_000;
 /** Of thousands of calls, which are signed and stored. */
 const REPORT_LIMIT_MS = 30_000;
 
-/** Identity over HTTP. No answer, or an unreadable one: `control_state_unavailable`. All questions may be repeated. */
+/** Identity over HTTP. No answer, or an unreadable one: `control_state_unavailable`. All questions may be repeated but `redeemActorToken`. */
 export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): IdentityClient {
   const unavailable = (detail: string, cause?: unknown) =>
     new GateError('control_state_unavailable', detail, { cause });
@@ -82,6 +94,9 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
       await ask(null, { method: 'POST', path: `/stops/reports/${id}/calls`, timeoutMs: REPORT_LIMIT_MS, body });
     },
     grantKeys: () => ask(jwks, { method: 'GET', path: '/jwks.json', timeoutMs }),
+    actorToken: (body) => granting(issuedActorToken, { method: 'POST', path: '/actor-token', timeoutMs, body }),
+    redeemActorToken: (body) =>
+      ask(redeemedActorToken, { method: 'POST', path: '/actor-token/redeem', timeoutMs, body }),
     trustBundle: () => ask(spiffeBundle, { method: 'GET', path: '/.well-known/spiffe-bundle', timeoutMs }),
     // An issuer may have to be asked for its keys.
     grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),

@@ -108,7 +108,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
     ),
     own: { trustDomain: parts.trustDomain, keys: () => keys.published().tokenKeys },
     store,
-    fetch: fetchBundle,
+    ask: fetchBundle,
     clock: Date.now,
   });
   if (peersFile !== undefined) {

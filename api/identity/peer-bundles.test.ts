@@ -52,7 +52,7 @@ describe.each(STORES)('what tokens of other Gates are verified with, on %s', (ki
       ],
       own: { trustDomain: TRUST_DOMAIN, keys: () => [] },
       store: over,
-      fetch: (of) => {
+      ask: (of) => {
         asked.push(of);
         return says instanceof Error ? Promise.reject(says) : Promise.resolve(says);
       },

@@ -238,7 +238,13 @@ const layerOf = (code: ErrorCodeName): string => {
     code === 'certificate_required'
   )
     return 'identity';
-  if (code.startsWith('token_') || code.startsWith('grant_') || isStopped(code) || code === 'scope_outside_envelope')
+  if (
+    code.startsWith('a2a_') ||
+    code.startsWith('token_') ||
+    code.startsWith('grant_') ||
+    isStopped(code) ||
+    code === 'scope_outside_envelope'
+  )
     return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';

@@ -13,6 +13,7 @@ import { isStopped } from '../../domain/identity/standing.js';
 import { type ErrorBody, refusedAs } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
+import type { RedeemActor } from './actor-tokens.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
 import { type AuthorizerOptions, createAuthorizer } from './authorizer.js';
@@ -66,6 +67,8 @@ export interface ProxyOptions
   readonly renewSvid?: RenewSvid | undefined;
   /** Verifies grants, where identity issues them. */
   readonly grantTokens?: GrantTokens | undefined;
+  /** Uses up tokens of other Gates; nobody comes with one without it. */
+  readonly redeemActor?: RedeemActor | undefined;
   /** Asks identity for a grant of an agent. */
   readonly askGrant?: AskGrant | undefined;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
@@ -200,6 +203,7 @@ export function createProxyService(options: ProxyOptions): Service {
         next(isAllowedAddress(request, address) ? undefined : new GateError('host_not_allowed')),
       );
     noteStopped(scope as unknown as Service['app'], standing);
+    scope.decorateRequest('judgesActors', options.redeemActor !== undefined);
     const { grantTokens: tokens } = options;
     judgeGrants(scope as unknown as Service['app'], tokens && standing && { tokens, standing, trustDomain, now });
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {

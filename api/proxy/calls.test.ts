@@ -7,6 +7,7 @@ import type { CallRecord } from '../../domain/call/record.js';
 import { GateError } from '../../domain/errors.js';
 import { stopFault } from '../../domain/identity/stops.js';
 import { createAgentLimits } from './agent-limits.js';
+import type { RedeemActor } from './actor-tokens.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { correlationIdOf, createCallHandler, type ToolCallRequest } from './calls.js';
 
@@ -20,8 +21,10 @@ function proxy({
   stopped = new Set<string>(),
   grantsRequired = false,
   decoys = NO_DECOYS,
+  redeemActor = undefined as RedeemActor | undefined,
 }) {
   const staged: string[] = [];
+  const admitted: CallInput[] = [];
   const atEngine: { readonly agent: string; readonly id: string; readonly end: () => void }[] = [];
   const records = new Map<string, CallRecord>();
   const digests = new Map<string, string>();
@@ -43,6 +46,7 @@ function proxy({
     waitFor: (id: string, holds: (record: CallRecord) => boolean) =>
       new Promise((resolve) => awaited.set(id, (record) => holds(record) && resolve(record))),
     admit: async (call: CallInput) => {
+      admitted.push(call);
       staged.push(call.correlation_id);
       digests.set(call.correlation_id, call.digest);
       return { admitted: true, digest: call.digest, recent: 1 };
@@ -67,6 +71,7 @@ function proxy({
     ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
     maxInFlight: 1_000,
     grantsRequired,
+    redeemActor,
     decoys: {
       of: () => decoys,
       touched: async ({ tenant, agent }, of, { id }) => void touched.push({ tenant, agent, of, id }),
@@ -83,7 +88,7 @@ function proxy({
     agent: string,
     mcp: object = { method: 'tools/call', tool: 'x', body: { jsonrpc: '2.0', id: 1, params: { name: 'x' } } },
     idempotencyId: string = randomUUID(),
-    shows: Pick<AgentCaller, 'grant' | 'grantFault'> = {},
+    shows: Pick<AgentCaller, 'grant' | 'grantFault' | 'actorToken'> = {},
   ) => {
     const caller = {
       kind: 'agent' as const,
@@ -102,8 +107,22 @@ function proxy({
       (error: unknown) => (error instanceof GateError ? error.code : String(error)),
     );
   };
-  return { ask, staged, atEngine, refused, handler, reaches, touched };
+  return { ask, staged, admitted, atEngine, refused, handler, reaches, touched };
 }
+const decoyNamed = (name: string) =>
+  decoySetOf([
+    {
+      id: 'd',
+      tenant: 'acme',
+      name,
+      kind: 'tool',
+      value: null,
+      isAdvertised: true,
+      action: 'suspend',
+      schemaJson: null,
+      description: null,
+    },
+  ]);
 const settled = async () => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
 };
@@ -177,20 +196,7 @@ describe('a call with a grant', () => {
     ['that ended', { grantFault: new GateError('grant_revoked') }, 'grant_revoked'],
     ['that there is not', {}, 'grant_required'],
   ])('%s is refused as ever where it touches a decoy, and counted', async (_which, shows, code) => {
-    const decoys = decoySetOf([
-      {
-        id: 'd',
-        tenant: 'acme',
-        name: 'x',
-        kind: 'tool',
-        value: null,
-        isAdvertised: true,
-        action: 'suspend',
-        schemaJson: null,
-        description: null,
-      },
-    ]);
-    const { ask, staged, touched } = proxy({ grantsRequired: true, decoys });
+    const { ask, staged, touched } = proxy({ grantsRequired: true, decoys: decoyNamed('x') });
     expect(await ask('a', undefined, undefined, shows)).toBe(code);
     expect([staged, touched]).toMatchObject([[], [{ tenant: 'acme', agent: 'a', id: 'd' }]]);
   });
@@ -204,6 +210,71 @@ describe('a call with a grant', () => {
     reaches(atEngine[0]?.id ?? '', 'aborted');
     atEngine[0]?.end();
     expect(await taken).toBe('answered');
+  });
+});
+
+describe('a call with a token of another Gate', () => {
+  const actor = {
+    iss: 'spiffe://partner.example',
+    sub: 'spiffe://partner.example/tenant/t/agent/b/instance/i',
+    jti: 'j',
+  };
+  const shows = { actorToken: 'a.b.c' };
+  const once = (): { readonly redeemActor: RedeemActor; readonly used: object[] } => {
+    const used: object[] = [];
+    return {
+      used,
+      async redeemActor(token, { caller: { tenant, agent }, tools }) {
+        if (used.length > 0)
+          throw new GateError('a2a_redeem_failed', 'jti_already_used: used', {
+            fields: { redeem_error: 'jti_already_used' },
+          });
+        used.push({ token, tenant, agent, tools });
+        return actor;
+      },
+    };
+  };
+
+  it('is of the agent that the token names, once, and is answered again without one', async () => {
+    const { redeemActor, used } = once();
+    const { ask, atEngine, reaches, admitted, refused } = proxy({ redeemActor });
+    const id = randomUUID();
+    const first = ask('a', undefined, id, shows);
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'aborted');
+    atEngine[0]?.end();
+    expect(await first).toBe('answered');
+    expect(used).toEqual([{ token: 'a.b.c', tenant: 'acme', agent: 'a', tools: ['x'] }]);
+    expect(admitted).toMatchObject([{ actor }]);
+    // The same call is told what came of it, with the token or without; another one needs another token.
+    expect([await ask('a', undefined, id, shows), await ask('a', undefined, id)]).toEqual(['answered', 'answered']);
+    expect(await ask('a', undefined, undefined, shows)).toBe('a2a_redeem_failed');
+    expect([admitted.length, refused]).toEqual([1, ['a2a_redeem_failed']]);
+  });
+
+  it('uses it up last: whatever else is refused leaves it', async () => {
+    const { redeemActor, used } = once();
+    const { ask, staged } = proxy({ redeemActor, stopped: new Set(['x']), grantsRequired: true });
+    expect(await ask('a', undefined, undefined, shows)).toBe('tool_suspended');
+    const other = proxy({ redeemActor, grantsRequired: true });
+    expect(await other.ask('a', undefined, undefined, shows)).toBe('grant_required');
+    expect([used, staged, other.staged]).toEqual([[], [], []]);
+  });
+
+  it('is refused without a row where nobody can say whether it counts, and where nobody redeems', async () => {
+    const away = proxy({ redeemActor: () => Promise.reject(new GateError('a2a_unavailable')) });
+    const none = proxy({});
+    for (const { ask, staged, refused } of [away, none]) {
+      expect(await ask('a', undefined, undefined, shows)).toBe('a2a_unavailable');
+      expect([staged, refused]).toEqual([[], []]);
+    }
+  });
+
+  it('that does not count is refused as ever where it touches a decoy, and counted', async () => {
+    const redeemActor = () => Promise.reject(new GateError('a2a_redeem_failed'));
+    const { ask, staged, touched } = proxy({ redeemActor, decoys: decoyNamed('x') });
+    expect(await ask('a', undefined, undefined, shows)).toBe('a2a_redeem_failed');
+    expect([staged, touched]).toMatchObject([[], [{ tenant: 'acme', agent: 'a', id: 'd' }]]);
   });
 });
 

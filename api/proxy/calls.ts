@@ -9,6 +9,7 @@ import {
   REVIEW_CONTRACT,
   SERVER_EXECUTION_CONTRACT,
 } from '../../contracts/call.js';
+import type { CallActor } from '../../contracts/call-grant.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
@@ -24,6 +25,7 @@ import { batchTooLarge, toolsOf } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
+import type { RedeemActor } from './actor-tokens.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { agentKey, rateLimited, type Refusals } from './refusals.js';
@@ -83,6 +85,8 @@ export interface CallHandlerOptions {
   readonly onOverBudget?: (of: OverBudget['of']) => void;
   /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
+  /** Uses up the token of another Gate with which a call came; absent where none may come with one. */
+  readonly redeemActor?: RedeemActor | undefined;
   /** No tool is called without a grant. */
   readonly grantsRequired?: boolean;
   /** Why nothing behind Gate can be what a call names; `null` where something may be. */
@@ -320,6 +324,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     try {
       const receivedMs = now();
       giveBack = await turnOf(request, correlationId);
+      // Last before anything is kept: whatever else is refused does not use it up.
+      const actor = await actingFor(request, tools, correlationId, decoy);
       const call: CallInput = {
         correlation_id: correlationId,
         tenant: caller.tenant,
@@ -343,6 +349,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ...(request.hears && { client_hears: request.hears }),
         ...(options.forcesReview?.(caller) && { force_hil: true }),
         ...(caller.grant && { grant: caller.grant }),
+        ...(actor && { actor }),
         ...(decoy && { decoy: { id: decoy.id, kind: decoy.kind, action: decoy.action } }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
@@ -435,6 +442,29 @@ export function createCallHandler(options: CallHandlerOptions) {
         limits: caller.grant ? { grant: caller.grant.jti } : {},
       });
     return fault;
+  }
+
+  /** As which agent of another Gate the call is asked for; `null` where it shows no token of one. A row tells of one that does not count. */
+  async function actingFor(
+    { caller, mcp, contract }: ToolCallRequest,
+    tools: readonly string[],
+    correlationId: string,
+    decoy: CallDecoy | null,
+  ): Promise<CallActor | null> {
+    const { actorToken } = caller;
+    if (actorToken === undefined) return null;
+    try {
+      if (!options.redeemActor) throw new GateError('a2a_unavailable');
+      return await options.redeemActor(actorToken, { caller, tools });
+    } catch (error) {
+      // As with a grant: the refusal does not say that it is one.
+      if (decoy) await options.decoys?.touched(caller, correlationId, decoy);
+      if (!(error instanceof GateError)) throw error;
+      const { code, message: reason, fields, cause } = error;
+      if (code === 'a2a_redeem_failed')
+        void options.refusals({ caller, correlationId, name: mcp.tool, limit: code, reason, limits: { ...fields } });
+      throw new GateError(code, reason, { fields: { ...fields, contract, executable: false }, cause });
+    }
   }
 
   /** The call's turn to be judged. Nothing of it is stored before; throws where it has none in time. */

@@ -6,12 +6,21 @@ import { GateError } from '../../domain/errors.js';
 import { fingerprintOf } from '../../domain/identity/spiffe.js';
 import type { UpstreamCaller } from '../../domain/upstream/upstream.js';
 import type { Caller } from '../plugins/app.js';
+import { ACTOR_HEADER } from './actor-tokens.js';
 import { assertJudgedCredentials } from './unjudged-credentials.js';
 
-export type AgentCaller = Caller & UpstreamCaller & { readonly grant?: CallGrant; readonly grantFault?: GateError };
+export type AgentCaller = Caller &
+  UpstreamCaller & {
+    readonly grant?: CallGrant;
+    readonly grantFault?: GateError;
+    /** Of an agent of another Gate, as whose the call is asked for; not looked at yet. */
+    readonly actorToken?: string;
+  };
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Whether tool calls may show a token of another Gate here. */
+    judgesActors: boolean;
     /** Why nothing of this agent is done, whatever it came with. */
     agentFault: GateError | null;
     /** The tool or method that it asks for, once that is read. */
@@ -27,28 +36,38 @@ export function agentOf(request: FastifyRequest): AgentCaller {
 }
 
 /** The same for a tool call, with what is wrong with its grant: what came of a call is told also once its grant ended, so that is judged behind its record. */
-export function callingAgentOf(request: FastifyRequest): AgentCaller {
-  const caller = standingAgentOf(request);
+export function callingAgentOf(request: FastifyRequest, isCall = false): AgentCaller {
+  const caller = standingAgentOf(request, isCall);
   const { grant, grantFault } = request;
-  return { ...caller, ...(grant && { grant }), ...(grantFault && { grantFault }) };
+  // It is used up for a call that no record answers, and for nothing else.
+  const actorToken = isCall ? header(request, ACTOR_HEADER) : undefined;
+  return {
+    ...caller,
+    ...(grant && { grant }),
+    ...(grantFault && { grantFault }),
+    ...(actorToken !== undefined && { actorToken }),
+  };
 }
 
 /** The same whatever it shows beside its certificate: a grant that ended keeps nobody from asking for the next one. */
-export function standingAgentOf(request: FastifyRequest): AgentCaller {
-  const caller = anyAgentOf(request);
+export function standingAgentOf(request: FastifyRequest, isCall = false): AgentCaller {
+  const caller = anyAgentOf(request, isCall);
   if (request.agentFault) throw request.agentFault;
   return caller;
 }
 
 /** The same, also of an agent that was stopped: what it says of before is heard. */
-export function anyAgentOf(request: FastifyRequest): AgentCaller {
+export function anyAgentOf(request: FastifyRequest, isCall = false): AgentCaller {
   const { caller, certificateFault, tokenFault } = request;
   // Who shows a certificate that was taken back is not let in by a token beside it. One that names nobody is as none.
   if (certificateFault && certificateFault.code !== 'caller_spiffe_missing') throw certificateFault;
   if (tokenFault) throw tokenFault;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
-  assertJudgedCredentials(request.headers, request.grant !== undefined);
+  assertJudgedCredentials(request.headers, {
+    grants: request.grant !== undefined,
+    actors: isCall && request.judgesActors,
+  });
   return caller as AgentCaller;
 }
 

@@ -129,7 +129,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
 
   /** The operator names the demonstration's agents; no request can make its caller one of them. */
   function callerOf(request: FastifyRequest, isCall = false): AgentCaller {
-    const caller = isCall ? callingAgentOf(request) : agentOf(request);
+    const caller = isCall ? callingAgentOf(request, true) : agentOf(request);
     return options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
   }
 }

@@ -37,6 +37,7 @@ import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
+import { createActorRedeemer } from './actor-tokens.js';
 import { createDecoyReporter } from './decoy-reporter.js';
 import { createGrantUseReporter } from './grant-use-reporter.js';
 import { createStopReporter } from './stop-reporter.js';
@@ -150,6 +151,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       address: addressOf(own),
       renewSvid: async (request) => (await identity()).renew(request),
       ...(grantTokens && { grantTokens, askGrant: async (request) => (await identity()).grant(request) }),
+      ...(known && { redeemActor: createActorRedeemer({ identity, trustDomain: parts.trustDomain }) }),
       grantsRequired: own.grants === 'required',
       calls,
       sessions: stores.mcpSessions,

@@ -4,7 +4,12 @@ import type { Ledger, StateNamespace } from '../../contracts/ledger.js';
 import { isQuota, limitedRow, type QuotaSignal } from '../../domain/call/rows.js';
 import { GateError } from '../../domain/errors.js';
 import { roomFor } from '../../domain/room-for.js';
-import { type GrantRefusal, isGrantRefusal } from '../../domain/identity/grant-terms.js';
+import {
+  type ActorRefusal,
+  type GrantRefusal,
+  isActorRefusal,
+  isGrantRefusal,
+} from '../../domain/identity/grant-terms.js';
 import { isStopped, type Stopped } from '../../domain/identity/standing.js';
 
 export interface Refused {
@@ -27,7 +32,8 @@ export interface Refused {
     | 'turns'
     | QuotaSignal
     | Stopped
-    | GrantRefusal;
+    | GrantRefusal
+    | ActorRefusal;
   readonly reason: string;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
@@ -77,7 +83,7 @@ export function createRefusals({
       tool: name,
       reason,
       limits,
-      ...((isStopped(limit) || isQuota(limit) || isGrantRefusal(limit)) && { signal: limit }),
+      ...((isStopped(limit) || isQuota(limit) || isGrantRefusal(limit) || isActorRefusal(limit)) && { signal: limit }),
     });
     await ledger
       .append([{ ...row, ...(paramsSha256 !== undefined && { tool_params_sha256: paramsSha256 }) }])

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { type NewLedgerRow, SIMULATOR_SOURCE, type StateNamespace } from '../../contracts/ledger.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
-import { delegationOf, type GrantRefusal, isGrantRefusal } from '../identity/grant-terms.js';
+import { type ActorRefusal, delegationOf, type GrantRefusal, isGrantRefusal } from '../identity/grant-terms.js';
 import { isStopped, type Stopped } from '../identity/standing.js';
 import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
@@ -90,7 +90,10 @@ export function rowsOf(
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
-  const delegated = call.grant ? { delegation: asJson(delegationOf(call.grant)) } : {};
+  const delegated = {
+    ...(call.grant && { delegation: asJson(delegationOf(call.grant)) }),
+    ...(call.actor && { actor: { ...call.actor } }),
+  };
   const secrets = request ? secretsOf(request.body) : NO_SECRETS;
   // A tampered record proves nothing, so it gets only its alarm row. Events that did happen have their rows already.
   if (record.state === TAMPERED)
@@ -412,8 +415,8 @@ export interface LimitedRequest {
   readonly namespace?: StateNamespace | undefined;
   /** Names what was exceeded. */
   readonly limits: JsonObject;
-  /** How its agent was stopped, whose budget is spent, or why its grant does not count, where that is why. */
-  readonly signal?: Stopped | QuotaSignal | GrantRefusal;
+  /** How its agent was stopped, whose budget is spent, or why its grant, or the token of another Gate, does not count, where that is why. */
+  readonly signal?: Stopped | QuotaSignal | GrantRefusal | ActorRefusal;
 }
 
 /** Whose budget does not bear a call. */
@@ -422,7 +425,8 @@ export const isQuota = (limit: string): limit is QuotaSignal =>
   limit === 'quota_exceeded_tenant' || limit === 'quota_exceeded_agent';
 
 export function limitedRow(limited: LimitedRequest): NewLedgerRow {
-  const signal: Stopped | QuotaSignal | GrantRefusal | 'rate_limited_agent' = limited.signal ?? 'rate_limited_agent';
+  const signal: Stopped | QuotaSignal | GrantRefusal | ActorRefusal | 'rate_limited_agent' =
+    limited.signal ?? 'rate_limited_agent';
   return fittingRow({
     id: uuidFromDigest('gate.rate-limited', limited.correlationId, String(limited.atMs)),
     agent_id: limited.agent,

@@ -196,6 +196,9 @@ export function createActorTokens({
 }
 export type ActorTokens = ReturnType<typeof createActorTokens>;
 
+/** What a call of these tools is asked for: each by its exact name. */
+export const actorScope = (tools: readonly string[]): string[] => [...new Set(tools)].map((tool) => `tool:${tool}`);
+
 export const trustDomainId = (trustDomain: string): string => `spiffe://${trustDomain}`;
 /** `null` for what is no SPIFFE id of a trust domain alone. */
 export const trustDomainIn = (id: string): string | null => /^spiffe:\/\/([a-z0-9._-]{1,255})$/.exec(id)?.[1] ?? null;
@@ -241,7 +244,7 @@ function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** A key that is none signs nothing. */
+/** By what is no key of Ed25519 nothing is signed. */
 function isSigned({ signed, signature }: ReadToken, { x }: PeerKey): boolean {
   try {
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });

@@ -107,6 +107,10 @@ const GRANT_REFUSALS: Readonly<Record<GrantRefusal, true>> = {
 export const isGrantRefusal = (code: string | null | undefined): code is GrantRefusal =>
   code != null && Object.hasOwn(GRANT_REFUSALS, code);
 
+/** How the token of an agent of another Gate is refused, as answers and rows say it. */
+export type ActorRefusal = 'a2a_redeem_failed';
+export const isActorRefusal = (code: string): code is ActorRefusal => code === 'a2a_redeem_failed';
+
 /** What a call carries of its grant. */
 export const carriedOf = ({
   jti,

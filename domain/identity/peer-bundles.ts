@@ -61,14 +61,14 @@ export function createKnownPeers({
   peers,
   own,
   store,
-  fetch,
+  ask: askGate,
   clock,
   steadyMs = () => performance.now(),
 }: {
   readonly peers: readonly Peer[];
   readonly own: { readonly trustDomain: string; keys(): readonly PeerKey[] };
   readonly store: PeerBundleStore;
-  readonly fetch: FetchBundle;
+  readonly ask: FetchBundle;
   readonly clock: () => number;
   readonly steadyMs?: () => number;
 }): KnownPeers {
@@ -90,7 +90,7 @@ export function createKnownPeers({
     if (from === null) return;
     const { url, pinnedSha256 } = from;
     const kept = known.get(trustDomain);
-    const bundle = await fetch({ trustDomain, url, ca: kept ? authoritiesOf(kept.bundle) : from.ca });
+    const bundle = await askGate({ trustDomain, url, ca: kept ? authoritiesOf(kept.bundle) : from.ca });
     // Whoever says who it is by nothing could never be asked again.
     authoritiesOf(bundle);
     await store.keepPeerBundle({ trustDomain, bundle, pinnedSha256, fetchedMs: clock() });
