@@ -35,7 +35,7 @@ import {
   statelessMessage,
 } from './stateless-server.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
-import { causeText, connectorThatTells, surelyNotSent } from './clients/unsent.js';
+import { causeText, connectorThatTells, neverSent, surelyNotSent } from './clients/unsent.js';
 import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {
@@ -44,10 +44,24 @@ export interface McpUpstreamOptions {
   readonly apiKey?: string;
   /** Who Gate is to the upstream, where that is more than one key. */
   readonly credentials?: Credentials;
+  /**
+   * Where the upstream is another Gate: a token that says to it which agent calls this tool, for one request. Rejects where there is none; then nothing
+   * is sent.
+   */
+  readonly actorToken?: ActorTokenOf;
+  /** The client certificate, and what proves the upstream, where that is not what every server is proved by; read for each connection. */
+  readonly tls?: () => TlsFiles;
   /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
   /** In memory, unless several processes talk to the upstream for the same agents. */
   readonly sessions?: UpstreamSessions;
+}
+
+export type ActorTokenOf = (caller: UpstreamCaller, tool: string) => Promise<string>;
+export interface TlsFiles {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 interface Limits {
@@ -62,6 +76,8 @@ interface Message {
   readonly text: string;
   /** What it repeats in headers. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The tool that it calls, and whose call it is. */
+  readonly calls?: { readonly caller: UpstreamCaller; readonly tool: string };
 }
 
 const OPENING_LIMIT_MS = 10_000;
@@ -89,11 +105,13 @@ export function createMcpUpstream({
   url,
   apiKey,
   credentials,
+  actorToken,
+  tls,
   maxResponseBytes = 10_000_000,
   sessions = sessionsInMemory(),
 }: McpUpstreamOptions): Upstream {
   const dispatcher = new Agent({
-    connect: connectorThatTells({ timeout: 5_000 }),
+    connect: connectorWith(tls),
     // Below the time that servers keep idle connections (Node and uvicorn: 5 s). A request on a connection that the other side has just
     // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
@@ -108,6 +126,19 @@ export function createMcpUpstream({
       return await within(Math.max(1, limitMs), credentials.headers(), noneInTime);
     } finally {
       waiting -= 1;
+    }
+  }
+  /** Made for one request, and good for none after it. */
+  async function actorHeader(calls: Message['calls'], limitMs: number): Promise<Readonly<Record<string, string>>> {
+    if (!actorToken || !calls) return {};
+    try {
+      return {
+        'x-gate-actor-token': await within(Math.max(1, limitMs), actorToken(calls.caller, calls.tool), noneInTime),
+      };
+    } catch (error) {
+      throw error instanceof CredentialsMissing
+        ? error
+        : new CredentialsMissing(`identity gives no token for its agent: ${errorText(error)}`);
     }
   }
   const headersOf = async (session: UpstreamSession | null, limitMs: number) => ({
@@ -133,13 +164,17 @@ export function createMcpUpstream({
   /** Sends one message over a session and answers what the server asks meanwhile. */
   const say = async (
     session: UpstreamSession | null,
-    { id, text, headers: repeated }: Message,
+    { id, text, headers: repeated, calls }: Message,
     { listener, ...limits }: Limits,
   ): Promise<Posted> => {
     let answered = 0;
     const asking = new Map<string, AbortController>();
     const untilMs = Date.now() + limits.timeoutMs;
-    const headers = { ...(await headersOf(session, limits.timeoutMs)), ...repeated };
+    const headers = {
+      ...(await headersOf(session, limits.timeoutMs)),
+      ...(await actorHeader(calls, untilMs - Date.now())),
+      ...repeated,
+    };
     const answer = await post({
       ...limits,
       timeoutMs: untilMs - Date.now(),
@@ -498,16 +533,15 @@ export function createMcpUpstream({
     const id = randomUUID();
     const mirrored = call.method === 'tools/call' ? params.of(caller, call.params['name']) : [];
     const progress = listener?.progress ?? false;
-    if (session.stateless)
-      return statelessMessage(id, call, {
-        can: caller.client_can ?? [],
-        progress,
-        logs: Boolean(listener),
-        round,
-        mirrored,
-      });
+    const { name } = call.params;
+    const isCall = call.method === 'tools/call' && typeof name === 'string';
+    const calls = isCall && { calls: { caller, tool: name } };
+    if (session.stateless) {
+      const can = caller.client_can ?? [];
+      return { ...statelessMessage(id, call, { can, progress, logs: Boolean(listener), round, mirrored }), ...calls };
+    }
     const given = (call.params['arguments'] ?? {}) as JsonObject;
-    return { id, text: callText(id, call, progress), headers: paramHeaders(mirrored, given) };
+    return { id, text: callText(id, call, progress), headers: paramHeaders(mirrored, given), ...calls };
   }
 
   /** Lists the tools for what a call of this agent must repeat in headers. */
@@ -629,6 +663,22 @@ export function createMcpUpstream({
       await credentials?.close();
       await dispatcher.destroy().catch(() => undefined);
     },
+  };
+}
+
+/** Files are read for each connection, so that they may be renewed. One that cannot be read is a connection that was not made. */
+function connectorWith(tls: (() => TlsFiles) | undefined): ReturnType<typeof connectorThatTells> {
+  const options = { timeout: 5_000 };
+  if (!tls) return connectorThatTells(options);
+  return (target, callback) => {
+    let files: TlsFiles;
+    try {
+      files = tls();
+    } catch (error) {
+      callback(neverSent(error as Error), null);
+      return;
+    }
+    connectorThatTells({ ...options, ...files })(target, callback);
   };
 }
 

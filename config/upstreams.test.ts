@@ -54,6 +54,21 @@ describe('the file of several upstreams', () => {
     ]);
   });
 
+  it('says what proves an upstream by certificates, and that one is another Gate', () => {
+    const [one] = read({ ...BANK, tls: { ca_file: 'ca.pem' }, gate: { trust_domain: 'partner.example' } });
+    expect(one).toMatchObject({ tls: { ca_file: 'ca.pem' }, gate: { trust_domain: 'partner.example' } });
+    const tools = { name: 'files', command: ['node'] };
+    for (const [entry, why] of [
+      [{ ...BANK, tls: {} }, 'upstreams[0].tls: names no file'],
+      [{ ...BANK, tls: { cert_file: 'a.pem' } }, 'upstreams[0].tls: has both'],
+      [{ ...BANK, gate: { trust_domain: 'Partner' } }, 'upstreams[0].gate.trust_domain: must be'],
+      [{ ...BANK, url: 'http://localhost/mcp', gate: { trust_domain: 'p' } }, 'upstreams[0].url: must be https'],
+      [{ ...tools, tls: { ca_file: 'ca.pem' } }, 'upstreams[0].tls: is only for a `url`'],
+      [{ ...tools, gate: { trust_domain: 'p' } }, 'upstreams[0].gate: is only for a `url`'],
+    ] as const)
+      expect(() => read(entry)).toThrow(why);
+  });
+
   it('says what a call of a tool costs, by the upstream’s own names, and all others of it', () => {
     const priceOf = pricesOf(
       read(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { trustDomainName } from '../contracts/actor-tokens.js';
 import { toolName } from '../contracts/storable.js';
 import { LONGEST_PREFIX, lookOf, ownNameOf, PREFIX, prefixedName } from '../domain/mcp/prefixed-names.js';
 import { parseStrictJson } from '../domain/mcp/strict-json.js';
@@ -96,6 +97,20 @@ const credentials = z.discriminatedUnion('kind', [
 ]);
 export type CredentialEntry = z.infer<typeof credentials>;
 
+/** Files that are read for each connection, so that they may be renewed. */
+const tlsFiles = z
+  .strictObject({
+    ca_file: text(4_096).optional(),
+    cert_file: text(4_096).optional(),
+    key_file: text(4_096).optional(),
+  })
+  .refine(
+    ({ cert_file: cert, key_file: key }) => (cert === undefined) === (key === undefined),
+    'has both of `cert_file` and `key_file`, or neither',
+  )
+  .refine((files) => Object.keys(files).length > 0, 'names no file');
+export type TlsEntry = z.infer<typeof tlsFiles>;
+
 const label = z
   .string()
   .max(LONGEST_PREFIX)
@@ -110,6 +125,10 @@ const entry = z
     command: z.array(text(4_096)).min(1).max(128).optional(),
     env: z.record(variableName, variableValue).optional(),
     credentials: credentials.optional(),
+    /** What proves the upstream, and Gate to it, by certificates. */
+    tls: tlsFiles.optional(),
+    /** The upstream is another Gate, of this trust domain: it is told which agent asks. */
+    gate: z.strictObject({ trust_domain: trustDomainName }).optional(),
     timeout_seconds: z.number().int().min(1).max(600).optional(),
     /** What a call of each of its tools costs, in micro-units. */
     price_micros: price.optional(),
@@ -120,11 +139,16 @@ const entry = z
     const { timeout_seconds: seconds, price_micros: priceMicros = 0, tool_prices_micros: toolPrices = {} } = said;
     const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
     const common = { name, prefix, timeoutMs, priceMicros, toolPrices };
+    const { tls, gate } = said;
     if (url !== undefined && command === undefined) {
       if (env !== undefined) context.addIssue({ code: 'custom', path: ['env'], message: 'is only for a `command`' });
-      return { ...common, url, credentials: own };
+      if (!url.startsWith('https:') && (tls !== undefined || gate !== undefined))
+        context.addIssue({ code: 'custom', path: ['url'], message: 'must be https with `tls` or `gate`' });
+      return { ...common, url, credentials: own, tls, gate };
     }
     if (command !== undefined && url === undefined) {
+      for (const [member, value] of Object.entries({ tls, gate }))
+        if (value !== undefined) context.addIssue({ code: 'custom', path: [member], message: 'is only for a `url`' });
       if (own !== undefined)
         context.addIssue({
           code: 'custom',

@@ -18,7 +18,10 @@ describe('the tools of a process', () => {
       logger: pino({ level: 'silent' }),
       onStop: () => undefined,
     });
-    const [tools, caller] = [await upstream(), { tenant: 'acme', agent: 'bot' }];
+    const [tools, caller] = [
+      await upstream(() => Promise.reject(new Error('no identity'))),
+      { tenant: 'acme', agent: 'bot' },
+    ];
     expect(await tools.callTool(caller, {}, { timeoutMs: 1 })).toEqual({
       kind: 'not_sent',
       reason: 'no upstream is configured',

@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import { createMcpUpstream } from '../activities/mcp-upstream.js';
 import type { UpstreamSessions } from '../activities/upstream-sessions.js';
 import type { LedgerPort } from '../api/ledger/port.js';
-import type { CallStores, EngineParts, KnownStanding, Opening, SharedParts } from '../api/plugins/declaration.js';
+import type { CallStores, EngineParts, KnownStanding, Opening, Over, SharedParts } from '../api/plugins/declaration.js';
+import { actorTokensOf } from '../activities/actor-tokens.js';
 import { knownStanding } from '../api/plugins/known-standing.js';
 import { needed } from '../api/plugins/start.js';
 import type { Config, Env } from '../config/env.js';
@@ -59,19 +60,21 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     if (together) await needed('the classes of the tools', classes.settle());
     return { ...opened, classes } satisfies CallStores;
   });
-  const upstream = once(async () => {
+  let upstreamOf: Promise<Upstream> | undefined;
+  const upstream = async (over: () => Promise<Over>): Promise<Upstream> => {
     // Separate processes share the sessions with the tools; here there is one client.
     const sessionsWith = together ? undefined : (await stores()).sessionsWith;
     const opened = upstreams
       ? await (await import('../workers/upstreams.js')).openUpstreams(upstreams, {
           env: options.env,
+          actorTokens: actorTokensOf(over),
           sessionsWith,
           ...upstreamsLog(logger),
         })
       : createUpstream(url ?? (await demonstration?.()), apiKey, sessionsWith);
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
-  });
+  };
   const talks = once(async () => {
     if (together) return createCallTalks();
     const { mcpQuestions: questions, mcpNotes: notes } = await stores();
@@ -94,7 +97,7 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
   return {
     engine,
     callStores: stores,
-    upstream,
+    upstream: (over) => (upstreamOf ??= upstream(over)),
     standing: (over, parts) => (standing ??= knownStanding({ ...parts, over })),
     talks,
     toolsName,

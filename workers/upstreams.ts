@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Env } from '../config/env.js';
-import type { CredentialEntry, SecretPlace, UpstreamEntry } from '../config/upstreams.js';
+import type { CredentialEntry, SecretPlace, TlsEntry, UpstreamEntry } from '../config/upstreams.js';
 import { errorText } from '../domain/errors.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import {
@@ -10,7 +10,7 @@ import {
   type Secret,
 } from '../activities/upstream-credentials.js';
 import { hidingSecrets } from '../activities/hidden-secrets.js';
-import { createMcpUpstream } from '../activities/mcp-upstream.js';
+import { type ActorTokenOf, createMcpUpstream, type TlsFiles } from '../activities/mcp-upstream.js';
 import { type NamedUpstream, severalUpstreams, type SeveralOptions } from '../activities/several-upstreams.js';
 import { createStdioUpstream } from '../activities/stdio-upstream.js';
 import type { UpstreamSessions } from '../activities/upstream-sessions.js';
@@ -20,6 +20,8 @@ export interface OpenUpstreams extends SeveralOptions {
   readonly env: Env;
   /** In memory, unless several processes talk to the same upstream. */
   readonly sessionsWith?: ((upstream: string) => UpstreamSessions) | undefined;
+  /** Makes the token by which an upstream that is another Gate, of this trust domain, is told which agent asks; absent where nobody does. */
+  readonly actorTokens?: ((trustDomain: string) => ActorTokenOf) | undefined;
   /** Called when a child process ended, or did not start. */
   readonly onChild?: (name: string, what: string) => void;
 }
@@ -50,6 +52,9 @@ export async function openUpstreams(entries: readonly UpstreamEntry[], options: 
     const { credentials } = entry;
     for (const [member, place] of secretsOf(credentials))
       sure(`${path}.credentials.${member}`, secretAt(place, options.env));
+    if (entry.tls) sure(`${path}.tls`, filesOf(entry.tls));
+    if (entry.gate && !options.actorTokens)
+      faults.push(`GATE_UPSTREAMS: ${path}.gate: nobody here makes tokens for another Gate: lite has no identity`);
     return { entry };
   });
   if (faults.length > 0) throw new ConfigError('gate', faults);
@@ -70,11 +75,14 @@ export async function openUpstreams(entries: readonly UpstreamEntry[], options: 
       members.push({ ...common, upstream: hidingSecrets(upstream, () => secrets) });
       continue;
     }
-    const { url } = entry;
+    const { url, tls, gate } = entry;
+    const actorToken = gate && options.actorTokens?.(gate.trust_domain);
     const credentials = entry.credentials && (await credentialsOf(entry.credentials, options.env));
     const upstream = createMcpUpstream({
       url,
       ...(credentials && { credentials }),
+      ...(tls && { tls: filesOf(tls) }),
+      ...(actorToken && { actorToken }),
       ...(options.sessionsWith && { sessions: options.sessionsWith(`${name} ${url}`) }),
     });
     members.push({
@@ -84,6 +92,25 @@ export async function openUpstreams(entries: readonly UpstreamEntry[], options: 
   }
   return severalUpstreams(members, options);
 }
+
+/** As they are now. Throws where one cannot be read. */
+const filesOf =
+  ({ ca_file: ca, cert_file: cert, key_file: key }: TlsEntry) =>
+  (): TlsFiles => {
+    const read = (file: string): string => {
+      try {
+        return readFileSync(file, 'utf8');
+      } catch (error) {
+        throw new Error(`the file ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`, {
+          cause: error,
+        });
+      }
+    };
+    return {
+      ...(ca !== undefined && { ca: read(ca) }),
+      ...(cert !== undefined && key !== undefined && { cert: read(cert), key: read(key) }),
+    };
+  };
 
 function secretsOf(entry: CredentialEntry | undefined) {
   if (!entry) return [];

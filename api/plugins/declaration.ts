@@ -170,7 +170,8 @@ export interface KnownStanding {
 export interface SharedParts {
   engine(): Promise<EngineParts>;
   callStores(): Promise<CallStores>;
-  upstream(): Promise<Upstream>;
+  /** Identity is asked where an upstream is another Gate that wants to know which agent asks. */
+  upstream(over: () => Promise<Over>): Promise<Upstream>;
   /** What tools ask and tell while their calls are under way, between those who send calls and those who hold the requests for them. */
   talks(): Promise<CallTalks>;
   /** What identity took back and whom it stopped, as this process knows it: asked by whoever of the process comes first. */

@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
-import type { ActorTokenRedemption, RedeemedActorToken } from '../../contracts/actor-tokens.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { actorTokenClaims, type ActorTokenRedemption, type RedeemedActorToken } from '../../contracts/actor-tokens.js';
 import { GateError } from '../../domain/errors.js';
 import { actorClaims, newSigner, PEER, PEER_AGENT, signedActor } from '../../test/support/actor-token.js';
 import { createActorRedeemer } from './actor-tokens.js';
@@ -18,10 +18,13 @@ describe('a token of another Gate', () => {
     });
   const call = { caller: { tenant: 'acme', agent: 'partner-gate' }, tools: ['Read', 'write', 'Read'] };
   const claims = actorClaims(Date.now(), { scope: ['tool:anything'] });
-  const token = signedActor(newSigner(), claims);
+  let token: string;
+  beforeAll(async () => {
+    token = await signedActor(newSigner(), claims);
+  });
 
   it('is compared with what the call is, and with who makes it, not with what it says itself', async () => {
-    const { iss, sub, aud, jti, exp } = claims as Record<string, never>;
+    const { iss, sub, aud, jti, exp } = actorTokenClaims.parse(claims);
     const redeem = redeemer(() => Promise.resolve({ iss, sub, aud, scope: ['tool:Read', 'tool:write'], jti, exp }));
     expect(await redeem(token, call)).toEqual({ iss, sub, jti });
     expect(asked).toEqual([

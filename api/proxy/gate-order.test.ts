@@ -152,7 +152,7 @@ function proxy(): Service {
     ...over,
   } as ProxyOptions);
 }
-const grantOf = (scope: readonly string[]): string => {
+const grantOf = (scope: readonly string[]): Promise<string> => {
   const iat = Math.floor(nowMs / 1_000);
   const act = { sub: 'user:ada', idp: 'corp', amr: [] };
   const claims = {
@@ -178,7 +178,7 @@ const call = async (service: Service): Promise<[number, string]> => {
       'x-gate-server-execution-contract': faults.contract ? 'gate.server-execution/v9' : 'gate.server-execution/v1',
       'x-gate-idempotency-id': randomUUID(),
       'x-gate-callback-url': 'https://example.com/done',
-      'x-gate-grant': grantOf([faults.scope ? 'tool:write' : 'tool:read']),
+      'x-gate-grant': await grantOf([faults.scope ? 'tool:write' : 'tool:read']),
       'x-gate-actor-token': 'a.b.c',
       ...(faults.unjudged && { 'x-gate-attestation': 'e30' }),
     },
@@ -307,7 +307,7 @@ describe('without identity', () => {
   it('no token of another Gate counts, and nothing is kept of its call', async () => {
     const identity = () => Promise.resolve({ redeemActorToken: away });
     const redeem = createActorRedeemer({ identity, trustDomain: TRUST_DOMAIN });
-    const token = signedActor(key, actorClaims(nowMs));
+    const token = await signedActor(key, actorClaims(nowMs));
     over = { redeemActor: (_token, of) => redeem(token, of) };
     expect(await answers()).toEqual([503, 'a2a_unavailable']);
     expect(asked).toEqual([]);

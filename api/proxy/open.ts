@@ -72,7 +72,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         ),
       );
   const engine = await shared.engine();
-  const upstream = await shared.upstream();
+  const upstream = await shared.upstream(() => parts.over(IDENTITY));
   const talks = await shared.talks();
   const names = await toolNames(parts);
   const { toolsName } = shared;

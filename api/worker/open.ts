@@ -96,7 +96,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     parts.neighbour(SANDBOX),
     parts.neighbour(LEDGER),
     shared.callStores(),
-    shared.upstream(),
+    shared.upstream(() => parts.over(IDENTITY)),
     shared.engine(),
     loadTraitsReader(),
     shared.talks(),

@@ -7,6 +7,8 @@ import type { UpstreamStanding } from './upstream-circuit.js';
 export interface UpstreamCaller {
   readonly tenant: string;
   readonly agent: string;
+  /** Its SPIFFE id with its instance, where the upstream is another Gate that wants to know which agent asks. */
+  readonly agent_spiffe?: string;
   /** What the agent's client can be asked while a call is under way. Clients that differ in it have sessions of their own. */
   readonly client_can?: readonly ClientCapability[];
 }
