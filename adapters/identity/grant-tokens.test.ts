@@ -112,7 +112,7 @@ describe('a grant', () => {
       'its header is not that of a grant',
     ],
     ['by another algorithm', () => otherAlgorithm(), 'its header is not that of a grant'],
-    ['not at all', () => unsigned(), 'its header is not that of a grant'],
+    ['not at all', () => unsigned(), 'no signed token'],
     ['with an audience', () => signed({ aud: 'x' }), 'its claims are not those of a grant'],
     ['by another issuer', () => signed({ iss: 'x' }), 'its claims are not those of a grant'],
     ['for no use', () => signed({ max_uses: 0 }), 'its claims are not those of a grant'],

@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import {
   type ActorTokenClaims,
   actorTokenClaims,
@@ -10,7 +10,7 @@ import {
 } from '../../contracts/actor-tokens.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
-import { compactJws } from './compact-jws.js';
+import { compactJws, isSignedBy, kidOf, type ReadJws, readJws } from './compact-jws.js';
 import type { Signer } from './signer.js';
 import { parseSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
@@ -206,49 +206,25 @@ export const trustDomainIn = (id: string): string | null => /^spiffe:\/\/([a-z0-
 /** NUL is in neither, so no two tokens have one. */
 const useIdOf = ({ iss, jti }: ActorTokenClaims): string => sha256Hex(`${iss}\0${jti}`);
 
-interface ReadToken {
+interface ReadToken extends ReadJws {
   readonly kid: string;
   readonly claims: ActorTokenClaims;
-  readonly signed: string;
-  readonly signature: Buffer;
 }
 
 /** Its form, before anything of it is believed. Throws `malformed_token`, and `invalid_token` for another kind of token. */
 export function readActorToken(token: string): ReadToken {
-  const parts = token.split('.');
-  const [header, payload, signature] = parts.map(decoded);
-  if (parts.length !== 3 || !header || !payload || !signature) throw malformed();
-  const said = objectIn(header);
-  const claims = actorTokenClaims.safeParse(objectIn(payload));
-  if (said === null || !claims.success || claims.data.jti.includes('\0')) throw malformed();
-  const { alg, kid, typ } = said;
-  if (alg !== 'EdDSA' || typ !== 'JWT' || typeof kid !== 'string' || Object.keys(said).length !== 3)
-    throw refused('its header is not that of an actor token');
-  return { kid, claims: claims.data, signed: token.slice(0, token.lastIndexOf('.')), signature };
-}
-
-/** Base64url as RFC 7515 2 writes it, and no other way of writing the same bytes; `null` for anything else. */
-function decoded(part: string): Buffer | null {
-  const bytes = Buffer.from(part, 'base64url');
-  return part !== '' && bytes.toString('base64url') === part ? bytes : null;
-}
-
-function objectIn(bytes: Buffer): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : null;
-  } catch {
-    return null;
-  }
+  const read = readJws(token);
+  const claims = actorTokenClaims.safeParse(read?.claims);
+  if (!read || !claims.success || claims.data.jti.includes('\0')) throw malformed();
+  const kid = kidOf(read);
+  if (kid === null) throw refused('its header is not that of an actor token');
+  return { ...read, kid, claims: claims.data };
 }
 
 /** By what is no key of Ed25519 nothing is signed. */
-function isSigned({ signed, signature }: ReadToken, { x }: PeerKey): boolean {
+function isSigned(read: ReadToken, { x }: PeerKey): boolean {
   try {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-    return verify(null, Buffer.from(signed), key, signature);
+    return isSignedBy(read, createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }));
   } catch {
     return false;
   }
