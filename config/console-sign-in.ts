@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ownerTeam } from '../contracts/identity.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import type { ConsoleConfig } from './console.js';
 import { type Config, csv, onOff, setting } from './env.js';
@@ -169,6 +170,11 @@ export const SIGN_IN_SETTINGS = {
     groups,
     'Groups whose members look. Whoever is in none of all these groups does not sign in.',
   ),
+  teamGroups: setting(
+    'GATE_CONSOLE_FEDERATED_TEAM_GROUPS',
+    csv.pipe(z.array(ownerTeam)),
+    'Groups that are teams to which agents and upstreams belong: who decides, and is of a team, may narrow and suspend its agents. Of somebody in more than 16 of them the first 16 count.',
+  ),
 } as const;
 /** For which ways to sign in a setting is read, where not for all of them. */
 export const READ_FOR: { readonly [Name in keyof typeof SIGN_IN_SETTINGS]?: readonly SignInWay[] } = {
@@ -196,6 +202,7 @@ export const READ_FOR: { readonly [Name in keyof typeof SIGN_IN_SETTINGS]?: read
   adminGroups: ['oidc', 'saml'],
   approverGroups: ['oidc', 'saml'],
   viewerGroups: ['oidc', 'saml'],
+  teamGroups: ['oidc', 'saml'],
 };
 type SignInWay = (typeof SIGN_IN_MODES)[number];
 export type SignInConfig = Config<typeof SIGN_IN_SETTINGS>;

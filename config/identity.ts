@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CERTIFICATION_MODES } from '../domain/identity/registry.js';
 import type { Config } from './env.js';
 import { seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
@@ -64,6 +65,11 @@ export const IDENTITY_SETTINGS = {
     'GATE_IDENTITY_MOST_RENEWALS',
     z.coerce.number().int().min(1).max(1_000_000).default(10_000),
     'Certificates that an agent gets with the one before since a person let it in: more than a year of one an hour. Then a person opens a recovery.',
+  ),
+  certification: setting(
+    'GATE_IDENTITY_CERTIFICATION_MODE',
+    z.enum(CERTIFICATION_MODES).default('off'),
+    'Whether an agent needs to be certified for a certificate: `off`; `flag` says so in the row of each certificate that is issued to one that is not (`uncertified_agent`); `enforce` issues none.',
   ),
   forceHilSecs: setting(
     'GATE_IDENTITY_FORCE_HIL_TTL_SECS',

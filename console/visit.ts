@@ -13,6 +13,8 @@ export interface Person {
   readonly role: Role;
   /** How the person signed in. */
   readonly mode: string;
+  /** The teams to which the person belongs; none by default. */
+  readonly teams?: readonly string[];
 }
 
 /** A setting of the console as it is in effect. No secret is in it. */

@@ -859,6 +859,23 @@ export const ERROR_CODES = {
     meaning:
       'Gate writes rows of its own under this name (`gate-proxy`, `gate-ledger` and others): give the agent another.',
   },
+  owner_team_not_in_token: {
+    status: 403,
+    retry: 'no',
+    meaning: 'You may do this with what belongs to a team of yours; for anything else an administrator is needed.',
+  },
+  certification_incomplete: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'An agent is certified where it passed every case, and there was one at least: `total` and `passed` are the number of cases.',
+  },
+  uncertified_agent: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'No certificate is issued to an agent that nobody certified (`GATE_IDENTITY_CERTIFICATION_MODE`): an administrator does so (`gate agents certify`).',
+  },
   agent_name_taken: { status: 409, retry: 'no', meaning: 'An agent of this name is registered already.' },
   agent_name_retired: {
     status: 409,

@@ -19,6 +19,13 @@ export const standingReason = z
   .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
   .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair');
 const reason = standingReason;
+/** Most teams of one person that count. */
+export const MOST_TEAMS = 16;
+/** A team that agents and upstreams belong to: a group of the provider of the console's people, by the name that it has there. */
+export const ownerTeam = z
+  .string()
+  .regex(/^[ -+\--~]{1,64}$/, 'must be of 1 to 64 printable characters of ASCII, without a comma')
+  .refine((text) => text === text.trim(), 'must not begin or end with a space');
 const instant = z.iso.datetime();
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -172,6 +179,12 @@ export const agentRecord = z.strictObject({
   /** While it is stopped, the report of what was running then (`GET /stops/reports/{id}`). */
   report_id: z.uuid().nullable(),
   force_hil: forceHil.nullable(),
+  /** The team whose it is; who is of that may narrow and suspend it. Null where nobody said so. */
+  owner_team: ownerTeam.nullable(),
+  description: z.string().nullable(),
+  /** The version of the SDK with which it passed its cases last, and when an administrator certified that. */
+  certified_at_version: z.string().nullable(),
+  certified_at: instant.nullable(),
   /** What people may delegate to it; nothing where both are empty. */
   ...envelopeShape,
   /** Somebody asked for the end of its suspension; somebody else confirms it, until then. */
@@ -189,10 +202,75 @@ export const agentRelease = agentRecord.extend({
 export const agentReleased = agentRelease.partial({ somebody_else: true });
 export type AgentReleased = z.infer<typeof agentReleased>;
 
+/** What an agent is for. */
+const agentDescription = z
+  .string()
+  .trim()
+  .min(1)
+  .max(1_024)
+  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
+  .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair');
+/** Body of `POST /agents/{id}/owner-team`. */
+export const ownerTeamChange = z.strictObject({ owner_team: ownerTeam, reason: reason.optional() });
+/** Body of `POST /agents/{id}/description`; null takes it away. */
+export const descriptionChange = z.strictObject({
+  description: agentDescription.nullable(),
+  reason: reason.optional(),
+});
+
+const shortText = z.string().min(1).max(128).regex(NO_CONTROL_CHARACTERS, 'must not hold control characters');
+const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+/** A case that an agent was put through, and what came of it. */
+const certificationCase = z.strictObject({
+  id: shortText,
+  category: shortText,
+  expected: shortText,
+  observed: shortText,
+  passed: z.boolean(),
+});
+/** Body of `POST /agents/{id}/certification`: what an agent passed. */
+export const certificationRequest = z.strictObject({
+  sdk_version: shortText,
+  proxy_url: z.string().min(1).max(2_048).regex(NO_CONTROL_CHARACTERS, 'must not hold control characters'),
+  /** Of the catalogue of cases. */
+  catalog_sha256: digest,
+  cases: z.array(certificationCase).max(1_000),
+  total: z.number().int(),
+  passed: z.number().int(),
+});
+export type CertificationRequest = z.infer<typeof certificationRequest>;
+/** What is signed of it. */
+export const agentCertificate = certificationRequest.extend({
+  schema: z.literal('gate.agent-certificate/v1'),
+  agent_id: z.uuid(),
+  tenant: label,
+  agent_name: label,
+  certified_at: instant,
+});
+export type AgentCertificate = z.infer<typeof agentCertificate>;
+/** Answer of `POST /agents/{id}/certification`. */
+export const certifiedAgent = z.strictObject({
+  certificate: agentCertificate,
+  certificate_sha256: digest,
+  /** By the key of tokens, over `gate.agent-certificate/1`, a line feed and the RFC 8785 form of the certificate. */
+  signature: z.strictObject({ algorithm: z.literal('Ed25519'), key_id: z.string(), value: z.string() }),
+});
+export type CertifiedAgent = z.infer<typeof certifiedAgent>;
+
+/** A name under which certificates were issued, and that no agent has. */
+export const orphan = z.strictObject({ agent_name: z.string(), last_seen: instant, svid_count: z.number().int() });
+export type OrphanRecord = z.infer<typeof orphan>;
+export const orphansQuery = z.strictObject({ tenant: label });
+/** Most of one answer. */
+export const ORPHANS_LISTED = 1_000;
+
 /** Body of `POST /agents`: an agent that may be stopped by its name, whoever issues what it comes with. */
 export const agentRegistration = z.strictObject({
   tenant: label,
   agent_name: label,
+  /** Who is no administrator says a team of theirs. */
+  owner_team: ownerTeam.optional(),
+  description: agentDescription.optional(),
   scope_envelope: scopeList.default([]),
   yellow_envelope: scopeList.default([]),
 });
@@ -200,6 +278,7 @@ export const agentsQuery = z.strictObject({
   tenant: label,
   state: agentState.optional(),
   agent_name: label.optional(),
+  owner_team: ownerTeam.optional(),
   /** The name behind which the answer begins: it has 1,000 agents at most, by their names. */
   after: label.optional(),
 });

@@ -92,7 +92,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   // identity: 51 rows.
   row('identity', 'DELETE', '/decoys/{name}', 'identity.decoy.manage', console),
   row('identity', 'GET', '/agents', 'identity.agent.read', console, proxy),
-  later('identity', 'GET', '/agents/orphans', 'identity.agent.read', console, proxy),
+  row('identity', 'GET', '/agents/orphans', 'identity.agent.read', console, proxy),
   row('identity', 'GET', '/agents/{id}', 'identity.agent.read', console, proxy),
   row('identity', 'GET', '/agents/{id}/containment', 'identity.agent.read', console, proxy),
   later(
@@ -117,13 +117,13 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/actor-token/redeem', 'identity.actor-token.redeem', proxy),
   row('identity', 'POST', '/agents', 'identity.agent.register', console, simulator),
   later('identity', 'POST', '/agents/{id}/attestation-kinds', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/certification', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/certification', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/containment/clear', 'identity.agent.containment', console, deepReview),
   row('identity', 'POST', '/agents/{id}/decommission', 'identity.agent.lifecycle', console),
-  later('identity', 'POST', '/agents/{id}/description', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/description', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/envelope/narrow', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/envelope/widen', 'identity.agent.manage', console),
-  later('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
   row('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
   later(

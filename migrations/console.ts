@@ -93,6 +93,17 @@ const seenGrants: Migration = {
   },
 };
 
+/**
+ * 0007: the teams of a person, as the provider said them at the sign-in (docs/architecture/console.md#federated); null where there is none. Adds a
+ * column; reads no row.
+ */
+const teams: Migration = {
+  async up(db) {
+    if (!(await hasColumn(db, 'console_sessions', 'teams')))
+      await sql`alter table console_sessions add column teams ${dialectOf(db).text}`.execute(db);
+  },
+};
+
 export const consoleMigrations: Record<string, Migration> = {
   '0001_sessions': sessions,
   '0002_ends': ends,
@@ -100,4 +111,5 @@ export const consoleMigrations: Record<string, Migration> = {
   '0004_searches': searches,
   '0005_command_line': commandLine,
   '0006_seen_grants': seenGrants,
+  '0007_teams': teams,
 };

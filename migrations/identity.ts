@@ -386,6 +386,24 @@ const actorTokens: Migration = {
   },
 };
 
+/**
+ * 0025: what people say of agents: whose they are, what they are for, and who certified them (docs/architecture/identity.md#registry). Of an agent without
+ * a row here nobody said anything. A new table.
+ */
+const registry: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_registry (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text} not null, owner_team ${text},
+      description ${text}, certified_at_version ${text}, certified_ms ${integer}, certificate_sha256 ${text},
+      changed_ms ${integer} not null, registry_generation ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_registry_team on identity_registry (tenant, owner_team)`.execute(db);
+    // Names under which certificates were issued, and that no agent has.
+    await sql`create index if not exists identity_svids_named on identity_svids (tenant, agent_name)`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -406,4 +424,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0017-decoys': decoys,
   '0018-signing-keys': signingKeys,
   '0023-actor-tokens': actorTokens,
+  '0025-registry': registry,
 };

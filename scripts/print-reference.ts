@@ -198,6 +198,10 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'An agent was ended for good, and its certificates were taken back; by whom. Its sidecar has the reason.',
   'agent.containment_set':
     'Every call of an agent that policy would let run waits for a person, until the time that it says. Its sidecar has the reason.',
+  'agent.owner_team_transferred': 'Another team has the agent; by whom, and which one had it before.',
+  'agent.description_changed': 'Another description of an agent; by whom.',
+  'agent.certified':
+    'An administrator certified that an agent passed its cases; by whom, with the signature. Its sidecar has the certificate.',
   'agent.containment_cleared':
     'The calls of an agent are judged by the rules alone again; by whom, and what was lifted. Its sidecar has the reason.',
   'svid.workload_refreshed':

@@ -51,6 +51,7 @@ describe('the sessions of the console', () => {
     'until_ms = until_ms + 1',
     'opened_ms = opened_ms - 1',
     'ends_ms = 9000000000000',
+    `teams = '["payments"]'`,
   ])('count for nothing once somebody else wrote to them: %s', async (change) => {
     const cookie = await sessions.open(WHO);
     edit(`update console_sessions set ${change}`);
@@ -76,6 +77,16 @@ describe('the sessions of the console', () => {
     expect(await sessions.of(same)).not.toBeNull();
     expect(await sessions.of(other)).not.toBeNull();
     expect(await roles()).toEqual(['viewer', 'viewer']);
+  });
+
+  it('are of one list of teams, and whoever enters with another one ends them in that step', async () => {
+    const inTeam = { ...WHO, teams: ['payments'] };
+    const [before, same] = [await sessions.open(WHO), await sessions.open(inTeam)];
+    const now = await sessions.enter(inTeam);
+    expect(await sessions.of(before)).toBeNull();
+    for (const cookie of [same, now]) expect(await sessions.of(cookie)).toMatchObject(inTeam);
+    await sessions.enter(WHO);
+    expect(await sessions.of(now)).toBeNull();
   });
 
   it('begin only together with the end of those of another role', async () => {

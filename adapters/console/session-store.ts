@@ -28,7 +28,7 @@ export interface Session extends SignedIn {
 export interface SessionStore {
   /** Opens a session; returns what the browser keeps, which is stored nowhere. */
   open(who: SignedIn): Promise<string>;
-  /** The same, and ends what the person has open in that tenant with another role: all of it, or nothing. */
+  /** The same, and ends what the person has open in that tenant with another role, or other teams: all of it, or nothing. */
   enter(who: SignedIn): Promise<string>;
   /** The session of a cookie, whose time begins anew; `null` for one that ended, or that Gate did not write. */
   of(cookie: string, how?: { readonly renews: boolean }): Promise<Session | null>;
@@ -76,6 +76,8 @@ export interface SessionTables extends GrantTable, SearchTables {
     ends_ms: number | string | null;
     kind: string;
     asked_from: string | null;
+    /** JSON: a list of teams; `null` where there is none. */
+    teams: string | null;
     mac: string;
   };
 }
@@ -90,6 +92,7 @@ const SEEN_EVERY_MS = 60_000;
 export const MOST_OPEN = 200;
 /** Of everybody. */
 const MOST_OF_ALL = 10_000;
+const teamsText = (teams: readonly string[] = []): string | null => (teams.length === 0 ? null : JSON.stringify(teams));
 const MAC_FORM = 'gate.console-session/4';
 
 /** The sessions in a store of their own, which their `close` closes. */
@@ -111,10 +114,10 @@ export function sessionStoreOver(
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
   const macOf = (row: Omit<Row, 'seen_ms' | 'mac'>) => {
-    const { id, kind, subject, tenant, mode, role, asked_from } = row;
+    const { id, kind, subject, tenant, mode, role, asked_from, teams } = row;
     const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
-    const times = [endsMs, Number(row.opened_ms), Number(row.until_ms)];
-    return derived('row', JSON.stringify([MAC_FORM, id, kind, subject, tenant, mode, role, asked_from, ...times]));
+    const all = [endsMs, Number(row.opened_ms), Number(row.until_ms), ...(teams === null ? [] : [teams])];
+    return derived('row', JSON.stringify([MAC_FORM, id, kind, subject, tenant, mode, role, asked_from, ...all]));
   };
   const asked = askedOf("the console's sessions", answerMs);
   const isTheirs = (right: string, stored: string): boolean => {
@@ -136,7 +139,8 @@ export function sessionStoreOver(
     ];
     // Opened under a clock that was ahead, it would stand as newer than a role that was taken away since.
     if (openedMs > now + CLOCKS_APART_MS) return null;
-    return { id, kind, subject, tenant, mode, role, endsMs, openedMs, seenMs, untilMs, askedFrom };
+    const teams = row.teams === null ? {} : { teams: JSON.parse(row.teams) as readonly string[] };
+    return { id, kind, subject, tenant, mode, role, endsMs, ...teams, openedMs, seenMs, untilMs, askedFrom };
   };
   const rowOf = (id: string) =>
     asked(() => db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst());
@@ -164,12 +168,23 @@ export function sessionStoreOver(
           .offset(MOST_OPEN),
       );
   /** A browser's session that begins now, and what the browser keeps of it. */
-  const begun = ({ subject, tenant, mode, role, endsMs: ends_ms = null }: SignedIn) => {
+  const begun = ({ subject, tenant, mode, role, endsMs: ends_ms = null, teams }: SignedIn) => {
     const cookie = randomBytes(32).toString('base64url');
     const now = clock();
     const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms };
     const id = derived('id', cookie);
-    return { cookie, row: { id, kind: 'browser', subject, tenant, mode, role, ...times, asked_from: null } };
+    const row = {
+      id,
+      kind: 'browser',
+      subject,
+      tenant,
+      mode,
+      role,
+      ...times,
+      asked_from: null,
+      teams: teamsText(teams),
+    };
+    return { cookie, row };
   };
   const allOf = ({ subject, tenant }: Pick<SignedIn, 'subject' | 'tenant'>, of: Kysely<SessionTables>) =>
     of.deleteFrom('console_sessions').where('subject', '=', subject).where('tenant', '=', tenant);
@@ -195,7 +210,10 @@ export function sessionStoreOver(
     },
     async enter(who) {
       const { cookie, row } = begun(who);
-      const others = (of: Kysely<SessionTables>) => allOf(who, of).where('role', '<>', who.role);
+      const others = (of: Kysely<SessionTables>) =>
+        allOf(who, of).where(({ or, eb, fn, val }) =>
+          or([eb('role', '<>', who.role), eb(fn.coalesce('teams', val('')), '<>', teamsText(who.teams) ?? '')]),
+        );
       await asked(async () => {
         await forgetOver(db).execute();
         // In a file that this process owns nobody is given a token, which takes a transaction of Kysely's.
@@ -290,7 +308,7 @@ export function sessionStoreOver(
           .executeTakeFirst();
         if (numUpdatedRows !== 1n) return null;
         const now = clock();
-        const { subject, tenant, mode, role, endsMs } = approvedBy;
+        const { subject, tenant, mode, role, endsMs, teams } = approvedBy;
         const ends = Math.min(now + idleMs, endsMs ?? Infinity);
         const times = { opened_ms: now, seen_ms: now, until_ms: ends, ends_ms: ends };
         await insert(transaction, {
@@ -302,6 +320,7 @@ export function sessionStoreOver(
           role,
           ...times,
           asked_from: askedFrom,
+          teams: teamsText(teams),
         });
         return ends;
       },

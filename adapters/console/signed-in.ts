@@ -6,6 +6,8 @@ export interface SignedIn {
   readonly role: string;
   /** When the session ends whatever the person does; `null`: after a time without a request. */
   readonly endsMs?: number | null;
+  /** The teams to which the person belongs, as the provider said; none by default. */
+  readonly teams?: readonly string[];
 }
 
 /** Since when a session stands, whose role may have become another one after that. */

@@ -22,6 +22,18 @@ const MARKED = {
     'created_ms',
     'renewals',
   ],
+  identity_registry: [
+    'id',
+    'tenant',
+    'agent_name',
+    'owner_team',
+    'description',
+    'certified_at_version',
+    'certified_ms',
+    'certificate_sha256',
+    'changed_ms',
+    'registry_generation',
+  ],
   identity_enrollments: [
     'token_sha256',
     'agent_id',

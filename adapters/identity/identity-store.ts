@@ -20,6 +20,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { GrantStore, ToldGrant } from '../../domain/identity/grants.js';
 import type { PeerBundleStore } from '../../domain/identity/peer-bundles.js';
+import type { CertificationMode, RegistryStore } from '../../domain/identity/registry.js';
 import type { KeyStore } from '../../domain/identity/key-rotation.js';
 import type { Intent, IssuanceAuthority, IssuanceStore } from '../../domain/identity/issuing.js';
 import type { CertificateRequest, Svid } from '../../domain/identity/signed-once.js';
@@ -45,6 +46,7 @@ import { openActorTokenStore } from './actor-token-store.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
+import { openRegistryStore } from './registry-store.js';
 import { openKeyStore } from './key-store.js';
 import { openPeerBundleStore } from './peer-bundle-store.js';
 import { openGrantStore, takenBackSince, toldGrantOf } from './grant-store.js';
@@ -62,6 +64,7 @@ export interface IdentityStore
   extends IssuanceStore,
     RevocationStore,
     StandingStore,
+    RegistryStore,
     StopStore,
     StopReportStore,
     BudgetStore,
@@ -100,6 +103,8 @@ export interface IdentityStoreOptions {
   readonly renewalsPerHour?: number;
   /** The same in all, since a person let it in. */
   readonly mostRenewals?: number;
+  /** Whether an agent needs to be certified for a certificate; `off` by default. */
+  readonly certification?: CertificationMode;
   /** Told what a stop could not take back, since somebody edited it in the store. */
   readonly onLeft?: (left: LeftBehind) => void;
 }
@@ -125,6 +130,7 @@ export async function openIdentityStore(
     mostListed = MOST_LISTED,
     renewalsPerHour = RENEWALS_PER_HOUR,
     mostRenewals = MOST_RENEWALS,
+    certification = 'off',
     onLeft = () => undefined,
   }: IdentityStoreOptions = {},
 ): Promise<IdentityStore> {
@@ -617,10 +623,7 @@ export async function openIdentityStore(
     locked,
     lockedRow,
     assertActive: (within, agent) => standings.assertActive(within, agent),
-    async assertLives(within, agentId) {
-      const standing = await standingRows.find(within, agentId);
-      if (standing?.state === 'decommissioned') throw stateFault('decommissioned') as GateError;
-    },
+    assertLives: (within, agentId) => assertLives(within, agentId),
     async isCurrent(within, agentId, fingerprint, nowMs) {
       const svid = await within
         .selectFrom('identity_svids')
@@ -637,6 +640,28 @@ export async function openIdentityStore(
       return revokedMs === null && supersededMs === null && Number(endsMs) > nowMs;
     },
   });
+  const assertLives = async (within: Database, agentId: string): Promise<void> => {
+    const standing = await standingRows.find(within, agentId);
+    if (standing?.state === 'decommissioned') throw stateFault('decommissioned') as GateError;
+  };
+  const registry = openRegistryStore({
+    db,
+    fault: marks.fault,
+    marked,
+    inTransaction,
+    asked,
+    told,
+    agentOf,
+    locked,
+    assertLives,
+  });
+  /** Whether nobody certified an agent that should be. */
+  const lacksCertification = async (within: Database, agentId: string): Promise<boolean> =>
+    certification !== 'off' && !(await registry.isCertified(within, agentId));
+  async function assertCertified(within: Database, agentId: string): Promise<void> {
+    if (certification === 'enforce' && (await lacksCertification(within, agentId)))
+      throw new GateError('uncertified_agent');
+  }
   const standings = openStandingStore({
     db,
     rows: standingRows,
@@ -648,6 +673,7 @@ export async function openIdentityStore(
     newAgent,
     locked,
     setEnvelope: (within, agent, to, nowMs) => grants.setEnvelope(within, agent, to, nowMs),
+    setEntry: (...of) => registry.setEntry(...of),
     lockedAsItIs,
     takeBack: (within, agent, by) => takenBack(within, agent, by),
     takeBackWhileStopped: (within, agent, by) => takenBackWhileStopped(within, agent, by),
@@ -726,7 +752,11 @@ export async function openIdentityStore(
     },
     decommission: (id, tenant, by) => standings.decommission(id, tenant, by),
     clearBudget: (of, by) => budgets.setBudget(of, null, by),
-    forgetDecoys: (tenant, by) => decoys.forgetDecoys(tenant, by),
+    async forgetKept(tenant, by) {
+      await inTransaction((within) => registry.forgetEntries(within, tenant));
+      // It empties the log beside the file too.
+      await decoys.forgetDecoys(tenant, by);
+    },
     leftOf: (within, tenant, nowMs) => leftOf(within, tenant, nowMs),
     async numbers() {
       const state = await db.selectFrom('identity_state').selectAll().where('id', '=', 1).executeTakeFirstOrThrow();
@@ -871,6 +901,7 @@ export async function openIdentityStore(
           const found = await byLeaf(within, authority, request.csrSha256, nowMs);
           if ('issued' in found) return found;
           const { agent, priorSvidId } = found;
+          await assertCertified(within, agent.id);
           await assertMayRenew(within, agent, nowMs);
           if (await isUsed(within, request)) throw new GateError('issuance_replay');
           const intent = { ...intentOf(id, agent), authority: 'current' as const, priorSvidId, by: authority.spiffe };
@@ -884,6 +915,7 @@ export async function openIdentityStore(
         }
         if (await isUsed(within, request)) throw new GateError('issuance_replay');
         const { agent, row } = found;
+        await assertCertified(within, agent.id);
         const isFirst = agent.svid_bootstrap_state === 'available';
         const intent = {
           ...intentOf(id, agent),
@@ -973,6 +1005,7 @@ export async function openIdentityStore(
           svid,
           ...(intent.priorSvidId !== null && { priorSvidId: intent.priorSvidId }),
           recoveryGeneration: intent.recoveryGeneration,
+          ...((await lacksCertification(within, intent.agentId)) && { signal: 'uncertified_agent' as const }),
         });
       }),
 
@@ -1316,6 +1349,7 @@ export async function openIdentityStore(
     ...issuance,
     ...revocation,
     ...standings,
+    ...registry,
     ...stops,
     ...reports,
     ...budgets,

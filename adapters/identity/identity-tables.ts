@@ -35,6 +35,21 @@ export interface IdentityTables {
     renewals: Count;
     mac: string;
   };
+  /** What people say of agents; by the agent's id. */
+  identity_registry: {
+    id: string;
+    tenant: string;
+    agent_name: string;
+    owner_team: string | null;
+    description: string | null;
+    certified_at_version: string | null;
+    certified_ms: Count | null;
+    certificate_sha256: string | null;
+    changed_ms: Count;
+    /** How often it was changed. */
+    registry_generation: Count;
+    mac: string;
+  };
   identity_enrollments: {
     token_sha256: string;
     agent_id: string;

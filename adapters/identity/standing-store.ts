@@ -4,11 +4,13 @@ import { GateError } from '../../domain/errors.js';
 import type { IdentityEvent } from '../../domain/identity/identity-rows.js';
 import type { ToldStanding } from '../../domain/identity/revocation.js';
 import type { RevokedBy } from '../../domain/identity/revoked-by.js';
+import { NO_ENTRY } from '../../domain/identity/registry.js';
 import { type Envelope, NO_ENVELOPE } from '../../domain/identity/scopes.js';
 import { type RegisteredAgent, stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import { type AsItIs, changedMsOf, editedDetail, type StoppedAgent } from './edited-rows.js';
 import type { IdentityTables } from './identity-tables.js';
 import type { NumberedRows } from './numbered-rows.js';
+import type { Registry } from './registry-store.js';
 import { type LeftBehind, leftFault, type NewReport, type TakenBack } from './stop-report-store.js';
 import { movedTo, NEVER_SUSPENDED, released, releaseOf, suspended } from './suspension.js';
 
@@ -38,6 +40,8 @@ export interface StandingParts {
   locked(within: Database, agentId: string): Promise<Row<'identity_agents'>>;
   /** What may be delegated to an agent that is registered. */
   setEnvelope(within: Database, agent: Row<'identity_agents'>, to: Envelope, nowMs: number): Promise<void>;
+  /** What is said of an agent that is registered. */
+  setEntry: Registry['setEntry'];
   /** The same for who stops it, also where somebody edited its row. Throws `not_found`. */
   lockedAsItIs(within: Database, id: string, tenant: string): Promise<StoppedAgent>;
   /** Takes back every certificate of the agent, the tokens that it has not used, and what is being made of it; what somebody edited is left. */
@@ -146,7 +150,7 @@ export function openStandingStore(parts: StandingParts): Standings {
   });
 
   return {
-    agents: ({ tenant, state, agent: name, after }, nowMs) =>
+    agents: ({ tenant, state, agent: name, ownerTeam, after }, nowMs) =>
       asked(async () => {
         const named = db.selectFrom('identity_agents').selectAll().where('tenant', '=', tenant);
         const behind = after === undefined ? named : named.where('agent_name', '>', after);
@@ -154,6 +158,15 @@ export function openStandingStore(parts: StandingParts): Standings {
           .$if(state === 'active', (query) => query.where('id', 'not in', ofState(db, '<>', 'active')))
           .$if(state !== undefined && state !== 'active', (query) =>
             query.where('id', 'in', ofState(db, '=', state as AgentState)),
+          )
+          .$if(ownerTeam !== undefined, (query) =>
+            query.where('id', 'in', (rows) =>
+              rows
+                .selectFrom('identity_registry')
+                .select('identity_registry.id')
+                .where('identity_registry.tenant', '=', tenant)
+                .where('identity_registry.owner_team', '=', ownerTeam ?? ''),
+            ),
           )
           .orderBy('agent_name')
           .limit(AGENTS_LISTED)
@@ -170,7 +183,7 @@ export function openStandingStore(parts: StandingParts): Standings {
       }),
     agent: (id, tenant, nowMs) =>
       asked(async () => recordOf(await agentOf(db, id, tenant), await standings.find(db, id), nowMs)),
-    register: ({ tenant, agent: name, envelope = NO_ENVELOPE }, { by, nowMs }) =>
+    register: ({ tenant, agent: name, envelope = NO_ENVELOPE, entry = NO_ENTRY }, { by, nowMs }) =>
       inTransaction(async (within) => {
         const row = await parts.newAgent(within, { tenant, agent: name, by, nowMs });
         if (row === null) {
@@ -186,6 +199,9 @@ export function openStandingStore(parts: StandingParts): Standings {
         const { scope, yellow } = envelope;
         const isGrantable = scope.length + yellow.length > 0;
         if (isGrantable) await parts.setEnvelope(within, row, envelope, nowMs);
+        const { ownerTeam, description } = entry;
+        const isSaid = ownerTeam !== null || description !== null;
+        if (isSaid) await parts.setEntry(within, row, entry, nowMs);
         await told(within, {
           kind: 'agent.registered',
           subject: row.id,
@@ -194,7 +210,13 @@ export function openStandingStore(parts: StandingParts): Standings {
           agentId: row.id,
           by,
           reason: null,
-          ...(isGrantable && { content: { scope_envelope: [...scope], yellow_envelope: [...yellow] } }),
+          ...(ownerTeam !== null && { standing: { owner_team: ownerTeam } }),
+          ...((isGrantable || isSaid) && {
+            content: {
+              ...(isGrantable && { scope_envelope: [...scope], yellow_envelope: [...yellow] }),
+              ...(description !== null && { description }),
+            },
+          }),
         });
         return recordOf(row, undefined, nowMs);
       }),

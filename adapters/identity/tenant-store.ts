@@ -49,8 +49,8 @@ export interface TenantParts {
   decommission(id: string, tenant: string, by: RevokedBy): Promise<unknown>;
   /** Takes a budget away, of the tenant or (`agent`) of one of its agents, whatever somebody edited of it. */
   clearBudget(of: { readonly tenant: string; readonly agent: string | null }, by: RevokedBy): Promise<unknown>;
-  /** Leaves nothing of its decoys, nor of who touched them. */
-  forgetDecoys(tenant: string, by: RevokedBy): Promise<void>;
+  /** Leaves nothing of what people said of its agents, of its decoys, nor of who touched them. */
+  forgetKept(tenant: string, by: RevokedBy): Promise<void>;
   /** What still counts of an agent of the tenant; `null` where nothing does. */
   leftOf(within: Database, tenant: string, nowMs: number): Promise<LeftBehind | null>;
   /** The number of the list of revocations, and the sequence of the trust bundle. */
@@ -412,7 +412,7 @@ export function openTenantStore(parts: TenantParts): Tenants {
       if (stopped.ended_count !== null) return inTurn((within) => fencedOf(within, stopped, doing));
       await endAgents(doing, clock, untilMs);
       await clearBudgets(doing, clock);
-      await parts.forgetDecoys(tenant, { ...doing, nowMs: clock() });
+      await parts.forgetKept(tenant, { ...doing, nowMs: clock() });
       return inTurn(async (within) => {
         const row = await fencedRow(within, doing);
         if (row.ended_count !== null) return fencedOf(within, row, doing);

@@ -157,8 +157,8 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     onRevoked: tell,
   });
   const { forceHilMs = FORCE_HIL_MS } = options;
-  agentRoutes(service.app, { store, people, clock, forceHilMs, onChanged: tell });
   const { tokenSigner, verifyDelegator, peers = NO_PEERS } = options;
+  agentRoutes(service.app, { store, people, signer: tokenSigner, clock, forceHilMs, onChanged: tell });
   const granting = createGranting({ store, verify: verifyDelegator, signer: tokenSigner, trustDomain, clock });
   grantRoutes(service.app, { store, granting, people, clock, onGranted: tell });
   actorTokenRoutes(service.app, createActorTokens({ store, signer: tokenSigner, peers, trustDomain, clock }));

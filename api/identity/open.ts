@@ -48,6 +48,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
       supersededMs: own.supersededSecs * 1_000,
       renewalsPerHour: own.renewalsPerHour,
       mostRenewals: own.mostRenewals,
+      certification: own.certification,
       onLeft: ({ tenant, agent, rows }) =>
         parts.logger.error(
           { event: 'certificates_left', tenant, agent, rows },

@@ -11,6 +11,8 @@ import { type Administrator, type AdministratorOf, assertTenant } from './admini
 export interface Person extends Administrator {
   /** Known by a credential of their own, as two people who decide together must be. */
   readonly isNamed: boolean;
+  /** The teams of somebody who may do something with what is theirs alone; `null`: an administrator. */
+  readonly teams: readonly string[] | null;
 }
 
 export interface People {
@@ -18,6 +20,10 @@ export interface People {
   administratorOf(request: FastifyRequest): Person;
   /** The same for whoever acts for this tenant; throws `tenant_mismatch` for another's administrator. */
   administratorIn(tenant: string, request: FastifyRequest): Person;
+  /** An administrator, or somebody who decides and is of a team. Throws as for an administrator. */
+  actorOf(request: FastifyRequest): Person;
+  /** The same for whoever acts for this tenant; throws `tenant_mismatch`. */
+  actorIn(tenant: string, request: FastifyRequest): Person;
   /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
   readerOf(request: FastifyRequest): string | null;
   /** Throws `tenant_mismatch` where a reader may not see this tenant. */
@@ -38,6 +44,12 @@ export interface PeopleOptions {
   readonly clock: () => number;
 }
 
+/** Throws `owner_team_not_in_token` for somebody who is no administrator, and not of the team whose it is. */
+export function assertOfTeam({ teams }: Pick<Person, 'teams'>, ownerTeam: string | null): void {
+  if (teams !== null && (ownerTeam === null || !teams.includes(ownerTeam)))
+    throw new GateError('owner_team_not_in_token');
+}
+
 /**
  * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
  * names nobody (docs/architecture/identity.md#standing).
@@ -55,7 +67,7 @@ export function peopleOf({
 
   function byToken(request: FastifyRequest): Person | null {
     try {
-      return { ...administratorOf(request), isNamed: false };
+      return { ...administratorOf(request), isNamed: false, teams: null };
     } catch {
       return null;
     }
@@ -73,7 +85,16 @@ export function peopleOf({
     if (known !== null) return known;
     const scope = scoped(request);
     assertAdministrator(scope);
-    return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true };
+    return { tenant: scope.tenant, sub: principalOf(scope).subject, isNamed: true, teams: null };
+  }
+  function actor(request: FastifyRequest): Person {
+    const known = byToken(request);
+    if (known !== null) return known;
+    const scope = scoped(request);
+    const { tenant, vouched } = scope;
+    const { role, teams = [] } = vouched ?? {};
+    if (role !== 'approver' || teams.length === 0) return administrator(request);
+    return { tenant, sub: principalOf(scope).subject, isNamed: true, teams };
   }
   function readerOf(request: FastifyRequest): string | null {
     if (request.caller?.callerId === CALLER_IDS.proxy) return null;
@@ -84,6 +105,12 @@ export function peopleOf({
     administratorOf: administrator,
     administratorIn(tenant, request) {
       const person = administrator(request);
+      assertTenant(person, tenant);
+      return person;
+    },
+    actorOf: actor,
+    actorIn(tenant, request) {
+      const person = actor(request);
       assertTenant(person, tenant);
       return person;
     },

@@ -22,6 +22,9 @@ const KINDS = [
   'agent.decommissioned',
   'agent.containment_set',
   'agent.containment_cleared',
+  'agent.owner_team_transferred',
+  'agent.description_changed',
+  'agent.certified',
   'svid.workload_refreshed',
   'workload.svid_recovery_opened',
   'stop.set',
@@ -81,6 +84,8 @@ export interface IdentityEvent {
   readonly standing?: JsonObject;
   /** Beside the reason in the sidecar. */
   readonly content?: JsonObject;
+  /** What is odd about it. */
+  readonly signal?: 'uncertified_agent';
 }
 
 const WORDS: Readonly<Record<IdentityEventKind, string>> = {
@@ -95,6 +100,9 @@ const WORDS: Readonly<Record<IdentityEventKind, string>> = {
   'agent.decommissioned': 'the end for good',
   'agent.containment_set': 'from now on a person decides about every call',
   'agent.containment_cleared': 'a person decides no more about every call',
+  'agent.owner_team_transferred': 'another team has',
+  'agent.description_changed': 'another description',
+  'agent.certified': 'the certification',
   'agent.envelope_narrowed': 'less may be delegated to the agent: the envelope',
   'agent.envelope_widened': 'more may be delegated to the agent: the envelope',
 };
@@ -132,7 +140,7 @@ const correlationOf = (agentId: string): string => uuidFromDigest('gate.identity
 /** The row of an agent's event. */
 export function identityRow(event: IdentityEvent): IdentityRow {
   const { kind, subject, tenant, agent, agentId, by, reason, svid, priorSvidId, recoveryGeneration } = event;
-  const { standing, content } = event;
+  const { standing, content, signal } = event;
   return rowOf(kind, subject, {
     reasoning: `${WORDS[kind]} of ${tenant}/${agent}`,
     policy_decision: {
@@ -151,6 +159,7 @@ export function identityRow(event: IdentityEvent): IdentityRow {
     tenant,
     actor_sub: by,
     ...(svid && { agent_spiffe: svid.spiffe, credential_fingerprint: svid.fingerprint }),
+    ...(signal !== undefined && { signal }),
     ...reasonOf(reason, content),
   });
 }

@@ -1,5 +1,6 @@
 import type { AgentRecord, AgentState } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
+import type { AgentEntry } from './registry.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { Envelope } from './scopes.js';
 
@@ -46,6 +47,7 @@ export interface StandingStore {
       readonly tenant: string;
       readonly state?: AgentState | undefined;
       readonly agent?: string | undefined;
+      readonly ownerTeam?: string | undefined;
       readonly after?: string | undefined;
     },
     nowMs: number,
@@ -53,7 +55,7 @@ export interface StandingStore {
   agent(id: string, tenant: string, nowMs: number): Promise<RegisteredAgent>;
   /** Throws `agent_name_taken` or `agent_name_retired`. */
   register(
-    of: { readonly tenant: string; readonly agent: string; readonly envelope?: Envelope },
+    of: { readonly tenant: string; readonly agent: string; readonly envelope?: Envelope; readonly entry?: AgentEntry },
     by: Omit<RevokedBy, 'reason'>,
   ): Promise<RegisteredAgent>;
   /**

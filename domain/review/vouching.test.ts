@@ -17,6 +17,15 @@ describe('whom the console vouches for', () => {
     expect(readVouching(vouchingText(ada))).toEqual(ada);
   });
 
+  it('may be of teams, sixteen at most', () => {
+    const inTeams = { ...ada, teams: ['payments', 'Claims & Fraud'] };
+    expect(readVouching(vouchingText(inTeams))).toEqual(inTeams);
+    const longest = Array.from({ length: 16 }, (_none, index) => `${index}`.padStart(2, '0').padEnd(64, 'x'));
+    expect(readVouching(vouchingText({ ...ada, subject: `oidc:${'a'.repeat(255)}`, teams: longest }))).not.toBeNull();
+    for (const teams of [[], [...longest, 'one'], ['a,b'], [' a'], [''], 'payments'])
+      expect(readVouching(of({ teams }))).toBeNull();
+  });
+
   it('decides where no role is named, because the header is there for deciding', () => {
     expect(readVouching(of({ role: undefined }))).toEqual(ada);
   });
@@ -63,7 +72,7 @@ describe('whom the console vouches for', () => {
     ['capitals', vouchingText(ada).toUpperCase()],
     ['half a byte', vouchingText(ada).slice(1)],
     ['no hex', JSON.stringify(ada)],
-    ['more than 2048 characters', hex(`${JSON.stringify(ada)}${' '.repeat(1_000)}`)],
+    ['more than 4608 characters', hex(`${JSON.stringify(ada)}${' '.repeat(2_300)}`)],
   ])('is nobody: %s', (_what, text) => {
     expect(readVouching(text)).toBeNull();
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_TEAMS, ownerTeam } from '../../contracts/identity.js';
 import { GateError } from '../errors.js';
 import { parseStrictJson } from '../mcp/strict-json.js';
 
@@ -20,6 +21,8 @@ export interface Vouched {
   readonly since_ms: number;
   /** When what the person may do ends whatever is said until then; `null` where nobody said so. */
   readonly until_ms: number | null;
+  /** The teams to which somebody belongs who is no administrator. */
+  readonly teams?: readonly string[] | undefined;
 }
 
 /**
@@ -43,11 +46,12 @@ const vouched = z
     // Who names no time is older than everybody who does.
     since_ms: z.int().nonnegative().default(0),
     until_ms: z.int().nonnegative().nullable().default(null),
+    teams: z.array(ownerTeam).min(1).max(MOST_TEAMS).optional(),
   })
   .refine(({ subject, method }) => SUBJECTS[method].test(subject));
 
 /** The longest header of somebody with the longest names. */
-const LONGEST = 2_048;
+const LONGEST = 4_608;
 
 /** How a decision names people besides: by the token of an operator, and by a passkey of HIL. */
 const OPERATOR = /^operator:[A-Za-z0-9._-]{1,63}$/;
@@ -67,8 +71,10 @@ export function assertWordHolds({ until_ms }: Pick<Vouched, 'until_ms'>, nowMs: 
 }
 
 /** The header's value: the hex of the UTF-8 of the JSON. */
-export const vouchingText = ({ subject, tenant, method, role, since_ms, until_ms }: Vouched): string =>
-  Buffer.from(JSON.stringify({ subject, tenant, method, role, since_ms, until_ms })).toString('hex');
+export const vouchingText = ({ subject, tenant, method, role, since_ms, until_ms, teams = [] }: Vouched): string =>
+  Buffer.from(
+    JSON.stringify({ subject, tenant, method, role, since_ms, until_ms, ...(teams.length > 0 && { teams }) }),
+  ).toString('hex');
 
 /** Whom the header names; `null` for anything that is not exactly of its form. */
 export function readVouching(text: string): Vouched | null {

@@ -56,6 +56,7 @@ inBrowser(`signing in by SAML in a browser${needs('chromium', executable !== nul
         adminGroups: [],
         approverGroups: ['approvers'],
         viewerGroups: [],
+        teamGroups: [],
         mfaValues: ['mfa'],
       },
       decideToken: DECIDE,

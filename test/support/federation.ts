@@ -9,6 +9,7 @@ export const FEDERATED_RULES = {
   adminGroups: ['admins'],
   approverGroups: ['approvers'],
   viewerGroups: ['viewers'],
+  teamGroups: ['payments'],
   mfaValues: ['mfa'],
 };
 

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
 import { createAuthority, type Credential } from '../../adapters/identity/certificate-authority.js';
-import { type IdentityStore, openIdentityStore } from '../../adapters/identity/identity-store.js';
+import {
+  type IdentityStore,
+  type IdentityStoreOptions,
+  openIdentityStore,
+} from '../../adapters/identity/identity-store.js';
 import { revocationVerifier } from '../../adapters/identity/revocation-signature.js';
 import { certificatesOf } from '../../adapters/identity/svid-signer.js';
 import { administrators } from '../../api/identity/administrator.js';
@@ -14,6 +18,7 @@ import { type ActorTokenStore, NO_PEERS } from '../../domain/identity/actor-toke
 import type { VerifyDelegator } from '../../domain/identity/granting.js';
 import { createSigner, type Signer } from '../../domain/identity/signer.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
+import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { identityMigrations } from '../../migrations/identity.js';
 import { certificateRequest } from './certificate-request.js';
 import { type Asked, identityOver, serviceAsker, serviceCaller, TRUST_DOMAIN } from './identity-service.js';
@@ -35,6 +40,7 @@ const TABLES = [
   'outbox',
   'listings',
   'agents',
+  'registry',
   'enrollments',
   'intents',
   'svids',
@@ -55,7 +61,7 @@ const TABLES = [
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
-export function identityWithPeople(kind: (typeof STORES)[number]) {
+export function identityWithPeople(kind: (typeof STORES)[number], options: IdentityStoreOptions = {}) {
   const startMs = Math.floor(Date.now() / 1_000) * 1_000;
   let ca: Credential;
   let place: TestLedgerPlace;
@@ -121,7 +127,7 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
       notAfter: new Date(startMs + 720 * HOUR_MS),
     });
     place = await ledgerPlace(kind, { migrated: identityMigrations });
-    store = await openIdentityStore(place.target, place.keys, { mostListed: 3 });
+    store = await openIdentityStore(place.target, place.keys, { mostListed: 3, ...options });
   });
   afterAll(async () => {
     await store.close();
@@ -174,6 +180,22 @@ export function identityWithPeople(kind: (typeof STORES)[number]) {
     store: () => store,
     /** The same store as another process opens it. */
     opensAgain: () => openIdentityStore(place.target, place.keys),
+    /** Somebody whom the console vouches for. */
+    asVouched: (vouched: Partial<Vouched>): Asked => ({
+      as: VOUCHES,
+      headers: {
+        'x-gate-tenant-scope': vouched.tenant ?? 'acme',
+        'x-gate-decision-principal': vouchingText({
+          subject: 'oidc:ada',
+          tenant: 'acme',
+          method: 'oidc',
+          role: 'approver',
+          since_ms: at.now,
+          until_ms: null,
+          ...vouched,
+        }),
+      },
+    }),
     /** The certificate of the CA. */
     ca: () => ca.cert,
     /** The same identity, with so many operators of `acme`. */

@@ -51,7 +51,7 @@ export function federation(of: {
   readonly clock: () => number;
 }): Federation {
   const { method, issuer, rules, logger } = of;
-  const { tenantMap, adminGroups, approverGroups, viewerGroups, mfaValues } = rules;
+  const { tenantMap, adminGroups, approverGroups, viewerGroups, teamGroups, mfaValues } = rules;
   // A session has the role that its provider's words had under these settings.
   const mode = sessionMode(
     method,
@@ -63,6 +63,7 @@ export function federation(of: {
       approverGroups,
       viewerGroups,
       mfaValues,
+      ...(teamGroups.length > 0 ? [teamGroups] : []),
     ]),
   );
   const told = (
@@ -110,8 +111,8 @@ export function federation(of: {
         };
         return told([request, reply, door], LACKS[who.refused], why, { name, returnTo });
       }
-      const { tenant, role } = who;
-      await door.accept(reply, { subject, tenant, mode, role, endsMs });
+      const { tenant, role, teams } = who;
+      await door.accept(reply, { subject, tenant, mode, role, endsMs, ...(teams && { teams }) });
       // Once more: of two sign-ins at once neither found the other's session before.
       await door.leftOthers({ subject, tenant });
       note('federated_login', { subject, tenant, role }, 'somebody signed in by the provider');

@@ -6,6 +6,7 @@ const rules: ProjectionRules = {
   adminGroups: ['gate-admins'],
   approverGroups: ['gate-approvers'],
   viewerGroups: ['gate-viewers'],
+  teamGroups: ['payments', 'claims'],
   mfaValues: ['mfa', 'otp'],
 };
 const ada: ProviderWords = { tenant: 'acme', groups: ['gate-approvers'], mfa: ['pwd', 'mfa'] };
@@ -21,6 +22,17 @@ describe("a provider's person", () => {
     ['a group among others', ['staff', 'gate-admins'], 'admin'],
   ])('has the role of %s', (_what, groups, role) => {
     expect(of({ groups })).toEqual({ tenant: 'acme', role });
+  });
+
+  it('is of the teams that the settings name, sixteen at most', () => {
+    const groups = ['gate-approvers', 'claims', 'staff', 'payments'];
+    expect(of({ groups })).toEqual({ tenant: 'acme', role: 'approver', teams: ['payments', 'claims'] });
+    const many = Array.from({ length: 17 }, (_none, index) => `team-${index}`);
+    expect(of({ groups: [...many, 'gate-viewers'] }, { teamGroups: many })).toEqual({
+      tenant: 'acme',
+      role: 'viewer',
+      teams: many.slice(0, 16),
+    });
   });
 
   it.each([

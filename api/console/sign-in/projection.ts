@@ -1,3 +1,4 @@
+import { MOST_TEAMS } from '../../../contracts/identity.js';
 import { linear } from '../../../domain/expressions/linear.js';
 import type { SignInConfig } from '../../../config/console-sign-in.js';
 import type { Role } from '../../../console/roles.js';
@@ -11,12 +12,12 @@ export interface ProviderWords {
 
 export type ProjectionRules = Pick<
   SignInConfig,
-  'tenantMap' | 'adminGroups' | 'approverGroups' | 'viewerGroups' | 'mfaValues'
+  'tenantMap' | 'adminGroups' | 'approverGroups' | 'viewerGroups' | 'teamGroups' | 'mfaValues'
 >;
 
 /** Tenant and role of somebody, or why there is none. `tenant` stands beside a refusal where it is known all the same. */
 export type Projected =
-  | { readonly tenant: string; readonly role: Role }
+  | { readonly tenant: string; readonly role: Role; readonly teams?: readonly string[] }
   | { readonly refused: 'tenant' | 'role' | 'mfa'; readonly tenant: string | null };
 
 /**
@@ -30,9 +31,11 @@ export function project(words: ProviderWords, rules: ProjectionRules): Projected
   if (!mfa.some((value) => rules.mfaValues.includes(value))) return { refused: 'mfa', tenant };
   const groups = textsOf(words.groups);
   const isIn = (named: readonly string[]): boolean => groups.some((group) => named.includes(group));
-  if (isIn(rules.adminGroups)) return { tenant, role: 'admin' };
-  if (isIn(rules.approverGroups)) return { tenant, role: 'approver' };
-  if (isIn(rules.viewerGroups)) return { tenant, role: 'viewer' };
+  const teams = rules.teamGroups.filter((team) => groups.includes(team)).slice(0, MOST_TEAMS);
+  const ofTeams = teams.length > 0 && { teams };
+  if (isIn(rules.adminGroups)) return { tenant, role: 'admin', ...ofTeams };
+  if (isIn(rules.approverGroups)) return { tenant, role: 'approver', ...ofTeams };
+  if (isIn(rules.viewerGroups)) return { tenant, role: 'viewer', ...ofTeams };
   return { refused: 'role', tenant };
 }
 

@@ -14,14 +14,17 @@ const isRole = (role: string): role is Role => (ROLES as readonly string[]).incl
  * he may do is over, where that is known: the end of a session is not that.
  */
 export function vouchedPerson(
-  { subject, tenant, mode, role, openedMs }: Opened,
+  { subject, tenant, mode, role, openedMs, teams = [] }: Opened,
   method: Method,
   decideToken: string,
   untilMs: number | null = null,
 ): { readonly person: Person; readonly proof: ReviewProof } | null {
   if (mode !== method || !isRole(role) || !isSubjectOf(method, subject)) return null;
-  const word = { subject, tenant, method, role, since_ms: openedMs, until_ms: untilMs };
-  return { person: { subject, tenant, mode, role }, proof: proofOf(word, decideToken) };
+  const word = { subject, tenant, method, role, since_ms: openedMs, until_ms: untilMs, teams };
+  return {
+    person: { subject, tenant, mode, role, ...(teams.length > 0 && { teams }) },
+    proof: proofOf(word, decideToken),
+  };
 }
 
 /** The console's word that somebody may do nothing any more from now on; `null` for people for whom it never vouched. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
   agentRecord,
@@ -5,13 +6,22 @@ import {
   agentRegistration,
   agentRelease,
   agentsQuery,
+  certificationRequest,
+  certifiedAgent,
+  descriptionChange,
+  orphan,
+  orphansQuery,
+  ownerTeamChange,
   containment,
   containmentRequest,
   standingChange,
 } from '../../../contracts/identity.js';
 import { envelopeChange } from '../../../contracts/grants.js';
-import { GateError } from '../../../domain/errors.js';
+import { GateError, roleTooLow } from '../../../domain/errors.js';
 import type { GrantStore } from '../../../domain/identity/grants.js';
+import { certifiedWith } from '../../../domain/identity/certification.js';
+import { type AgentEntry, NO_ENTRY, type RegistryStore } from '../../../domain/identity/registry.js';
+import type { Signer } from '../../../domain/identity/signer.js';
 import type { RevokedBy } from '../../../domain/identity/revoked-by.js';
 import { type Envelope, NO_ENVELOPE, scopeSet } from '../../../domain/identity/scopes.js';
 import type { RegisteredAgent, StandingStore } from '../../../domain/identity/standing.js';
@@ -19,12 +29,14 @@ import { stopReportIdOf } from '../../../domain/identity/stop-reports.js';
 import { isReservedPrincipal } from '../../../domain/evidence/own-principals.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { askerFirst } from '../administrator.js';
-import type { People, Person } from '../people.js';
+import { assertOfTeam, type People, type Person } from '../people.js';
 import { changeBy, instant, instantOr, ofTenant, releaseRecord } from './changes.js';
 
 export interface AgentParts {
-  readonly store: StandingStore & Pick<GrantStore, 'envelopes' | 'narrowEnvelope' | 'widenEnvelope'>;
+  readonly store: StandingStore & RegistryStore & Pick<GrantStore, 'envelopes' | 'narrowEnvelope' | 'widenEnvelope'>;
   readonly people: People;
+  /** Signs what an agent passed. */
+  readonly signer: Signer;
   readonly clock: () => number;
   /** How long every call of an agent waits for a person where nobody says how long. */
   readonly forceHilMs: number;
@@ -33,24 +45,49 @@ export interface AgentParts {
 }
 
 /** The registry of agents: what each may do, and who stopped it (docs/architecture/identity.md#standing). */
-export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs, onChanged }: AgentParts): void {
+export function agentRoutes(app: ServiceApp, parts: AgentParts): void {
+  const { store, people, signer, clock, forceHilMs, onChanged } = parts;
+  const actorFirst = askerFirst(people.actorOf);
   const personFirst = askerFirst(people.administratorOf);
   const readerFirst = askerFirst(people.readerOf);
   const by = (person: Person, reason: string | undefined) => changeBy(person, reason, clock());
   const recordsOf = async (agents: readonly RegisteredAgent[]): Promise<AgentRecord[]> => {
-    const envelopes = await store.envelopes(agents.map(({ id }) => id));
-    return agents.map((agent) => recordWith(agent, envelopes.get(agent.id) ?? NO_ENVELOPE));
+    const ids = agents.map(({ id }) => id);
+    const [envelopes, entries] = [await store.envelopes(ids), await store.entries(ids)];
+    return agents.map((agent) =>
+      recordWith(agent, envelopes.get(agent.id) ?? NO_ENVELOPE, entries.get(agent.id) ?? NO_ENTRY),
+    );
   };
-  const recordOf = async (agent: RegisteredAgent): Promise<AgentRecord> =>
-    recordWith(agent, (await store.envelopes([agent.id])).get(agent.id) ?? NO_ENVELOPE);
+  const recordOf = async (agent: RegisteredAgent): Promise<AgentRecord> => (await recordsOf([agent]))[0] as AgentRecord;
+  /** An administrator, or somebody of the team whose the agent is. */
+  const ofItsTeam = async (id: string, tenant: string, request: FastifyRequest): Promise<Person> => {
+    const person = people.actorIn(tenant, request);
+    if (person.teams !== null) {
+      await store.agent(id, tenant, clock());
+      assertOfTeam(person, (await store.entries([id])).get(id)?.ownerTeam ?? null);
+    }
+    return person;
+  };
 
   app.get(
     '/agents',
     { schema: { querystring: agentsQuery, response: { 200: z.array(agentRecord) } }, onRequest: readerFirst },
     async (request) => {
-      const { tenant, state, agent_name: agent, after } = request.query;
+      const { tenant, state, agent_name: agent, owner_team: ownerTeam, after } = request.query;
       people.assertReads(tenant, request);
-      return recordsOf(await store.agents({ tenant, state, agent, after }, clock()));
+      return recordsOf(await store.agents({ tenant, state, agent, ownerTeam, after }, clock()));
+    },
+  );
+  app.get(
+    '/agents/orphans',
+    { schema: { querystring: orphansQuery, response: { 200: z.array(orphan) } }, onRequest: readerFirst },
+    async (request) => {
+      people.assertReads(request.query.tenant, request);
+      return (await store.orphans(request.query.tenant)).map(({ agent, lastSeenMs, svids }) => ({
+        agent_name: agent,
+        last_seen: instant(lastSeenMs),
+        svid_count: svids,
+      }));
     },
   );
   app.get(
@@ -72,54 +109,104 @@ export function agentRoutes(app: ServiceApp, { store, people, clock, forceHilMs,
 
   app.post(
     '/agents',
-    { schema: { body: agentRegistration, response: { 201: agentRecord } }, onRequest: personFirst },
+    { schema: { body: agentRegistration, response: { 201: agentRecord } }, onRequest: actorFirst },
     async (request, reply) => {
-      const { tenant, agent_name: agent } = request.body;
-      const person = people.administratorIn(tenant, request);
+      const { tenant, agent_name: agent, owner_team: ownerTeam = null, description = null } = request.body;
+      const person = people.actorIn(tenant, request);
+      assertOfTeam(person, ownerTeam);
       if (isReservedPrincipal(agent)) throw new GateError('agent_name_reserved', `Gate itself is called ${agent}`);
       const envelope = envelopeOf(request.body);
-      const registered = await store.register({ tenant, agent, envelope }, { by: person.sub, nowMs: clock() });
+      // What may be delegated to an agent is widened by administrators alone.
+      if (person.teams !== null && envelope.scope.length + envelope.yellow.length > 0)
+        throw roleTooLow('admin', 'approver');
+      const entry = { ...NO_ENTRY, ownerTeam, description };
+      const registered = await store.register({ tenant, agent, envelope, entry }, { by: person.sub, nowMs: clock() });
       onChanged();
-      return reply.code(201).send(recordWith(registered, envelope));
+      return reply.code(201).send(recordWith(registered, envelope, entry));
     },
   );
 
   /** A change that somebody makes, and says why. */
   const change = (
     path: '/suspend' | '/decommission',
+    personIn: (id: string, tenant: string, request: FastifyRequest) => Promise<Person> | Person,
+    onRequest: typeof personFirst,
     work: (id: string, tenant: string, by: RevokedBy) => Promise<RegisteredAgent>,
   ) =>
     app.post(
       `/agents/:id${path}`,
-      { schema: { ...ofTenant, body: standingChange, response: { 200: agentRecord } }, onRequest: personFirst },
+      { schema: { ...ofTenant, body: standingChange, response: { 200: agentRecord } }, onRequest },
       async (request) => {
-        const person = people.administratorIn(request.query.tenant, request);
+        const person = await personIn(request.params.id, request.query.tenant, request);
         const agent = await work(request.params.id, person.tenant, by(person, request.body.reason));
         onChanged();
         return recordOf(agent);
       },
     );
-  change('/suspend', store.suspend);
-  change('/decommission', store.decommission);
+  const administrator = (_id: string, tenant: string, request: FastifyRequest) =>
+    people.administratorIn(tenant, request);
+  change('/suspend', ofItsTeam, actorFirst, store.suspend);
+  change('/decommission', administrator, personFirst, store.decommission);
 
   /** What people may delegate to it, whole (docs/architecture/identity.md#envelopes). */
   const changeEnvelope = (
     path: '/envelope/narrow' | '/envelope/widen',
+    personIn: (id: string, tenant: string, request: FastifyRequest) => Promise<Person> | Person,
+    onRequest: typeof personFirst,
     work: (id: string, tenant: string, to: Envelope, who: RevokedBy) => Promise<void>,
   ) =>
     app.post(
       `/agents/:id${path}`,
-      { schema: { ...ofTenant, body: envelopeChange, response: { 200: agentRecord } }, onRequest: personFirst },
+      { schema: { ...ofTenant, body: envelopeChange, response: { 200: agentRecord } }, onRequest },
       async (request) => {
-        const person = people.administratorIn(request.query.tenant, request);
         const { id } = request.params;
+        const person = await personIn(id, request.query.tenant, request);
         await work(id, person.tenant, envelopeOf(request.body), by(person, request.body.reason));
         onChanged();
         return recordOf(await store.agent(id, person.tenant, clock()));
       },
     );
-  changeEnvelope('/envelope/narrow', store.narrowEnvelope);
-  changeEnvelope('/envelope/widen', store.widenEnvelope);
+  changeEnvelope('/envelope/narrow', ofItsTeam, actorFirst, store.narrowEnvelope);
+  changeEnvelope('/envelope/widen', administrator, personFirst, store.widenEnvelope);
+
+  app.post(
+    '/agents/:id/owner-team',
+    { schema: { ...ofTenant, body: ownerTeamChange, response: { 200: agentRecord } }, onRequest: personFirst },
+    async (request) => {
+      const person = people.administratorIn(request.query.tenant, request);
+      const { id } = request.params;
+      const { owner_team: team, reason } = request.body;
+      await store.transferAgent(id, person.tenant, team, by(person, reason));
+      onChanged();
+      return recordOf(await store.agent(id, person.tenant, clock()));
+    },
+  );
+  app.post(
+    '/agents/:id/description',
+    { schema: { ...ofTenant, body: descriptionChange, response: { 200: agentRecord } }, onRequest: actorFirst },
+    async (request) => {
+      const { id } = request.params;
+      const person = await ofItsTeam(id, request.query.tenant, request);
+      const { description, reason } = request.body;
+      await store.describeAgent(id, person.tenant, description, by(person, reason));
+      onChanged();
+      return recordOf(await store.agent(id, person.tenant, clock()));
+    },
+  );
+  app.post(
+    '/agents/:id/certification',
+    { schema: { ...ofTenant, body: certificationRequest, response: { 200: certifiedAgent } }, onRequest: personFirst },
+    async (request) => {
+      const person = people.administratorIn(request.query.tenant, request);
+      const { id } = request.params;
+      const nowMs = clock();
+      const { agent } = await store.agent(id, person.tenant, nowMs);
+      const certified = await certifiedWith(signer, request.body, { id, tenant: person.tenant, agent }, nowMs);
+      await store.certifyAgent(id, person.tenant, certified.kept, { by: person.sub, reason: null, nowMs });
+      onChanged();
+      return certified.answer;
+    },
+  );
 
   app.post(
     '/agents/:id/unsuspend',
@@ -188,7 +275,7 @@ const forceHilOf = ({ forceHil }: RegisteredAgent): AgentRecord['force_hil'] =>
     actor: forceHil.by,
   };
 
-const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope): AgentRecord => ({
+const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope, entry: AgentEntry): AgentRecord => ({
   id: agent.id,
   tenant: agent.tenant,
   agent_name: agent.agent,
@@ -204,6 +291,10 @@ const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope): AgentR
       ? stopReportIdOf(agent.id, agent.stateChangedMs)
       : null,
   force_hil: forceHilOf(agent),
+  owner_team: entry.ownerTeam,
+  description: entry.description,
+  certified_at_version: entry.certified?.version ?? null,
+  certified_at: instantOr(entry.certified?.atMs ?? null),
   scope_envelope: [...scope],
   yellow_envelope: [...yellow],
   release: releaseRecord(agent.release),
