@@ -12,6 +12,7 @@ import { ACKNOWLEDGED, isWanted, LISTEN_METHOD, promisedLists, unstamped } from 
 import { ASKED_OF_CLIENTS, type Listener } from '../domain/upstream/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../domain/upstream/upstream.js';
 import { within } from '../domain/within.js';
+import type { ExpectedServer } from '../domain/identity/revocation-mirror.js';
 import {
   answerToServer,
   cancelledText,
@@ -22,6 +23,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
+import { connectorTo } from './clients/expected-server.js';
 import { type Credentials, CredentialsMissing } from './upstream-credentials.js';
 import { keptSubscriptions } from './kept-subscriptions.js';
 import { type Posted, post } from './one-post.js';
@@ -35,7 +37,7 @@ import {
   statelessMessage,
 } from './stateless-server.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
-import { causeText, connectorThatTells, neverSent, surelyNotSent } from './clients/unsent.js';
+import { causeText, neverSent, surelyNotSent } from './clients/unsent.js';
 import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {
@@ -53,6 +55,10 @@ export interface McpUpstreamOptions {
   readonly tls?: () => TlsFiles;
   /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
+  /** What its connection has to show now; nothing by default. */
+  readonly expected?: (() => ExpectedServer | null) | undefined;
+  /** Called with what the server calls itself, name and version, each time that it says so. */
+  readonly onIntroduced?: ((name: string) => void) | undefined;
   /** In memory, unless several processes talk to the upstream for the same agents. */
   readonly sessions?: UpstreamSessions;
 }
@@ -108,10 +114,12 @@ export function createMcpUpstream({
   actorToken,
   tls,
   maxResponseBytes = 10_000_000,
+  expected = () => null,
+  onIntroduced = () => undefined,
   sessions = sessionsInMemory(),
 }: McpUpstreamOptions): Upstream {
   const dispatcher = new Agent({
-    connect: connectorWith(tls),
+    connect: connectorWith(expected, tls),
     // Below the time that servers keep idle connections (Node and uvicorn: 5 s). A request on a connection that the other side has just
     // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
@@ -262,7 +270,12 @@ export function createMcpUpstream({
   /** The agent's session, if it opens in time. A session that opens too late is kept for the next call. */
   async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
     const late = new AbortController();
-    const session = sessions.of(caller, () => open(caller));
+    const session = sessions.of(caller, async () => {
+      const opened = await open(caller);
+      const { name, version } = opened.serverInfo;
+      onIntroduced(`${String(name).slice(0, 128)}@${String(version).slice(0, 64)}`);
+      return opened;
+    });
     const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {
       throw waiting > 0 ? noneInTime() : new Error('the request timed out before one stood');
     });
@@ -667,9 +680,12 @@ export function createMcpUpstream({
 }
 
 /** Files are read for each connection, so that they may be renewed. One that cannot be read is a connection that was not made. */
-function connectorWith(tls: (() => TlsFiles) | undefined): ReturnType<typeof connectorThatTells> {
+function connectorWith(
+  expected: () => ExpectedServer | null,
+  tls: (() => TlsFiles) | undefined,
+): ReturnType<typeof connectorTo> {
   const options = { timeout: 5_000 };
-  if (!tls) return connectorThatTells(options);
+  if (!tls) return connectorTo(expected, options);
   return (target, callback) => {
     let files: TlsFiles;
     try {
@@ -678,7 +694,7 @@ function connectorWith(tls: (() => TlsFiles) | undefined): ReturnType<typeof con
       callback(neverSent(error as Error), null);
       return;
     }
-    connectorThatTells({ ...options, ...files })(target, callback);
+    connectorTo(expected, { ...options, ...files })(target, callback);
   };
 }
 

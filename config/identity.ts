@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CERTIFICATION_MODES } from '../domain/identity/registry.js';
 import type { Config } from './env.js';
-import { seconds, setting } from './env.js';
+import { onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { SIGN_IN_SETTINGS } from './console-sign-in.js';
 import { decideTokenText, parseOperators } from './hil.js';
@@ -65,6 +65,11 @@ export const IDENTITY_SETTINGS = {
     'GATE_IDENTITY_MOST_RENEWALS',
     z.coerce.number().int().min(1).max(1_000_000).default(10_000),
     'Certificates that an agent gets with the one before since a person let it in: more than a year of one an hour. Then a person opens a recovery.',
+  ),
+  upstreamsArePrivate: setting(
+    'GATE_UPSTREAM_ALLOW_PRIVATE',
+    onOff,
+    'Whether an upstream that is registered may be in a private network, on this machine, or have a host of one label.',
   ),
   certification: setting(
     'GATE_IDENTITY_CERTIFICATION_MODE',

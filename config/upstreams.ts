@@ -235,6 +235,19 @@ export const pricesOf = (upstreams: readonly UpstreamEntry[]): ((tool: string) =
   return (tool) => prices.get(tool) ?? of.get(ownNameOf(tool)?.prefix ?? '')?.priceMicros ?? 0;
 };
 
+/** The address of the upstream of a tool, by the name that agents know; `null` where it has none, as a command. */
+export function addressesOf({
+  upstreams,
+  upstreamUrl,
+}: {
+  readonly upstreams?: readonly UpstreamEntry[] | undefined;
+  readonly upstreamUrl?: string | undefined;
+}): (tool: string) => string | null {
+  if (!upstreams) return () => upstreamUrl ?? null;
+  const urls = new Map(upstreams.flatMap((one) => ('url' in one ? [[one.prefix, one.url] as const] : [])));
+  return (tool) => urls.get(ownNameOf(tool)?.prefix ?? '') ?? null;
+}
+
 /** The upstreams for an operator's eyes: names and addresses without queries, and of a command its program alone. */
 export const upstreamsShown = (upstreams: readonly UpstreamEntry[]): string =>
   upstreams

@@ -69,6 +69,7 @@ export interface CallInput {
   readonly actor?: CallActor;
   /** What nobody should call or use, and it does: denied in every mode. */
   readonly decoy?: CallDecoy;
+  readonly upstream?: CallUpstream;
   /** What its client can be asked while the tool runs (`domain/upstream/call-talks.ts`); absent where it can be asked nothing. */
   readonly client_can?: readonly ClientCapability[];
   /** What its client hears of what the tool says meanwhile, where another process tells it; absent where it hears nothing. */
@@ -77,6 +78,13 @@ export interface CallInput {
   readonly spend?: CallSpend;
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */
   readonly parked_task_queue?: string;
+}
+
+/** The upstream of a call, where somebody vouched for any (docs/architecture/upstreams.md#what-calls-say). */
+export interface CallUpstream {
+  /** `null` where nobody vouched for it. */
+  readonly id: string | null;
+  readonly signal?: 'upstream_not_registered' | 'upstream_identity_mutated';
 }
 
 /** The decoy that a call touches (docs/architecture/decoys.md); its value is in no history. */

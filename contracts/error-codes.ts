@@ -876,6 +876,22 @@ export const ERROR_CODES = {
     meaning:
       'No certificate is issued to an agent that nobody certified (`GATE_IDENTITY_CERTIFICATION_MODE`): an administrator does so (`gate agents certify`).',
   },
+  invalid_upstream_url: {
+    status: 422,
+    retry: 'no',
+    meaning: 'The address is none that an upstream may have; the answer says why.',
+  },
+  upstream_url_taken: {
+    status: 409,
+    retry: 'no',
+    meaning: 'An upstream has this address already, or had it: one that was retired keeps it.',
+  },
+  upstream_name_taken: { status: 409, retry: 'no', meaning: 'Another upstream of the tenant has this name.' },
+  upstreams_exhausted: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The tenant has as many upstreams as it may have: retire one first.',
+  },
   agent_name_taken: { status: 409, retry: 'no', meaning: 'An agent of this name is registered already.' },
   agent_name_retired: {
     status: 409,

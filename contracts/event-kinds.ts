@@ -64,6 +64,8 @@ export const EVENT_KINDS = [
   'tenant.budget_changed',
   'decoy.registered',
   'decoy.retired',
+  'upstream.registered',
+  'upstream.retired',
   'identity.key_announced',
   'identity.key_signs',
   'identity.key_withdrawn',

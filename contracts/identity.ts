@@ -438,6 +438,22 @@ export const revocationContent = z.strictObject({
       }),
     )
     .optional(),
+  /** Upstreams that somebody vouched for, or retired, as they are now; absent where there are none, as for who does not know of them yet. */
+  upstreams: z
+    .array(
+      z.strictObject({
+        id: z.uuid(),
+        tenant: z.string(),
+        name: z.string(),
+        url: z.string(),
+        tls_pin: z.string().nullable(),
+        spiffe_id: z.string().nullable(),
+        retired: z.literal(true).optional(),
+        /** Grows with every change of this one. */
+        changed_at: instant,
+      }),
+    )
+    .optional(),
   /** Grants that were taken back before their end; absent where there are none, as for who does not know of them yet. */
   grants: z.array(z.strictObject({ jti: z.uuid(), exp: instant })).optional(),
   svids: z.array(

@@ -404,6 +404,22 @@ const registry: Migration = {
   },
 };
 
+/**
+ * 0026: the servers of tools that somebody vouched for (docs/architecture/upstreams.md). Where there is none here, calls say nothing of that. A new table.
+ */
+const upstreams: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_upstreams (
+      id ${text} not null primary key, tenant ${text} not null, name ${text} not null, url ${text} not null,
+      url_sha256 ${text} not null unique, tls_pin ${text}, spiffe_id ${text}, owner_team ${text}, state ${text} not null,
+      created_by_sub ${text} not null, created_ms ${integer} not null, retired_ms ${integer}, retired_by ${text},
+      changed_ms ${integer} not null, listed_generation ${integer} not null unique, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists identity_upstreams_tenant on identity_upstreams (tenant, name)`.execute(db);
+  },
+};
+
 export const identityMigrations: Record<string, Migration> = {
   '0001-identity': tables,
   '0002-numbered-revocations': numberedRevocations,
@@ -425,4 +441,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0018-signing-keys': signingKeys,
   '0023-actor-tokens': actorTokens,
   '0025-registry': registry,
+  '0026-upstreams': upstreams,
 };

@@ -217,6 +217,9 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'decoy.registered':
     'A decoy was set: what it is called (`name`), of which kind, whether agents see it, and what happens to who touches it (`action`); by whom. A value is in no row. Its sidecar has the reason.',
   'decoy.retired': 'A decoy was taken away; by whom.',
+  'upstream.registered':
+    'Somebody vouched for a server of tools; who, and what its connection has to show. Its sidecar has the reason.',
+  'upstream.retired': 'Nobody vouches for a server of tools any more; by whom. Its sidecar has the reason.',
   'identity.key_announced':
     'Another key of identity (`use`: certificates, or tokens) is in the trust bundle and will sign (`signs_from`); in the place of which one, and who asked. Its sidecar has the reason.',
   'identity.key_signs':

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import { createMcpUpstream } from '../activities/mcp-upstream.js';
-import type { UpstreamSessions } from '../activities/upstream-sessions.js';
+import { createMcpUpstream, type McpUpstreamOptions } from '../activities/mcp-upstream.js';
 import type { LedgerPort } from '../api/ledger/port.js';
 import type { CallStores, EngineParts, KnownStanding, Opening, Over, SharedParts } from '../api/plugins/declaration.js';
 import { actorTokensOf } from '../activities/actor-tokens.js';
@@ -12,6 +11,7 @@ import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { createCallTalks } from '../domain/upstream/call-talks.js';
 import { talksApart } from '../domain/upstream/talks-apart.js';
 import { errorText } from '../domain/errors.js';
+import { createIntroductions } from '../domain/upstream/registered.js';
 import { noUpstream } from '../domain/upstream/no-upstream.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';
@@ -60,6 +60,9 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     if (together) await needed('the classes of the tools', classes.settle());
     return { ...opened, classes } satisfies CallStores;
   });
+  let standing: KnownStanding | undefined;
+  const introductions = createIntroductions();
+  const expectedAt = (at: string) => standing?.mirror.upstreamAt(at) ?? null;
   let upstreamOf: Promise<Upstream> | undefined;
   const upstream = async (over: () => Promise<Over>): Promise<Upstream> => {
     // Separate processes share the sessions with the tools; here there is one client.
@@ -69,9 +72,18 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
           env: options.env,
           actorTokens: actorTokensOf(over),
           sessionsWith,
+          expectedAt,
+          onIntroduced: introductions.heard,
           ...upstreamsLog(logger),
         })
-      : createUpstream(url ?? (await demonstration?.()), apiKey, sessionsWith);
+      : createUpstream(url ?? (await demonstration?.()), {
+          ...(apiKey && { apiKey }),
+          ...(url !== undefined && {
+            expected: () => expectedAt(url),
+            onIntroduced: (name: string) => introductions.heard(url, name),
+          }),
+          ...(sessionsWith && url !== undefined && { sessions: sessionsWith(url) }),
+        });
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   };
@@ -93,8 +105,8 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     onStop('sweeps', 'what tools ask', async () => made.close());
     return made;
   });
-  let standing: KnownStanding | undefined;
   return {
+    introductions,
     engine,
     callStores: stores,
     upstream: (over) => (upstreamOf ??= upstream(over)),
@@ -105,15 +117,8 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
 }
 
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */
-function createUpstream(
-  url: string | undefined,
-  apiKey: string | undefined,
-  sessionsWith: ((url: string) => UpstreamSessions) | undefined,
-): Upstream {
-  if (url)
-    return createMcpUpstream({ url, ...(apiKey && { apiKey }), ...(sessionsWith && { sessions: sessionsWith(url) }) });
-  return noUpstream;
-}
+const createUpstream = (url: string | undefined, options: Omit<McpUpstreamOptions, 'url'>): Upstream =>
+  url ? createMcpUpstream({ url, ...options }) : noUpstream;
 
 /** Created at its first use, and the same afterwards. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {

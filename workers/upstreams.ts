@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type Env } from '../config/env.js';
 import type { CredentialEntry, SecretPlace, TlsEntry, UpstreamEntry } from '../config/upstreams.js';
 import { errorText } from '../domain/errors.js';
+import type { ExpectedServer } from '../domain/identity/revocation-mirror.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import {
   type Credentials,
@@ -22,6 +23,10 @@ export interface OpenUpstreams extends SeveralOptions {
   readonly sessionsWith?: ((upstream: string) => UpstreamSessions) | undefined;
   /** Makes the token by which an upstream that is another Gate, of this trust domain, is told which agent asks; absent where nobody does. */
   readonly actorTokens?: ((trustDomain: string) => ActorTokenOf) | undefined;
+  /** What the connection to an address has to show now; nothing by default. */
+  readonly expectedAt?: ((url: string) => ExpectedServer | null) | undefined;
+  /** Called with what the server at an address calls itself. */
+  readonly onIntroduced?: ((url: string, name: string) => void) | undefined;
   /** Called when a child process ended, or did not start. */
   readonly onChild?: (name: string, what: string) => void;
 }
@@ -83,6 +88,8 @@ export async function openUpstreams(entries: readonly UpstreamEntry[], options: 
       ...(credentials && { credentials }),
       ...(tls && { tls: filesOf(tls) }),
       ...(actorToken && { actorToken }),
+      expected: () => options.expectedAt?.(url) ?? null,
+      onIntroduced: (said) => options.onIntroduced?.(url, said),
       ...(options.sessionsWith && { sessions: options.sessionsWith(`${name} ${url}`) }),
     });
     members.push({

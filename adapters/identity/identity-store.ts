@@ -15,6 +15,7 @@ import {
   stopReportRow,
   stopRow,
   tenantRow,
+  upstreamRow,
 } from '../../domain/identity/identity-rows.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
@@ -35,6 +36,7 @@ import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { StopReportStore } from '../../domain/identity/stop-reports.js';
 import { type ListedStop, stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
+import type { ToldUpstream, UpstreamStore } from '../../domain/identity/upstreams.js';
 import type { TenantStore } from '../../domain/identity/tenant-store.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { WorkloadStore } from '../../domain/identity/workload-issuing.js';
@@ -57,6 +59,7 @@ import { type NewAgent, openStandingStore, toldStandingOf } from './standing-sto
 import { type LeftBehind, leftFault, openStopReportStore, type TakenBack } from './stop-report-store.js';
 import { openStopStore, toldStopOf } from './stop-store.js';
 import { openTenantStore } from './tenant-store.js';
+import { openUpstreamStore, toldUpstreamOf } from './upstream-store.js';
 import { openWorkloadStore } from './workload-store.js';
 
 /** What identity keeps: agents, tokens for first certificates, requests, certificates (docs/architecture/identity.md). */
@@ -69,6 +72,7 @@ export interface IdentityStore
     StopReportStore,
     BudgetStore,
     DecoyStore,
+    UpstreamStore,
     TenantStore,
     GrantStore,
     ActorTokenStore,
@@ -507,7 +511,7 @@ export async function openIdentityStore(
     return true;
   }
 
-  /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, a budget was set, or a decoy. */
+  /** The next number, under which an agent's standing changed, a tool or tenant was stopped or let go, or a budget, a decoy or an upstream was set. */
   async function numberOf(
     within: Database,
     what:
@@ -515,6 +519,7 @@ export async function openIdentityStore(
       | { readonly stop: ToldStop }
       | { readonly budget: ToldBudget }
       | { readonly decoy: ToldDecoy }
+      | { readonly upstream: ToldUpstream }
       | { readonly grant: ToldGrant },
     nowMs: number,
   ): Promise<number> {
@@ -591,6 +596,21 @@ export async function openIdentityStore(
       const { sqlite } = store;
       if (sqlite && !(await asked(() => emptyLog(sqlite)))) throw new GateError('operation_unfinished');
     },
+  });
+  const upstreamRows = numberedRows({
+    ...numbered,
+    table: 'identity_upstreams',
+    toldOf: toldUpstreamOf,
+    number: (within, upstream: ToldUpstream, nowMs) => numberOf(within, { upstream }, nowMs),
+  });
+  const upstreams = openUpstreamStore({
+    db,
+    rows: upstreamRows,
+    intact,
+    asked,
+    inTurn: inStateTurn,
+    told: (within, event) => toldRow(within, upstreamRow(event)),
+    assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
   });
   const signingKeys = openKeyStore({
     db,
@@ -754,6 +774,7 @@ export async function openIdentityStore(
     clearBudget: (of, by) => budgets.setBudget(of, null, by),
     async forgetKept(tenant, by) {
       await inTransaction((within) => registry.forgetEntries(within, tenant));
+      await upstreams.forgetUpstreams(tenant, by);
       // It empties the log beside the file too.
       await decoys.forgetDecoys(tenant, by);
     },
@@ -1142,6 +1163,7 @@ export async function openIdentityStore(
     await stopRows.assertAll();
     await budgetRows.assertAll();
     await decoyRows.assertAll();
+    await upstreamRows.assertAll();
     await grantRows.assertAll();
   }
 
@@ -1267,6 +1289,7 @@ export async function openIdentityStore(
             stops: [],
             budgets: [],
             decoys: [],
+            upstreams: [],
             grants: [],
             svids: [],
           };
@@ -1286,6 +1309,7 @@ export async function openIdentityStore(
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const limited = await budgetRows.between(within, after, latest, mostListed + 1);
         const set = await decoyRows.between(within, after, latest, mostListed + 1);
+        const vouchedFor = await upstreamRows.between(within, after, latest, mostListed + 1);
         const revokedGrants = await grantRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,
@@ -1294,6 +1318,7 @@ export async function openIdentityStore(
           stopped[mostListed] ? stopped[mostListed].generation - 1 : latest,
           limited[mostListed] ? limited[mostListed].generation - 1 : latest,
           set[mostListed] ? set[mostListed].generation - 1 : latest,
+          vouchedFor[mostListed] ? vouchedFor[mostListed].generation - 1 : latest,
           revokedGrants[mostListed] ? revokedGrants[mostListed].generation - 1 : latest,
         );
         const upTo = async (generation: number, svids: readonly Listed[]): Promise<Revocations> => ({
@@ -1315,6 +1340,7 @@ export async function openIdentityStore(
           ),
           budgets: limited.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           decoys: set.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
+          upstreams: vouchedFor.filter(({ generation: listed }) => listed <= generation).map(({ told: one }) => one),
           grants: revokedGrants
             .filter(
               ({ generation: listed, told: { expiresMs } }) => listed <= generation && expiresMs > nowMs - SKEW_MS,
@@ -1354,6 +1380,7 @@ export async function openIdentityStore(
     ...reports,
     ...budgets,
     ...decoys,
+    ...upstreams,
     ...tenants,
     ...grants,
     ...actorTokens,

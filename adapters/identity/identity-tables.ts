@@ -341,6 +341,29 @@ export interface IdentityTables {
     listed_generation: Count;
     mac: string;
   };
+  /** The servers of tools that somebody vouched for; one that was retired stays. */
+  identity_upstreams: {
+    id: string;
+    tenant: string;
+    name: string;
+    url: string;
+    /** By which it is found; no two have one. */
+    url_sha256: string;
+    tls_pin: string | null;
+    spiffe_id: string | null;
+    owner_team: string | null;
+    /** `active` or `retired`, which stays. */
+    state: string;
+    created_by_sub: string;
+    created_ms: Count;
+    retired_ms: Count | null;
+    retired_by: string | null;
+    /** Grows with every change. */
+    changed_ms: Count;
+    /** The number of its last change. */
+    listed_generation: Count;
+    mac: string;
+  };
   /** How often the calls of an agent touched a decoy, as proxies told it. */
   identity_decoy_hits: {
     id: string;

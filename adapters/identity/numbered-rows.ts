@@ -12,7 +12,8 @@ type NumberedTable =
   | 'identity_stops'
   | 'identity_budgets'
   | 'identity_revoked_grants'
-  | 'identity_decoys';
+  | 'identity_decoys'
+  | 'identity_upstreams';
 /** What the rows of each of them have. */
 type Numbered = Pick<Selectable<IdentityTables[NumberedTable]>, 'id' | 'changed_ms' | 'listed_generation' | 'mac'>;
 
@@ -49,7 +50,7 @@ export interface NumberedRows<Row extends Numbered, Told> {
 }
 
 /**
- * What may be stopped, limited, taken back or set (docs/architecture/identity.md#standing, #stops, #grants, budgets.md, decoys.md): one row each, however
+ * What may be stopped, limited, taken back or set (docs/architecture/identity.md#standing, #stops, #grants, budgets.md, decoys.md, upstreams.md): one row each, however
  * often it changes.
  */
 export function numberedRows<Row extends Numbered, Told>({

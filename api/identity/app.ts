@@ -38,6 +38,7 @@ import { stopReportRoutes } from './routes/stop-reports.js';
 import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
 import { tenantRoutes } from './routes/tenants.js';
+import { upstreamRoutes } from './routes/upstreams.js';
 import { tokenRoutes } from './routes/token.js';
 import { workloadRoutes } from './routes/workloads.js';
 import type { Published } from './signing-keys.js';
@@ -65,6 +66,8 @@ export interface IdentityServiceOptions {
   readonly people?: Omit<PeopleOptions, 'administratorOf' | 'clock'>;
   /** Whose administrators set decoys for everybody; nobody does without it. */
   readonly deploymentTenant?: string | undefined;
+  /** Whether upstreams may be in a private network; not by default. */
+  readonly upstreamsArePrivate?: boolean;
   /** How long every call of an agent waits for a person where nobody says how long; 1,800,000 by default. */
   readonly forceHilMs?: number;
   readonly logger: Logger;
@@ -206,6 +209,8 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     void takingBack.once();
   };
   stopRoutes(service.app, { store, people, clock, onChanged: onStopped });
+  const { upstreamsArePrivate: allowsPrivate = false } = options;
+  upstreamRoutes(service.app, { store, people, allowsPrivate, clock, onChanged: tell });
   budgetRoutes(service.app, { store, people, clock, onChanged: tell });
   const containment = createDecoyContainment({
     store,

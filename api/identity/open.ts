@@ -171,6 +171,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           administratorOf,
           people,
           deploymentTenant: tenant,
+          upstreamsArePrivate: own.upstreamsArePrivate,
           forceHilMs: own.forceHilSecs * 1_000,
           pinned,
         }),

@@ -9,6 +9,7 @@ import type { RevocationMirror } from '../../domain/identity/revocation-mirror.j
 import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import type { NoteStore } from '../../domain/upstream/notes-apart.js';
 import type { QuestionStore } from '../../domain/upstream/talks-apart.js';
+import type { Introductions } from '../../domain/upstream/registered.js';
 import type { Upstream } from '../../domain/upstream/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
@@ -172,6 +173,8 @@ export interface SharedParts {
   callStores(): Promise<CallStores>;
   /** Identity is asked where an upstream is another Gate that wants to know which agent asks. */
   upstream(over: () => Promise<Over>): Promise<Upstream>;
+  /** What servers of tools call themselves, as this process heard it. */
+  readonly introductions: Introductions;
   /** What tools ask and tell while their calls are under way, between those who send calls and those who hold the requests for them. */
   talks(): Promise<CallTalks>;
   /** What identity took back and whom it stopped, as this process knows it: asked by whoever of the process comes first. */

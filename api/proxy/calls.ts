@@ -1,6 +1,7 @@
 import {
   type CallContract,
   type CallDecoy,
+  type CallUpstream,
   type CallInput,
   type CallSummary,
   DECISION_CONTRACT,
@@ -74,6 +75,8 @@ export interface CallHandlerOptions {
   readonly forcesReview?: ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>) => boolean) | undefined;
   /** Absent where nobody says what they are. */
   readonly decoys?: Decoys | undefined;
+  /** What its row says of the upstream of these tools; `null` where it says nothing. */
+  readonly upstreamOf?: ((tools: readonly string[]) => CallUpstream | null) | undefined;
   /** What a call of these tools may cost, and the budgets of its agent; `null` where nothing is kept of that. */
   readonly spendOf?:
     | ((caller: Pick<UpstreamCaller, 'tenant' | 'agent'>, tools: readonly string[]) => AskedSpend | null)
@@ -323,6 +326,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     let giveBack: GiveBack = () => undefined;
     try {
       const receivedMs = now();
+      const upstream = decoy ? null : (options.upstreamOf?.(tools) ?? null);
       giveBack = await turnOf(request, correlationId);
       // Last before anything is kept: whatever else is refused does not use it up.
       const actor = await actingFor(request, tools, correlationId, decoy);
@@ -350,6 +354,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ...(options.forcesReview?.(caller) && { force_hil: true }),
         ...(caller.grant && { grant: caller.grant }),
         ...(actor && { actor }),
+        ...(upstream && { upstream }),
         ...(decoy && { decoy: { id: decoy.id, kind: decoy.kind, action: decoy.action } }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,

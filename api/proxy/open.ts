@@ -1,7 +1,8 @@
 import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
-import { pricesOf } from '../../config/upstreams.js';
+import { callUpstreamOf } from '../../domain/upstream/registered.js';
+import { addressesOf, pricesOf } from '../../config/upstreams.js';
 import type { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { askedSpend, NO_BUDGETS } from '../../domain/spend/spend.js';
 import { accessTokenRules } from '../../config/access-tokens.js';
@@ -110,6 +111,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     });
   if (reporter) parts.onStop('sweeps', 'what is told of stops', reporter.stop);
   const priceOf = config.upstream.upstreams ? pricesOf(config.upstream.upstreams) : () => 0;
+  const upstreamOf = known && callUpstreamOf(addressesOf(config.upstream), known.mirror, shared.introductions);
   const budgetsOf = known ? known.mirror.budgetsOf : () => NO_BUDGETS;
   if (inspectionSecs > 0 && own.requestCostMicros === 0)
     logger.info(
@@ -205,6 +207,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       },
       mode: own.mode,
       ...(own.publicUrl !== undefined && { publicUrl: own.publicUrl }),
+      upstreamOf,
       spendOf: (caller, called) => askedSpend(called, priceOf, own.requestCostMicros, budgetsOf(caller)),
       velocity: { limit: own.velocityLimit, windowMs: own.velocityWindowSecs * 1000 },
       callDeadlineMs: (own.callDeadlineSecs + inspectionSecs) * 1000,

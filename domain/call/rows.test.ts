@@ -297,6 +297,22 @@ describe('the rows a record implies', () => {
     }
   });
 
+  it('say of which upstream the tool is, and what is odd about that', () => {
+    const of = (upstream: NonNullable<CallRecord['evidence']['call']['upstream']>) => {
+      const record = recordOf('green');
+      return rowsOf(
+        { ...record, evidence: { ...record.evidence, call: { ...record.evidence.call, upstream } } },
+        request,
+      )[0];
+    };
+    expect(of({ id: PENDING })).toMatchObject({ policy_decision: { upstream_id: PENDING } });
+    expect(of({ id: PENDING })).not.toHaveProperty('signal');
+    expect(of({ id: null, signal: 'upstream_not_registered' })).toMatchObject({
+      signal: 'upstream_not_registered',
+      policy_decision: { upstream_id: null },
+    });
+  });
+
   it('carry the decider only where somebody decided', () => {
     const rowOf = (status: RecordedDecision['status']) =>
       rowsOf(recordOf('yellow', { decision: decided(status) }), request).at(-1);

@@ -79,6 +79,8 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'tenant.budget_changed': 'gate',
   'decoy.registered': 'gate',
   'decoy.retired': 'gate',
+  'upstream.registered': 'gate',
+  'upstream.retired': 'gate',
   'identity.key_announced': 'gate',
   'identity.key_signs': 'gate',
   'identity.key_withdrawn': 'gate',

@@ -6,6 +6,7 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { Decoy } from './decoys.js';
+import type { RegisteredUpstream } from './upstreams.js';
 
 /** Who writes the rows of certificates. */
 export const IDENTITY_AGENT = 'gate-identity';
@@ -34,6 +35,8 @@ const KINDS = [
   'tenant.budget_changed',
   'decoy.registered',
   'decoy.retired',
+  'upstream.registered',
+  'upstream.retired',
   'tenant.operation_started',
   'tenant.operation_halted',
   'tenant.operation_retried',
@@ -58,6 +61,7 @@ export type IdentityEventKind = Exclude<
   | 'stop.reported'
   | 'tenant.budget_changed'
   | DecoyEvent['kind']
+  | UpstreamEvent['kind']
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -329,6 +333,28 @@ export function decoyRow({ kind, subject, decoy, by, reason, detail }: DecoyEven
     policy_decision: { decoy_id: id, name, kind: decoy.kind, advertised: isAdvertised, action, ...detail },
     correlation_id: id,
     ...(tenant !== EVERY_TENANT && { tenant }),
+    actor_sub: by,
+    ...reasonOf(reason),
+  });
+}
+
+/** Somebody vouched for a server of tools, or nobody does any more. */
+export interface UpstreamEvent {
+  readonly kind: 'upstream.registered' | 'upstream.retired';
+  readonly subject: string;
+  readonly upstream: RegisteredUpstream;
+  readonly by: string;
+  readonly reason: string | null;
+}
+
+/** The row of an upstream. */
+export function upstreamRow({ kind, subject, upstream, by, reason }: UpstreamEvent): IdentityRow {
+  const { id, tenant, name, url, tlsPin, spiffe, ownerTeam } = upstream;
+  return rowOf(kind, subject, {
+    reasoning: `${kind === 'upstream.registered' ? 'a new upstream' : 'an upstream was retired'}: ${name}`,
+    policy_decision: { upstream_id: id, name, url, tls_pin: tlsPin, spiffe_id: spiffe, owner_team: ownerTeam },
+    correlation_id: id,
+    tenant,
     actor_sub: by,
     ...reasonOf(reason),
   });

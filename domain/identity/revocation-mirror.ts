@@ -3,6 +3,7 @@ import { EVERY_TENANT } from '../../contracts/decoys.js';
 import { GateError } from '../errors.js';
 import { type DecoySet, decoySetOf } from './decoy-readings.js';
 import type { ToldDecoy } from './decoys.js';
+import type { ToldUpstream } from './upstreams.js';
 import { stateFault } from './standing.js';
 import { offboardedFault, stopFault, type Stopping } from './stops.js';
 import type { Budgets } from '../spend/spend.js';
@@ -35,6 +36,19 @@ export interface AgentStanding {
   decoysOf(tenant: string): DecoySet;
 }
 
+/** What the connection to an upstream has to show; `null` where nobody said so. */
+export interface ExpectedServer {
+  readonly tlsPin: string | null;
+  readonly spiffe: string | null;
+}
+/** The upstreams for which somebody vouched (docs/architecture/upstreams.md). */
+export interface UpstreamRegister {
+  /** The one at this address; `null` where nobody vouched for it, or nobody does any more. */
+  upstreamAt(url: string): (ExpectedServer & { readonly id: string }) | null;
+  /** Whether somebody vouched for any. */
+  vouchesForAny(): boolean;
+}
+
 /** Whether a grant, whose signature holds, was taken back (docs/architecture/identity.md#grants). */
 export interface GrantStanding {
   /** Why it does not count, or `null`. */
@@ -50,7 +64,7 @@ export interface RevokedNow {
 }
 
 /** What was taken back, as one who asks for it again and again knows it (docs/architecture/identity.md#revocation). */
-export interface RevocationMirror extends CertificateStanding, AgentStanding, GrantStanding {
+export interface RevocationMirror extends CertificateStanding, AgentStanding, GrantStanding, UpstreamRegister {
   /** The number up to which all is known. */
   position(): number;
   /**
@@ -116,6 +130,9 @@ export function createRevocationMirror({
   const decoys = new Map<string, ToldDecoy>();
   /** By tenant, made anew when a decoy changes. */
   const decoySets = new Map<string, DecoySet>();
+  const upstreams = new Map<string, ToldUpstream>();
+  /** Those for which somebody vouches, by their addresses; made anew when one changes. */
+  let upstreamsAt: ReadonlyMap<string, ToldUpstream> | null = null;
   /** Those that were taken back, by when they end. */
   const grants = new Map<string, number>();
   const listeners: ((revoked: RevokedNow) => void)[] = [];
@@ -240,6 +257,19 @@ export function createRevocationMirror({
     else if (known.isRetired && !told.isRetired) decoys.set(one.id, { ...told, changedMs: known.changedMs });
     decoySets.clear();
   }
+  /** What was said last stands. */
+  function noteUpstream(one: NonNullable<RevocationContent['upstreams']>[number]): void {
+    const changedMs = Date.parse(one.changed_at);
+    if ((upstreams.get(one.id)?.changedMs ?? 0) >= changedMs) return;
+    const { id, tenant, name, url } = one;
+    const isRetired = one.retired === true;
+    upstreams.set(id, { id, tenant, name, url, tlsPin: one.tls_pin, spiffe: one.spiffe_id, isRetired, changedMs });
+    upstreamsAt = null;
+  }
+  const standingUpstreams = (): ReadonlyMap<string, ToldUpstream> =>
+    (upstreamsAt ??= new Map(
+      [...upstreams.values()].filter(({ isRetired }) => !isRetired).map((one) => [one.url, one] as const),
+    ));
   /** A tenant's own takes the place of everybody's of that name. */
   function setOf(tenant: string): DecoySet {
     const made = decoySets.get(tenant);
@@ -287,6 +317,7 @@ export function createRevocationMirror({
         .flatMap(({ tenant, tool }) => (tool === null ? [tenant] : []));
       list.budgets?.forEach(noteBudget);
       list.decoys?.forEach(noteDecoy);
+      list.upstreams?.forEach(noteUpstream);
       if (fingerprints.length > 0 || agents.length > 0 || tenants.length > 0)
         for (const listener of listeners) listener({ fingerprints, agents, tenants });
       if (list.latest > list.generation) return 'more';
@@ -314,6 +345,8 @@ export function createRevocationMirror({
       agentMicros: budgets.get(nameOfBudget(tenant, agent))?.micros ?? null,
     }),
     decoysOf: setOf,
+    upstreamAt: (url) => standingUpstreams().get(new URL(url).href) ?? null,
+    vouchesForAny: () => standingUpstreams().size > 0,
     grantFault(jti) {
       // What was taken back is, whether or not all is known.
       if (grants.has(jti)) return new GateError('grant_revoked');

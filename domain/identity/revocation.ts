@@ -5,6 +5,7 @@ import type { ToldGrant } from './grants.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { ToldBudget } from './budgets.js';
 import type { ToldDecoy } from './decoys.js';
+import type { ToldUpstream } from './upstreams.js';
 import type { ListedStop, ToldStop } from './stops.js';
 
 /** Of an agent whose standing changed, as proxies are told it. */
@@ -35,6 +36,8 @@ export interface Revocations {
   readonly budgets: readonly ToldBudget[];
   /** Decoys that were set, or taken away. */
   readonly decoys: readonly ToldDecoy[];
+  /** Upstreams that somebody vouched for, or retired. */
+  readonly upstreams: readonly ToldUpstream[];
   /** Grants that were taken back before their end. */
   readonly grants: readonly ToldGrant[];
   readonly svids: readonly {
@@ -69,12 +72,14 @@ export const historyWith = (
     stop,
     budget,
     decoy,
+    upstream,
     grant,
   }: {
     readonly standing?: ToldStanding;
     readonly stop?: ToldStop;
     readonly budget?: ToldBudget;
     readonly decoy?: ToldDecoy;
+    readonly upstream?: ToldUpstream;
     readonly grant?: ToldGrant;
   } = {},
 ): string =>
@@ -103,6 +108,21 @@ export const historyWith = (
               decoy.description,
               decoy.isRetired,
               decoy.changedMs,
+            ],
+          ]
+        : []),
+      ...(upstream
+        ? [
+            [
+              'upstream',
+              upstream.id,
+              upstream.tenant,
+              upstream.name,
+              upstream.url,
+              upstream.tlsPin,
+              upstream.spiffe,
+              upstream.isRetired,
+              upstream.changedMs,
             ],
           ]
         : []),

@@ -91,6 +91,8 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'tenant.budget_changed': 'nothing',
   'decoy.registered': 'nothing',
   'decoy.retired': 'nothing',
+  'upstream.registered': 'nothing',
+  'upstream.retired': 'nothing',
   'identity.key_announced': 'nothing',
   'identity.key_signs': 'nothing',
   'identity.key_withdrawn': 'nothing',

@@ -50,6 +50,7 @@ const TABLES = [
   'budgets',
   'decoys',
   'decoy_hits',
+  'upstreams',
   'tenants',
   'tenant_operations',
   'envelopes',

@@ -95,8 +95,20 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
     { schema: { querystring: revocationQuery, response: { 200: revocationList } } },
     async ({ query: { after } }) => {
       const now = clock();
-      const { generation, latest, history, afterHistory, agents, standings, stops, budgets, decoys, grants, svids } =
-        await store.revocations(now, after);
+      const {
+        generation,
+        latest,
+        history,
+        afterHistory,
+        agents,
+        standings,
+        stops,
+        budgets,
+        decoys,
+        upstreams,
+        grants,
+        svids,
+      } = await store.revocations(now, after);
       return signList({
         trust_domain: trustDomain,
         after,
@@ -146,6 +158,18 @@ export function revocationRoutes(app: ServiceApp, parts: RevocationParts): void 
             action: one.action,
             schema_json: one.schemaJson,
             description: one.description,
+            ...(one.isRetired && { retired: true as const }),
+            changed_at: instant(one.changedMs),
+          })),
+        }),
+        ...(upstreams.length > 0 && {
+          upstreams: upstreams.map((one) => ({
+            id: one.id,
+            tenant: one.tenant,
+            name: one.name,
+            url: one.url,
+            tls_pin: one.tlsPin,
+            spiffe_id: one.spiffe,
             ...(one.isRetired && { retired: true as const }),
             changed_at: instant(one.changedMs),
           })),
