@@ -273,7 +273,8 @@ export function createMcpUpstream({
     const session = sessions.of(caller, async () => {
       const opened = await open(caller);
       const { name, version } = opened.serverInfo;
-      onIntroduced(`${String(name).slice(0, 128)}@${String(version).slice(0, 64)}`);
+      const said = (text: unknown, longest: number) => (typeof text === 'string' ? text.slice(0, longest) : '');
+      onIntroduced(`${said(name, 128)}@${said(version, 64)}`);
       return opened;
     });
     const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {

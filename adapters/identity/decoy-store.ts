@@ -111,24 +111,32 @@ export function openDecoyStore({
   const hitsRow = (within: Database, id: string): Promise<HitsRow | undefined> =>
     within.selectFrom('identity_decoy_hits').selectAll().where('id', '=', id).executeTakeFirst();
 
-  const keptOf = (row: Row, hits: readonly HitsRow[] = []) => {
-    const own = hits.filter((one) => one.decoy_id === row.id);
-    return {
-      ...decoyOf(row),
-      createdMs: Number(row.set_ms),
-      createdBy: row.set_by,
-      hits: own.reduce((sum, { hit_count: count }) => sum + Number(count), 0),
-      lastHitMs: own.length === 0 ? null : Math.max(...own.map(({ last_ms: ms }) => Number(ms))),
-    };
-  };
+  /** How often each decoy was touched by calls of a tenant, and when last: sums, whose rows the list of hits looks at. */
+  async function sumsOf(tenant: string): Promise<ReadonlyMap<string, Sums>> {
+    const rows = await db
+      .selectFrom('identity_decoy_hits')
+      .select(({ fn }) => ['decoy_id', fn.sum('hit_count').as('hits'), fn.max('last_ms').as('last_ms')])
+      .where('tenant', '=', tenant)
+      .groupBy('decoy_id')
+      .execute();
+    return new Map(rows.map((row) => [row.decoy_id, { hits: Number(row.hits), lastHitMs: Number(row.last_ms) }]));
+  }
+  const keptOf = (row: Row, sums: Sums = NO_HITS) => ({
+    ...decoyOf(row),
+    createdMs: Number(row.set_ms),
+    createdBy: row.set_by,
+    ...sums,
+  });
 
   return {
     decoys: (tenant) =>
       asked(async () => {
         const all = await standing(db, [tenant, EVERY_TENANT]);
         const own = new Set(all.filter((row) => row.tenant === tenant).map(({ name }) => name));
-        const hits = await hitsOf(db, tenant);
-        return all.filter((row) => row.tenant === tenant || !own.has(row.name)).map((row) => keptOf(row, hits));
+        const sums = await sumsOf(tenant);
+        return all
+          .filter((row) => row.tenant === tenant || !own.has(row.name))
+          .map((row) => keptOf(row, sums.get(row.id)));
       }),
     addDecoy: (decoy, by) =>
       inTurn(async (within) => {
@@ -258,6 +266,12 @@ export function openDecoyStore({
     },
   };
 }
+
+interface Sums {
+  readonly hits: number;
+  readonly lastHitMs: number | null;
+}
+const NO_HITS: Sums = { hits: 0, lastHitMs: null };
 
 /** No decoy has this name. */
 const FORGOTTEN = {

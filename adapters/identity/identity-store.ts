@@ -123,6 +123,8 @@ const MOST_RENEWALS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Of a certificate of an agent. */
 const LONGEST_LIFE_MS = SVID_TTL_SECONDS.max * 1_000;
+/** For so long who asks for all is told of decoys and upstreams that were retired. */
+const RETIRED_TOLD_MS = 7 * 24 * HOUR_MS;
 const TAMPERED_NAMED = 3;
 
 /** Opens the store. Requests that an earlier process left open are closed: nothing is signed for them any more. */
@@ -1308,8 +1310,10 @@ export async function openIdentityStore(
         const stands = await standingRows.between(within, after, latest, mostListed + 1);
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const limited = await budgetRows.between(within, after, latest, mostListed + 1);
-        const set = await decoyRows.between(within, after, latest, mostListed + 1);
-        const vouchedFor = await upstreamRows.between(within, after, latest, mostListed + 1);
+        // Who knows nothing yet needs not hear of what is none for long. Whoever does was told of it, or lets nobody in for as long.
+        const gone = after === 0 ? nowMs - RETIRED_TOLD_MS : undefined;
+        const set = await decoyRows.between(within, after, latest, mostListed + 1, gone);
+        const vouchedFor = await upstreamRows.between(within, after, latest, mostListed + 1, gone);
         const revokedGrants = await grantRows.between(within, after, latest, mostListed + 1);
         const end = Math.min(
           beyondWhole ? Number(beyondWhole.listed_generation) - 1 : latest,

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { pagesOf } from '../store/pages.js';
 import type { AsItIs } from './edited-rows.js';
@@ -46,6 +46,8 @@ export interface NumberedRows<Row extends Numbered, Told> {
     after: number,
     latest: number,
     most: number,
+    /** Without those that were retired before this time. */
+    retiredBefore?: number,
   ): Promise<readonly { readonly told: Told; readonly generation: number }[]>;
 }
 
@@ -114,10 +116,13 @@ export function numberedRows<Row extends Numbered, Told>({
         }
       }
     },
-    async between(within, after, upTo, most) {
+    async between(within, after, upTo, most, retiredBefore) {
       const rows = await rowsOf(within)
         .where('listed_generation', '>', after)
         .where('listed_generation', '<=', upTo)
+        .$if(retiredBefore !== undefined, (query) =>
+          query.where(sql<boolean>`not (state = 'retired' and changed_ms < ${retiredBefore ?? 0})`),
+        )
         .orderBy('listed_generation')
         .limit(most)
         .execute();

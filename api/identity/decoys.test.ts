@@ -274,6 +274,27 @@ describe.each(STORES)('decoys, on %s', (kind) => {
     isRefused(await ask('GET', '/decoys/hits?tenant=acme'), 409, 'identity_tampered');
   });
 
+  it('that were taken away leave the list of who asks for all after a week, and the memory of a proxy at once', async () => {
+    await add({ name: 'export_all' });
+    const known = await listAfter(0);
+    await remove('export_all');
+    expect((await listAfter(0)).decoys).toMatchObject([{ retired: true }]);
+    at.now += 604_800_002;
+    expect((await listAfter(0)).decoys).toBeUndefined();
+    // Who knows it hears it.
+    expect((await listAfter(known.generation)).decoys).toMatchObject([{ retired: true }]);
+  });
+
+  it('have the sum of all their hits, however many agents touched them', async () => {
+    const { id } = (await add({ name: 'export_all', action: 'none' })).json<DecoyRecord>();
+    for (const [agent, count] of [
+      ['bot', 3],
+      ['other', 4],
+    ] as const)
+      await tells({ decoy_id: id, agent_name: agent, hits: count, correlation_id: agent });
+    expect(await listed()).toMatchObject([{ hits: 7, last_hit_at: expect.any(String) }]);
+  });
+
   it('stay decoys where a store was put back, and are what was set last', async () => {
     await add({ name: 'export_all' });
     const mirror = createRevocationMirror({ trustDomain: TRUST_DOMAIN, now: () => at.now });

@@ -22,6 +22,7 @@ import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolParams } from '../../domain/tool-definitions/tool-params.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
+import { decoyNamesakes } from '../../domain/tool-definitions/decoy-namesakes.js';
 import { withDecoys } from '../../domain/tool-definitions/decoys.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
 import { createCallRunner } from '../../workers/call-runner.js';
@@ -187,6 +188,15 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           ...toolWatchLog(logger),
         }),
         (tenant) => known?.mirror.decoysOf(tenant).advertised ?? [],
+        known &&
+          decoyNamesakes({
+            decoysOf: known.mirror.decoysOf,
+            onNamesake: (tenant, tool, decoy) =>
+              logger.warn(
+                { event: 'decoy_named_as_tool', tenant, tool, decoy: decoy.id },
+                'a tool has the name of a decoy: its calls are denied, and contain whoever calls it',
+              ),
+          }),
       ),
       tools: {
         classing: toolClassing({

@@ -253,8 +253,9 @@ export function createRevocationMirror({
       isRetired: one.retired === true,
       changedMs: Date.parse(one.changed_at),
     };
-    if (known === undefined || told.changedMs > known.changedMs) decoys.set(one.id, told);
-    else if (known.isRetired && !told.isRetired) decoys.set(one.id, { ...told, changedMs: known.changedMs });
+    // What is none any more is forgotten: what a store that was put back says of it is taken either way.
+    if (told.isRetired && (known === undefined || told.changedMs > known.changedMs)) decoys.delete(one.id);
+    else if (!told.isRetired && (known === undefined || told.changedMs > known.changedMs)) decoys.set(one.id, told);
     decoySets.clear();
   }
   /** What was said last stands. */
@@ -274,7 +275,7 @@ export function createRevocationMirror({
   function setOf(tenant: string): DecoySet {
     const made = decoySets.get(tenant);
     if (made) return made;
-    const standing = [...decoys.values()].filter(({ isRetired }) => !isRetired);
+    const standing = [...decoys.values()];
     const own = standing.filter((one) => one.tenant === tenant);
     const names = new Set(own.map(({ name }) => name));
     const set = decoySetOf([...own, ...standing.filter((one) => one.tenant === EVERY_TENANT && !names.has(one.name))]);

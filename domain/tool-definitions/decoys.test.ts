@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decoy } from '../identity/decoys.js';
 import type { Upstream } from '../upstream/upstream.js';
+import { decoySetOf } from '../identity/decoy-readings.js';
+import { decoyNamesakes } from './decoy-namesakes.js';
 import { withDecoys } from './decoys.js';
 
 const decoy = (name: string, over: Partial<Decoy> = {}): Decoy => ({
@@ -67,5 +69,34 @@ describe('a list of tools with decoys', () => {
     ['of no known form', [{ other: 1 }, [decoy('bait')]]],
   ])('is as it was where it is one %s', async (_what, asked) => {
     expect((await shown(...asked)).isAsItWas).toBe(true);
+  });
+});
+
+describe('a tool that has the name of a decoy', () => {
+  it('is told to operators, also of a trap, in another spelling and on any page, once an hour', async () => {
+    let now = 0;
+    const said: string[] = [];
+    const onListed = decoyNamesakes({
+      decoysOf: (tenant) => decoySetOf(tenant === 'acme' ? [decoy('trap', { isAdvertised: false })] : []),
+      onNamesake: (tenant, tool, { name }) => said.push(`${tenant} ${tool} ${name}`),
+      now: () => now,
+    });
+    const text = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},{"name":"TRAP"},{"x":1}],"nextCursor":"2"}}';
+    const upstream: Pick<Upstream, 'control'> = {
+      control: () => Promise.resolve({ kind: 'reply', statusCode: 200, text, failed: false }),
+    };
+    const list = (tenant = 'acme') =>
+      withDecoys(upstream, () => [], onListed).control(
+        { tenant, agent: 'bot' },
+        { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+        LIMITS,
+      );
+    expect(await list()).toMatchObject({ text });
+    await list();
+    await list('other');
+    expect(said).toEqual(['acme TRAP trap']);
+    now += 3_600_000;
+    await list();
+    expect(said).toHaveLength(2);
   });
 });

@@ -10,24 +10,44 @@ import type { Upstream } from '../upstream/upstream.js';
 export function withDecoys<Shown extends Pick<Upstream, 'control'>>(
   upstream: Shown,
   advertised: (tenant: string) => readonly Decoy[],
+  /** Called with the names of the tools themselves. */
+  onListed: (tenant: string, tools: readonly string[]) => void = () => undefined,
 ): Shown {
   return {
     ...upstream,
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
       if (request['method'] !== 'tools/list' || reply.kind !== 'reply' || reply.failed) return reply;
+      const page = pageOf(reply.text);
+      if (page === null) return reply;
+      onListed(caller.tenant, [...page.names]);
       const decoys = advertised(caller.tenant);
-      return decoys.length === 0 ? reply : { ...reply, text: listWith(reply.text, decoys) };
+      return decoys.length === 0 ? reply : { ...reply, text: listWith(reply.text, page, decoys) };
     },
   };
 }
 
-function listWith(list: string, decoys: readonly Decoy[]): string {
+interface ListPage {
+  readonly message: ReadonlyMap<string, string>;
+  readonly result: ReadonlyMap<string, string>;
+  readonly tools: readonly string[];
+  readonly names: ReadonlySet<string>;
+}
+
+/** `null` for what is no list of tools. */
+function pageOf(list: string): ListPage | null {
   const message = membersOf(list);
   const result = membersOf(message?.get('result') ?? '');
   const tools = itemsOf(result?.get('tools') ?? '');
-  if (!message || !result || !tools || (result.get('nextCursor') ?? 'null') !== 'null') return list;
-  const names = new Set(tools.map((tool): unknown => JSON.parse(membersOf(tool)?.get('name') ?? 'null')));
+  if (!message || !result || !tools) return null;
+  const names = tools
+    .map((tool): unknown => JSON.parse(membersOf(tool)?.get('name') ?? 'null'))
+    .filter((name) => typeof name === 'string');
+  return { message, result, tools, names: new Set(names) };
+}
+
+function listWith(list: string, { message, result, tools, names }: ListPage, decoys: readonly Decoy[]): string {
+  if ((result.get('nextCursor') ?? 'null') !== 'null') return list;
   const shown = [...tools];
   for (const { id, name, description, schemaJson } of decoys) {
     if (names.has(name)) continue;
