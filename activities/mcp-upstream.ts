@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
-import { Agent, request as undiciRequest } from 'undici';
+import { request as undiciRequest } from 'undici';
 import { SESSION_CAPABILITIES } from '../contracts/call.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import { callText, controlText, type OutgoingCall, outgoingCall, outgoingControl } from '../domain/mcp/outgoing.js';
@@ -23,7 +23,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
-import { connectorTo } from './clients/expected-server.js';
+import { ExpectingAgent, type TlsFiles } from './clients/expected-server.js';
 import { type Credentials, CredentialsMissing } from './upstream-credentials.js';
 import { keptSubscriptions } from './kept-subscriptions.js';
 import { type Posted, post } from './one-post.js';
@@ -37,7 +37,7 @@ import {
   statelessMessage,
 } from './stateless-server.js';
 import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
-import { causeText, neverSent, surelyNotSent } from './clients/unsent.js';
+import { causeText, surelyNotSent } from './clients/unsent.js';
 import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {
@@ -64,11 +64,6 @@ export interface McpUpstreamOptions {
 }
 
 export type ActorTokenOf = (caller: UpstreamCaller, tool: string) => Promise<string>;
-export interface TlsFiles {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-}
 
 interface Limits {
   readonly timeoutMs: number;
@@ -118,8 +113,9 @@ export function createMcpUpstream({
   onIntroduced = () => undefined,
   sessions = sessionsInMemory(),
 }: McpUpstreamOptions): Upstream {
-  const dispatcher = new Agent({
-    connect: connectorWith(expected, tls),
+  const dispatcher = new ExpectingAgent(expected, {
+    connect: { timeout: 5_000 },
+    files: tls,
     // Below the time that servers keep idle connections (Node and uvicorn: 5 s). A request on a connection that the other side has just
     // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
@@ -677,25 +673,6 @@ export function createMcpUpstream({
       await credentials?.close();
       await dispatcher.destroy().catch(() => undefined);
     },
-  };
-}
-
-/** Files are read for each connection, so that they may be renewed. One that cannot be read is a connection that was not made. */
-function connectorWith(
-  expected: () => ExpectedServer | null,
-  tls: (() => TlsFiles) | undefined,
-): ReturnType<typeof connectorTo> {
-  const options = { timeout: 5_000 };
-  if (!tls) return connectorTo(expected, options);
-  return (target, callback) => {
-    let files: TlsFiles;
-    try {
-      files = tls();
-    } catch (error) {
-      callback(neverSent(error as Error), null);
-      return;
-    }
-    connectorTo(expected, { ...options, ...files })(target, callback);
   };
 }
 

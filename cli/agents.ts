@@ -6,6 +6,7 @@ import { registerEnrol } from './enrol.js';
 import { registerEnvelopes } from './envelopes.js';
 import { CliError } from './errors.js';
 import { print } from './output.js';
+import { registerRegistry } from './registry.js';
 import { table } from './table.js';
 
 interface AgentsFlags extends StandingFlags {
@@ -17,6 +18,7 @@ export function registerAgents(program: Command): void {
   const agents = program.command('agents');
   registerEnrol(agents);
   registerEnvelopes(agents);
+  registerRegistry(agents);
   withPerson(agents)
     .description('the agents that identity knows, and which of them are stopped')
     .option('--state <state>', `only those that are ${agentState.options.join(', ')}`)
@@ -35,7 +37,10 @@ export function registerAgents(program: Command): void {
         return void process.stdout.write(
           `(identity knows no ${known ? `${known} ` : ''}agent of ${oneLine(registry.tenant)}; one whose certificates come from elsewhere is here once it was stopped)\n`,
         );
-      const head = ['agent', 'state', 'since', 'by', 'why'].map((name) => ({ head: name, whole: name === 'agent' }));
+      const head = ['agent', 'team', 'state', 'since', 'by', 'why'].map((name) => ({
+        head: name,
+        whole: name === 'agent',
+      }));
       process.stdout.write(`${table(head, agents.map(rowOf))}\n`);
     });
 }
@@ -50,5 +55,5 @@ function rowOf(agent: AgentRecord): readonly string[] {
   const since = state === 'active' && flag ? flag.applied_at : (agent.state_changed_at ?? agent.created_at);
   const by = state === 'active' && flag ? flag.actor : (agent.state_changed_by ?? agent.created_by_sub);
   const why = state === 'active' && flag ? flag.reason : (agent.reason ?? '');
-  return [agent.agent_name, words.join('; '), since, by, why];
+  return [agent.agent_name, agent.owner_team ?? '', words.join('; '), since, by, why];
 }

@@ -14,6 +14,7 @@ process.exitCode = await runCommand(process.argv, {
   agents: async () => (await import('./agents.js')).registerAgents,
   grants: async () => (await import('./grants.js')).registerGrants,
   decoys: async () => (await import('./decoys.js')).registerDecoys,
+  upstreams: async () => (await import('./upstreams.js')).registerUpstreams,
   contain: async () => (await import('./contain.js')).registerContain,
   stops: async () => (await import('./stops.js')).registerStopList,
   release: async () => (await import('./release.js')).registerRelease,

@@ -235,15 +235,8 @@ export const pricesOf = (upstreams: readonly UpstreamEntry[]): ((tool: string) =
   return (tool) => prices.get(tool) ?? of.get(ownNameOf(tool)?.prefix ?? '')?.priceMicros ?? 0;
 };
 
-/** The address of the upstream of a tool, by the name that agents know; `null` where it has none, as a command. */
-export function addressesOf({
-  upstreams,
-  upstreamUrl,
-}: {
-  readonly upstreams?: readonly UpstreamEntry[] | undefined;
-  readonly upstreamUrl?: string | undefined;
-}): (tool: string) => string | null {
-  if (!upstreams) return () => upstreamUrl ?? null;
+/** The address of the upstream of a tool of several, by the name that agents know; `null` where it has none, as a command. */
+export function addressesOf(upstreams: readonly UpstreamEntry[]): (tool: string) => string | null {
   const urls = new Map(upstreams.flatMap((one) => ('url' in one ? [[one.prefix, one.url] as const] : [])));
   return (tool) => urls.get(ownNameOf(tool)?.prefix ?? '') ?? null;
 }

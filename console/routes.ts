@@ -43,6 +43,7 @@ import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
 import { ADD_DECOY, DECOYS, REMOVE_DECOY } from './pages/decoys/decoys.js';
+import { ADD_UPSTREAM, RETIRE_UPSTREAM, UPSTREAMS } from './pages/upstreams/upstreams.js';
 import { RELEASE_STOP, STOP_TENANT, STOP_TOOL, STOPS } from './pages/stops/stops.js';
 import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/templates/template.js';
 import { TEMPLATES } from './pages/templates/templates.js';
@@ -70,6 +71,7 @@ export const PAGES: readonly Page[] = [
   AGENT_PAGE,
   STOPS,
   DECOYS,
+  UPSTREAMS,
   POLICIES,
   POLICY,
   VERSION,
@@ -118,6 +120,8 @@ export const ACTIONS: readonly Action[] = [
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,
+  ADD_UPSTREAM,
+  RETIRE_UPSTREAM,
   ADD_DECOY,
   REMOVE_DECOY,
   SET_BUDGET,

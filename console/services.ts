@@ -25,6 +25,7 @@ import type {
   StopReport,
   TenantBudget,
 } from '../contracts/identity.js';
+import type { UpstreamRecord } from '../contracts/upstreams.js';
 import type { ListedGrant } from '../contracts/grants.js';
 import type { TenantSpend } from '../contracts/spend.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
@@ -354,6 +355,17 @@ export interface IdentityService {
     readonly reason: string | null;
   }): Promise<DecoyRecord>;
   removeDecoy(name: string): Promise<void>;
+  /** The servers of tools for which somebody vouched, retired ones too. */
+  upstreams(): Promise<readonly UpstreamRecord[]>;
+  addUpstream(upstream: {
+    readonly name: string;
+    readonly url: string;
+    readonly tlsPin: string | null;
+    readonly spiffe: string | null;
+    readonly ownerTeam: string | null;
+    readonly reason: string | null;
+  }): Promise<UpstreamRecord>;
+  retireUpstream(id: string): Promise<void>;
   /** What people delegated to an agent and is neither over nor taken back, oldest first. */
   grants(agent: string): Promise<readonly ListedGrant[]>;
   revokeGrant(jti: string, reason: string | null): Promise<void>;

@@ -61,6 +61,7 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     return { ...opened, classes } satisfies CallStores;
   });
   let standing: KnownStanding | undefined;
+  let toolsAt = url;
   const introductions = createIntroductions();
   const expectedAt = (at: string) => standing?.mirror.upstreamAt(at) ?? null;
   let upstreamOf: Promise<Upstream> | undefined;
@@ -76,14 +77,12 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
           onIntroduced: introductions.heard,
           ...upstreamsLog(logger),
         })
-      : createUpstream(url ?? (await demonstration?.()), {
+      : createUpstream((toolsAt ??= await demonstration?.()), (at) => ({
           ...(apiKey && { apiKey }),
-          ...(url !== undefined && {
-            expected: () => expectedAt(url),
-            onIntroduced: (name: string) => introductions.heard(url, name),
-          }),
-          ...(sessionsWith && url !== undefined && { sessions: sessionsWith(url) }),
-        });
+          expected: () => expectedAt(at),
+          onIntroduced: (name: string) => introductions.heard(at, name),
+          ...(sessionsWith && { sessions: sessionsWith(at) }),
+        }));
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   };
@@ -107,6 +106,7 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
   });
   return {
     introductions,
+    toolsAt: () => toolsAt ?? null,
     engine,
     callStores: stores,
     upstream: (over) => (upstreamOf ??= upstream(over)),
@@ -117,8 +117,10 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
 }
 
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */
-const createUpstream = (url: string | undefined, options: Omit<McpUpstreamOptions, 'url'>): Upstream =>
-  url ? createMcpUpstream({ url, ...options }) : noUpstream;
+const createUpstream = (
+  url: string | undefined,
+  optionsAt: (url: string) => Omit<McpUpstreamOptions, 'url'>,
+): Upstream => (url ? createMcpUpstream({ url, ...optionsAt(url) }) : noUpstream);
 
 /** Created at its first use, and the same afterwards. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {

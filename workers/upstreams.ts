@@ -11,7 +11,8 @@ import {
   type Secret,
 } from '../activities/upstream-credentials.js';
 import { hidingSecrets } from '../activities/hidden-secrets.js';
-import { type ActorTokenOf, createMcpUpstream, type TlsFiles } from '../activities/mcp-upstream.js';
+import type { TlsFiles } from '../activities/clients/expected-server.js';
+import { type ActorTokenOf, createMcpUpstream } from '../activities/mcp-upstream.js';
 import { type NamedUpstream, severalUpstreams, type SeveralOptions } from '../activities/several-upstreams.js';
 import { createStdioUpstream } from '../activities/stdio-upstream.js';
 import type { UpstreamSessions } from '../activities/upstream-sessions.js';

@@ -5,10 +5,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { createAuthority, type Credential, issueLeaf } from '../../adapters/identity/certificate-authority.js';
 import type { ExpectedServer } from '../../domain/identity/revocation-mirror.js';
-import { connectorTo } from './expected-server.js';
+import { ExpectingAgent } from './expected-server.js';
 import { causeText, surelyNotSent } from './unsent.js';
 
 const HOUR_MS = 3_600_000;
@@ -55,7 +55,7 @@ async function over(
   { scheme = 'https', host = 'localhost' }: { scheme?: 'http' | 'https'; host?: string } = {},
 ): Promise<string> {
   const { port } = (scheme === 'https' ? server : plain).address() as AddressInfo;
-  const dispatcher = new Agent({ connect: connectorTo(() => expected, { ca: ca.cert, timeout: 2_000 }) });
+  const dispatcher = new ExpectingAgent(() => expected, { connect: { ca: ca.cert, timeout: 2_000 } });
   try {
     const { body } = await request(`${scheme}://${host}:${port}/`, { dispatcher });
     return await body.text();
@@ -85,6 +85,21 @@ describe('the connection to an upstream', () => {
     expect(await over({ tlsPin: `sha256:${'0'.repeat(64)}`, spiffe: SPIFFE })).toBe(ANOTHER);
     expect(await over({ tlsPin: pin, spiffe: null }, { scheme: 'http' })).toBe(ANOTHER);
     expect(asked).toBe(0);
+  });
+
+  it('is made anew where something else is expected, and what is under way ends on the one of before', async () => {
+    const { port } = server.address() as AddressInfo;
+    let expected: ExpectedServer | null = null;
+    const dispatcher = new ExpectingAgent(() => expected, { connect: { ca: ca.cert, timeout: 2_000 } });
+    const asking = () => request(`https://localhost:${port}/`, { dispatcher });
+    await (await asking()).body.text();
+    const { body } = await asking();
+    expected = { tlsPin: `sha256:${'0'.repeat(64)}`, spiffe: null };
+    await expect(asking()).rejects.toThrow(ANOTHER);
+    expect(await body.text()).toBe('{}');
+    expected = { tlsPin: pin, spiffe: SPIFFE };
+    expect(await (await asking()).body.text()).toBe('{}');
+    await dispatcher.close();
   });
 
   it('is known by its SPIFFE id instead of its host, and by its key beside its host', async () => {

@@ -16,6 +16,7 @@ import {
 import { decoyHits, decoyList, decoyRecord, decoyRetired } from '../../contracts/decoys.js';
 import { grantList, GRANTS_LISTED } from '../../contracts/grants.js';
 import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
+import { upstreamRecord } from '../../contracts/upstreams.js';
 import { get, type Neighbour } from './neighbour.js';
 
 interface Asking {
@@ -88,6 +89,21 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
       ownTenant();
       const path = `/decoys/${encodeURIComponent(name)}`;
       await ask(decoyRetired, { method: 'DELETE', path, doubt: MAY_BE_DONE });
+    },
+    upstreams: () => ask(z.array(upstreamRecord), get('/upstreams', { tenant: ownTenant() })),
+    addUpstream: ({ name, url, tlsPin, spiffe, ownerTeam, reason }) =>
+      change(upstreamRecord, '/upstreams', {
+        tenant: ownTenant(),
+        name,
+        url,
+        ...(tlsPin !== null && { tls_pin: tlsPin }),
+        ...(spiffe !== null && { spiffe_id: spiffe }),
+        ...(ownerTeam !== null && { owner_team: ownerTeam }),
+        ...said(reason),
+      }),
+    async retireUpstream(id) {
+      ownTenant();
+      await change(upstreamRecord, `/upstreams/${encodeURIComponent(id)}/retire`, {});
     },
     grants: (agent) =>
       all(

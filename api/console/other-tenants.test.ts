@@ -75,6 +75,7 @@ const NAMES_NOTHING: readonly string[] = [
   '/me/link-chat',
   '/stops/tool',
   '/decoys/add',
+  '/upstreams/add',
   // Of another name it is refused (console/pages/stops/stops.test.ts).
   '/stops/tenant',
   '/tenants/budget',
@@ -193,6 +194,16 @@ async function heldByAcme(path: string) {
     fieldsIn(formIn((await browser.get('/tenants')).text, '/tenants/budget'))['budgets'] ?? '';
   const ofBudgets =
     path === '/tenants/budget' ? { acme: await seenBudget(insider), globex: await seenBudget(stranger) } : null;
+  const upstream =
+    path === '/upstreams/:id/retire'
+      ? (
+          (await atIdentity('POST', '/upstreams', {
+            tenant: 'acme',
+            name: `crm-${n}`,
+            url: `https://tools.example/${n}`,
+          })) as { id: string }
+        ).id
+      : '';
   const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
   const search = `${SECRET}-${n}`;
   const decoy = `${SECRET}-${n}`;
@@ -206,6 +217,7 @@ async function heldByAcme(path: string) {
     '/cases': caseId,
     '/policies/suggestions': suggested.id,
     '/stops': stop,
+    '/upstreams': upstream,
   };
   const [, of = ''] = /^(.*?)\/:id/.exec(path) ?? [];
   const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
@@ -233,6 +245,8 @@ async function heldByAcme(path: string) {
       seen,
       budgets: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? '',
       grant,
+      upstream: `of_${as}_${n}`,
+      upstream_url: `https://tools.example/${as}/${n}`,
       decoy: path === '/decoys/remove' ? decoy : `of_${as}_${n}`,
       tenant_name: as,
     }),
@@ -250,6 +264,7 @@ async function heldByAcme(path: string) {
         grants: await atIdentity('GET', '/grants?tenant=acme'),
         budget: await atIdentity('GET', '/tenants/acme/budget'),
         decoys: await atIdentity('GET', '/decoys?tenant=acme'),
+        upstreams: await atIdentity('GET', '/upstreams?tenant=acme'),
         isSearchKept: (await insider.get('/audit')).text.includes(`>${search}<`),
         sessions: (await fixture.sessions.openOf(tenant)).map(({ id }) => id),
       };

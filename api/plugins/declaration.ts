@@ -173,6 +173,8 @@ export interface SharedParts {
   callStores(): Promise<CallStores>;
   /** Identity is asked where an upstream is another Gate that wants to know which agent asks. */
   upstream(over: () => Promise<Over>): Promise<Upstream>;
+  /** The address of the tools, where there is one of all; `null` where there are several, or none. */
+  toolsAt(): string | null;
   /** What servers of tools call themselves, as this process heard it. */
   readonly introductions: Introductions;
   /** What tools ask and tell while their calls are under way, between those who send calls and those who hold the requests for them. */

@@ -112,7 +112,13 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     });
   if (reporter) parts.onStop('sweeps', 'what is told of stops', reporter.stop);
   const priceOf = config.upstream.upstreams ? pricesOf(config.upstream.upstreams) : () => 0;
-  const upstreamOf = known && callUpstreamOf(addressesOf(config.upstream), known.mirror, shared.introductions);
+  const upstreamOf =
+    known &&
+    callUpstreamOf(
+      config.upstream.upstreams ? addressesOf(config.upstream.upstreams) : () => shared.toolsAt(),
+      known.mirror,
+      shared.introductions,
+    );
   const budgetsOf = known ? known.mirror.budgetsOf : () => NO_BUDGETS;
   if (inspectionSecs > 0 && own.requestCostMicros === 0)
     logger.info(

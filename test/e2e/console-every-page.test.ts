@@ -64,6 +64,7 @@ const SCROLL_THEMSELVES: readonly string[] = [
   '/agents',
   '/stops',
   '/decoys',
+  '/upstreams',
   '/tenants',
   '/policies/:name',
   '/policies/templates',
@@ -343,6 +344,10 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         if (form === '/hil/bulk') await page.locator('main input[type="checkbox"][name="id"]').first().check();
         if (form === '/hil/:id/modify/preview') await page.getByLabel('user').fill('ben');
         if (form === '/stops/tenant') await page.getByLabel('The name of the tenant, typed out').fill('acme');
+        if (form === '/upstreams/add') {
+          await page.getByLabel('Name', { exact: true }).fill('crm');
+          await page.getByLabel('Address, as it is configured').fill('https://tools.example/mcp');
+        }
         if (form === '/decoys/add') await page.getByLabel('Name', { exact: true }).fill('a_decoy');
         if (form === '/tenants/budget') {
           await page.getByLabel('of all its agents together').check();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import { createDecoyReporter } from '../../api/proxy/decoy-reporter.js';
 import type { DecoyHitsTold } from '../../contracts/decoys.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';

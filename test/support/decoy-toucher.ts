@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, writeSync } from 'node:fs';
-import { openCallStore } from '../../adapters/call-record/call-store.js';
+import { openCallStore } from '../../adapters/call/call-store.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { createDecoyReporter } from '../../api/proxy/decoy-reporter.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';

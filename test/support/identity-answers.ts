@@ -1,6 +1,7 @@
 import type { GrantRecord } from '../../contracts/grants.js';
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
 import type { DecoyHit, DecoyRecord } from '../../contracts/decoys.js';
+import type { UpstreamRecord } from '../../contracts/upstreams.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
 import { budgetsSeen } from '../../console/pages/tenants/set-budget.js';
@@ -44,6 +45,20 @@ export function identityThatTells(words: string): (path: string, search: string,
       force_hil: isStopped ? null : { expires_at: LATER, reason: words, applied_at: AT, actor: words },
       release: null,
     };
+  };
+  const upstream: UpstreamRecord = {
+    id: STOP_ID,
+    tenant: 'acme',
+    name: 'crm',
+    url: words,
+    tls_pin: `sha256:${'a'.repeat(64)}`,
+    spiffe_id: 'spiffe://tools.example/crm',
+    owner_team: 'payments',
+    state: 'active',
+    created_by_sub: words,
+    created_at: AT,
+    retired_at: null,
+    retired_by: null,
   };
   const tool: StopRecord = {
     id: STOP_ID,
@@ -150,6 +165,13 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/decoys' && method === 'GET') return { status: 200, body: { decoys: [decoy] } };
     if (path === '/decoys') return { status: 201, body: decoy };
     if (path.startsWith('/decoys/')) return { status: 200, body: { retired: true } };
+    if (path === '/upstreams' && method === 'GET')
+      return {
+        status: 200,
+        body: [upstream, { ...upstream, id: REPORT_ID, state: 'retired', retired_at: AT, retired_by: words }],
+      };
+    if (path === '/upstreams') return { status: 201, body: upstream };
+    if (path.startsWith('/upstreams/')) return { status: 200, body: upstream };
     if (path === '/grants') return { status: 200, body: { grants: [grant, { jti: 'edited', tampered: words }] } };
     if (path === '/revoke') return { status: 200, body: { kind: 'grant', id: GRANT_ID, revoked_at: AT } };
     if (path.endsWith('/budget')) return { status: 200, body: { ...budget, tenant: path.split('/')[2] } };

@@ -36,6 +36,7 @@ const queueOf = (row: { readonly id: string; readonly correlation_id: string }, 
   '/agents/stopped-axe',
   '/stops',
   '/decoys',
+  '/upstreams',
   '/audit/agents/axe/narrative',
 ];
 
