@@ -5,6 +5,7 @@ import { oneLine } from '../domain/printable.js';
 import { administratorToken } from './administrator-token.js';
 import { tenantTyped } from './agent-standing.js';
 import { CliError } from './errors.js';
+import { registerKeyCeremony } from './key-ceremony.js';
 import { gateCommand, json, print } from './output.js';
 import { administratorTarget, type StackTarget } from './stack-target.js';
 import { table } from './table.js';
@@ -36,6 +37,7 @@ export function registerKeys(program: Command): void {
       if (asJson) return print({ keys: known });
       process.stdout.write(known.length === 0 ? NEVER : `${told(known)}\n`);
     });
+  registerKeyCeremony(keys);
   withFlags(keys.command('rotate'))
     .description('put a new key in the place of the one that signs')
     .addArgument(new Argument('<use>', 'what it signs').choices(keyUse.options))
