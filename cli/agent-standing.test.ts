@@ -31,6 +31,7 @@ const RECORD: AgentRecord = {
   certified_at: null,
   scope_envelope: [],
   yellow_envelope: [],
+  attestation_kinds_accepted: [],
   release: null,
 };
 const asked = { requested_by: 'operator:second', requested_at: AT, reason: null, until: '2026-01-03T03:04:05.000Z' };

@@ -46,6 +46,11 @@ export const IDENTITY_SETTINGS = {
     z.string().min(1).optional(),
     'Other Gates: whose agents may come here, as whom, and what proves who they are (JSON, read at the start). Without it no agent takes a token anywhere, and none comes with one.',
   ),
+  tpm2AnchorsFile: setting(
+    'GATE_IDENTITY_TPM2_ANCHORS_FILE',
+    z.string().min(1).optional(),
+    'The keys of TPMs whose quotes are evidence, each with its issuer, its name and its registers (JSON, read at the start). Without it no evidence is verified.',
+  ),
   revocationSecs: setting(
     'GATE_IDENTITY_REVOCATION_SECS',
     seconds(300, 10, 900),

@@ -995,6 +995,110 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The agent never had a certificate: there is nothing to recover; give it a token.',
   },
+  attestation_contract_version_unsupported: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The request is of another version of the contract of attestation than 1.0.0.',
+  },
+  attestation_evidence_malformed: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The evidence is not what its kind has, or not what its digest says: `reason` says where.',
+  },
+  attestation_kind_unsupported: {
+    status: 400,
+    retry: 'no',
+    meaning: 'There is no evidence of this kind.',
+  },
+  attestation_evidence_too_large: {
+    status: 413,
+    retry: 'no',
+    meaning: 'The evidence is larger than 65,536 bytes.',
+  },
+  attestation_kind_not_accepted: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The agent attests with other kinds of evidence (`POST /agents/{id}/attestation-kinds`).',
+  },
+  attestation_challenge_invalid: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'The challenge is not one that identity gave for this, is over, or was answered before. Ask for another one.',
+  },
+  attestation_nonce_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence was made for another request.',
+  },
+  attestation_evidence_future: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The request is of a later time than now: a clock is wrong.',
+  },
+  attestation_evidence_stale: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'The evidence is older than five minutes, or the certificate has no result that still counts. Attest anew.',
+  },
+  attestation_key_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence is bound to another key than that of the certificate.',
+  },
+  attestation_svid_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The certificate is not the current one of the agent.',
+  },
+  attestation_identity_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: "The evidence is of another SPIFFE ID than the caller's.",
+  },
+  attestation_tenant_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence is of another tenant than the certificate.',
+  },
+  attestation_workload_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence is of another agent than the certificate.',
+  },
+  attestation_instance_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence is of another instance than the certificate.',
+  },
+  attestation_measurement_unapproved: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'Nobody approved what the platform measured, for this agent and under this version, or the approval was withdrawn.',
+  },
+  attestation_issuer_untrusted: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The key that signed the evidence is not one that is pinned, or its signature does not hold.',
+  },
+  attestation_verifier_policy_mismatch: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The evidence is bound to other rules than those by which this verifier judges.',
+  },
+  attestation_kind_unknown: {
+    status: 422,
+    retry: 'no',
+    meaning: 'There is no such kind of evidence; `reason` names it.',
+  },
+  measurement_exists: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'This measurement of this agent was approved under this version before, or its approval was withdrawn: a new approval has a new version.',
+  },
   attestation_verifier_unavailable: {
     status: 503,
     retry: 'no',

@@ -187,6 +187,8 @@ export const agentRecord = z.strictObject({
   certified_at: instant.nullable(),
   /** What people may delegate to it; nothing where both are empty. */
   ...envelopeShape,
+  /** With what it may attest; with any kind of evidence where there is none. */
+  attestation_kinds_accepted: z.array(z.string()),
   /** Somebody asked for the end of its suspension; somebody else confirms it, until then. */
   release: z
     .strictObject({ requested_by: z.string(), requested_at: instant, reason: z.string().nullable(), until: instant })

@@ -95,7 +95,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'GET', '/agents/orphans', 'identity.agent.read', console, proxy),
   row('identity', 'GET', '/agents/{id}', 'identity.agent.read', console, proxy),
   row('identity', 'GET', '/agents/{id}/containment', 'identity.agent.read', console, proxy),
-  later(
+  row(
     'identity',
     'GET',
     '/attestation/measurements',
@@ -116,7 +116,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/actor-token', 'identity.actor-token.issue', proxy),
   row('identity', 'POST', '/actor-token/redeem', 'identity.actor-token.redeem', proxy),
   row('identity', 'POST', '/agents', 'identity.agent.register', console, simulator),
-  later('identity', 'POST', '/agents/{id}/attestation-kinds', 'identity.agent.manage', console),
+  row('identity', 'POST', '/agents/{id}/attestation-kinds', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/certification', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/containment/clear', 'identity.agent.containment', console, deepReview),
   row('identity', 'POST', '/agents/{id}/decommission', 'identity.agent.lifecycle', console),
@@ -126,7 +126,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/agents/{id}/owner-team', 'identity.agent.manage', console),
   row('identity', 'POST', '/agents/{id}/suspend', 'identity.agent.lifecycle', console),
   row('identity', 'POST', '/agents/{id}/svid-recovery', 'identity.agent.manage', console),
-  later(
+  row(
     'identity',
     'POST',
     '/agents/{id}/tpm2-enrollment-challenges',
@@ -134,16 +134,10 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     console,
   ),
   row('identity', 'POST', '/agents/{id}/unsuspend', 'identity.agent.lifecycle', console),
-  later('identity', 'POST', '/attestation/measurements', 'identity.attestation.measurement.manage', console),
-  later(
-    'identity',
-    'POST',
-    '/attestation/measurements/{id}/retire',
-    'identity.attestation.measurement.manage',
-    console,
-  ),
-  later('identity', 'POST', '/attestation/runtime', 'identity.attestation.runtime.read', proxy),
-  later('identity', 'POST', '/attestation/verify', 'identity.attestation.verify', agent, identity, proxy),
+  row('identity', 'POST', '/attestation/measurements', 'identity.attestation.measurement.manage', console),
+  row('identity', 'POST', '/attestation/measurements/{id}/retire', 'identity.attestation.measurement.manage', console),
+  row('identity', 'POST', '/attestation/runtime', 'identity.attestation.runtime.read', proxy),
+  row('identity', 'POST', '/attestation/verify', 'identity.attestation.verify', agent, identity, proxy),
   row('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
   row('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
   row('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
@@ -384,6 +378,17 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
     service: 'identity',
     method: 'POST',
     path: '/enrollments/svid',
+    capability: 'identity.svid.agent.issue',
+    callers: 'public',
+    built: true,
+  },
+  // An agent asks what evidence about its certificate has to be bound to.
+  row('identity', 'POST', '/attestation/challenges', 'identity.attestation.verify', agent),
+  // It has none yet: the challenge, and what its TPM signed for it, are the proof.
+  {
+    service: 'identity',
+    method: 'POST',
+    path: '/tpm2-enrollment/{challenge_id}/svid',
     capability: 'identity.svid.agent.issue',
     callers: 'public',
     built: true,

@@ -387,6 +387,37 @@ const actorTokens: Migration = {
 };
 
 /**
+ * 0021: what identity asked platforms, what they measured, and what of that may be so (docs/architecture/attestation.md). An agent that has no row here
+ * attested nothing, and takes any kind of evidence. New tables.
+ */
+const attestation: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_challenges (
+      id ${text} not null primary key, agent_id ${text} not null, purpose ${text} not null, request_id ${text} not null,
+      nonce ${text} not null unique, expected ${text} not null, csr_sha256 ${text}, recovery_generation ${integer} not null,
+      opened_ms ${integer} not null, expires_ms ${integer} not null, opened_by_sub ${text} not null, used_by ${text},
+      mac ${text} not null, unique (agent_id, purpose)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_attestations (
+      id ${text} not null primary key, agent_id ${text} not null unique, credential_fingerprint ${text} not null,
+      content ${text} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_measurements (
+      id ${text} not null primary key, tenant ${text} not null, workload ${text} not null, evidence_kind ${text} not null,
+      measurement_sha256 ${text} not null, platform_issuer ${text} not null, trust_anchor_id ${text} not null,
+      measurement_policy_version ${text} not null, verifier_policy_version ${text} not null, state ${text} not null,
+      reason ${text} not null, approved_by_sub ${text} not null, approved_ms ${integer} not null, retired_ms ${integer},
+      retired_by_sub ${text}, signature ${text} not null, signing_key_id ${text} not null, mac ${text} not null,
+      unique (tenant, workload, evidence_kind, measurement_sha256, measurement_policy_version)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists identity_attestation_kinds (
+      id ${text} not null primary key, kinds ${text} not null, changed_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
+/**
  * 0025: what people say of agents: whose they are, what they are for, and who certified them (docs/architecture/identity.md#registry). Of an agent without
  * a row here nobody said anything. A new table.
  */
@@ -442,4 +473,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0023-actor-tokens': actorTokens,
   '0025-registry': registry,
   '0026-upstreams': upstreams,
+  '0021-attestation': attestation,
 };

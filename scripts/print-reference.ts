@@ -216,6 +216,13 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'What a tenant, or an agent of it (`agent`), may spend in a month was set (`budget_micros`; null: the limit was taken off), and what it was before; by whom. Its sidecar has the reason.',
   'decoy.registered':
     'A decoy was set: what it is called (`name`), of which kind, whether agents see it, and what happens to who touches it (`action`); by whom. A value is in no row. Its sidecar has the reason.',
+  'attestation.measurement_approved':
+    'Somebody said what the platform of an agent may measure (`measurement_sha256`), under which version, issuer and anchor, with the signature of it; by whom. Its sidecar has the reason.',
+  'attestation.measurement_retired': 'Such an approval was withdrawn; by whom. Its sidecar has the reason.',
+  'attestation.enrollment_challenge_opened':
+    'A person let an agent ask for its first certificate by a quote of its TPM: for which request, SPIFFE ID and anchor; by whom.',
+  'agent.attestation_kinds_changed':
+    'With what an agent may attest was said anew (`attestation_kinds_before`, `attestation_kinds_after`; none is any kind); by whom. Its sidecar has the reason.',
   'decoy.retired': 'A decoy was taken away; by whom.',
   'upstream.registered':
     'Somebody vouched for a server of tools; who, and what its connection has to show. Its sidecar has the reason.',

@@ -5,7 +5,9 @@ import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { ActorTokenStore } from '../../domain/identity/actor-tokens.js';
 import type { BudgetStore, ToldBudget } from '../../domain/identity/budgets.js';
 import type { DecoyStore, ToldDecoy } from '../../domain/identity/decoys.js';
+import type { AttestationStore } from '../../domain/identity/attestation.js';
 import {
+  attestationRow,
   budgetRow,
   decoyRow,
   grantRow,
@@ -45,6 +47,7 @@ import { openStore, type StoreTarget } from '../store/database.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 import { pagesOf } from '../store/pages.js';
 import { openActorTokenStore } from './actor-token-store.js';
+import { openAttestationStore } from './attestation-store.js';
 import { openBudgetStore, toldBudgetOf } from './budget-store.js';
 import { openDecoyStore, toldDecoyOf } from './decoy-store.js';
 import { assertNamed, type StoppedAgent, stoppedAgentOf } from './edited-rows.js';
@@ -78,6 +81,7 @@ export interface IdentityStore
     ActorTokenStore,
     PeerBundleStore,
     KeyStore,
+    AttestationStore,
     WorkloadStore {
   /** The rows that the ledger does not have yet, in the order in which they came. */
   undelivered(
@@ -629,6 +633,27 @@ export async function openIdentityStore(
     toldOf: toldGrantOf,
     number: (within, grant: ToldGrant, nowMs) => numberOf(within, { grant }, nowMs),
   });
+  async function assertLives(within: Database, agentId: string): Promise<void> {
+    const standing = await standingRows.find(within, agentId);
+    if (standing?.state === 'decommissioned') throw stateFault('decommissioned') as GateError;
+  }
+  /** The certificate of an agent that renews, where it is this one. */
+  async function currentSvid(
+    within: Database,
+    agentId: string,
+    fingerprint: string,
+    nowMs: number,
+  ): Promise<Row<'identity_svids'> | null> {
+    const svid = await within
+      .selectFrom('identity_svids')
+      .selectAll()
+      .where('agent_id', '=', agentId)
+      .where('credential_fingerprint', '=', fingerprint)
+      .executeTakeFirst();
+    if (!svid) return null;
+    const { revoked_ms: revokedMs, superseded_ms: supersededMs, not_after_ms: endsMs } = intact('identity_svids', svid);
+    return revokedMs === null && supersededMs === null && Number(endsMs) > nowMs ? svid : null;
+  }
   const grants = await openGrantStore({
     db,
     rows: grantRows,
@@ -646,26 +671,27 @@ export async function openIdentityStore(
     lockedRow,
     assertActive: (within, agent) => standings.assertActive(within, agent),
     assertLives: (within, agentId) => assertLives(within, agentId),
-    async isCurrent(within, agentId, fingerprint, nowMs) {
-      const svid = await within
-        .selectFrom('identity_svids')
-        .selectAll()
-        .where('agent_id', '=', agentId)
-        .where('credential_fingerprint', '=', fingerprint)
-        .executeTakeFirst();
-      if (!svid) return false;
-      const {
-        revoked_ms: revokedMs,
-        superseded_ms: supersededMs,
-        not_after_ms: endsMs,
-      } = intact('identity_svids', svid);
-      return revokedMs === null && supersededMs === null && Number(endsMs) > nowMs;
-    },
+    isCurrent: async (within, agentId, fingerprint, nowMs) =>
+      (await currentSvid(within, agentId, fingerprint, nowMs)) !== null,
   });
-  const assertLives = async (within: Database, agentId: string): Promise<void> => {
-    const standing = await standingRows.find(within, agentId);
-    if (standing?.state === 'decommissioned') throw stateFault('decommissioned') as GateError;
-  };
+  const attestations = openAttestationStore({
+    db,
+    intact,
+    fault: marks.fault,
+    marked,
+    change,
+    inTransaction,
+    asked,
+    told,
+    toldAttestation: (within, event) => toldRow(within, attestationRow(event)),
+    agentByName,
+    agentOf,
+    locked,
+    assertActive: (within, agent) => standings.assertActive(within, agent),
+    assertLives,
+    assertNotOffboarded: (within, tenant) => tenants.assertNotOffboarded(within, tenant),
+    currentSvid,
+  });
   const registry = openRegistryStore({
     db,
     fault: marks.fault,
@@ -931,6 +957,20 @@ export async function openIdentityStore(
           await storeIntent(within, request, intent, authority, nowMs);
           return intent;
         }
+        if (authority.kind === 'quote') {
+          const { challengeId, attested } = authority;
+          if (await isUsed(within, request)) throw new GateError('issuance_replay');
+          const { agent, spiffe, by } = await attestations.useChallenge(within, challengeId, attested, id, nowMs);
+          const intent = {
+            ...intentOf(id, agent),
+            authority: agent.svid_bootstrap_state === 'available' ? ('bootstrap' as const) : ('recovery' as const),
+            priorSvidId: null,
+            by,
+            attested: { ...attested, spiffe },
+          };
+          await storeIntent(within, request, intent, null, nowMs);
+          return intent;
+        }
         const found = await byToken(within, authority.token, request.csrSha256, nowMs);
         if ('issued' in found) {
           if (found.issued === null) throw new GateError('issuance_replay');
@@ -1016,6 +1056,7 @@ export async function openIdentityStore(
             }),
           )
           .execute();
+        if (intent.attested) await attestations.keep(within, agent, intent.attested);
         // With the certificate, or not at all: whoever has one is in the ledger.
         await told(within, {
           kind: intent.priorSvidId === null ? 'identity.svid_issued' : 'identity.svid_renewed',
@@ -1029,6 +1070,12 @@ export async function openIdentityStore(
           ...(intent.priorSvidId !== null && { priorSvidId: intent.priorSvidId }),
           recoveryGeneration: intent.recoveryGeneration,
           ...((await lacksCertification(within, intent.agentId)) && { signal: 'uncertified_agent' as const }),
+          ...(intent.attested && {
+            standing: {
+              attestation_id: intent.attested.id,
+              measurement_sha256: intent.attested.verified.measurementSha256,
+            },
+          }),
         });
       }),
 
@@ -1391,6 +1438,7 @@ export async function openIdentityStore(
     ...peerBundles,
     ...workloads,
     ...signingKeys,
+    ...attestations,
     undelivered: (most) =>
       asked(async () => {
         const waiting: Undelivered[] = [];

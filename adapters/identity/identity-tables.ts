@@ -379,6 +379,65 @@ export interface IdentityTables {
     contained: string;
     mac: string;
   };
+  /** What identity asked platforms, one for each agent and purpose. */
+  identity_challenges: {
+    id: string;
+    agent_id: string;
+    /** `runtime`: of its certificate; `enrollment`: before its first one. */
+    purpose: string;
+    request_id: string;
+    nonce: string;
+    /** JSON: what the answer has to be bound to. */
+    expected: string;
+    csr_sha256: string | null;
+    recovery_generation: Count;
+    opened_ms: Count;
+    expires_ms: Count;
+    opened_by_sub: string;
+    /** The result, or the intent of the certificate, that used it up. */
+    used_by: string | null;
+    mac: string;
+  };
+  /** The last result of each agent. */
+  identity_attestations: {
+    id: string;
+    agent_id: string;
+    /** The certificate that it is bound to. */
+    credential_fingerprint: string;
+    /** JSON: the result. */
+    content: string;
+    mac: string;
+  };
+  /** What platforms may measure. */
+  identity_measurements: {
+    id: string;
+    tenant: string;
+    workload: string;
+    evidence_kind: string;
+    measurement_sha256: string;
+    platform_issuer: string;
+    trust_anchor_id: string;
+    measurement_policy_version: string;
+    verifier_policy_version: string;
+    /** `approved`, or `retired`, which stays. */
+    state: string;
+    reason: string;
+    approved_by_sub: string;
+    approved_ms: Count;
+    retired_ms: Count | null;
+    retired_by_sub: string | null;
+    signature: string;
+    signing_key_id: string;
+    mac: string;
+  };
+  /** What agents attest with that do not with any kind of evidence; by the agent's id. */
+  identity_attestation_kinds: {
+    id: string;
+    /** JSON: a list; an empty one is any kind. */
+    kinds: string;
+    changed_ms: Count;
+    mac: string;
+  };
   /** The keys with which identity signs, where it ever had another one than that of its settings. */
   identity_signing_keys: {
     id: string;

@@ -77,6 +77,7 @@ describe.each(STORES)('what an agent may do, on %s', (kind) => {
       certified_at: null,
       scope_envelope: [],
       yellow_envelope: [],
+      attestation_kinds_accepted: [],
       release: null,
     });
     await certified('enrolled');

@@ -12,6 +12,8 @@ import { createLedgerOutbox } from '../../domain/ledger/outbox.js';
 import { isReservedPrincipal } from '../../domain/evidence/own-principals.js';
 import { createActorTokens, NO_PEERS, type Peers } from '../../domain/identity/actor-tokens.js';
 import { createDecoyContainment } from '../../domain/identity/decoy-containment.js';
+import { createAttesting } from '../../domain/identity/attesting.js';
+import type { Tpm2Anchor } from '../../domain/identity/tpm2-quote.js';
 import { createGranting, type VerifyDelegator } from '../../domain/identity/granting.js';
 import { createGrantSweep } from '../../domain/identity/grant-sweep.js';
 import { createIssuing } from '../../domain/identity/issuing.js';
@@ -29,6 +31,7 @@ import { type PeopleOptions, peopleOf } from './people.js';
 import { actorTokenRoutes } from './routes/actor-tokens.js';
 import { budgetRoutes } from './routes/budgets.js';
 import { agentRoutes } from './routes/agents.js';
+import { attestationRoutes } from './routes/attestation.js';
 import { decoyRoutes } from './routes/decoys.js';
 import { grantRoutes } from './routes/grants.js';
 import { type KeyRouteParts, keyRoutes } from './routes/keys.js';
@@ -57,6 +60,8 @@ export interface IdentityServiceOptions {
   readonly keys?: KeyRouteParts['keys'];
   /** Signs grants, with one of those keys. */
   readonly tokenSigner: Signer;
+  /** The keys of TPMs whose quotes are evidence; none by default. */
+  readonly anchors?: ReadonlyMap<string, Tpm2Anchor>;
   /** Says who delegates. */
   readonly verifyDelegator: VerifyDelegator;
   /** Other Gates; there is none by default. */
@@ -84,6 +89,7 @@ export interface IdentityServiceOptions {
 }
 
 const REVOCATION_LIFE_MS = 300_000;
+const NO_ANCHORS: ReadonlyMap<string, Tpm2Anchor> = new Map();
 const FORCE_HIL_MS = 1_800_000;
 
 /** A body holds one request for a certificate and little else. */
@@ -138,6 +144,24 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     trustDomain,
     onIssued: tell,
   });
+  const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS, anchors = NO_ANCHORS } = options;
+  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
+  const attesting = createAttesting({ store, anchors, signer: options.tokenSigner, trustDomain, clock });
+  // Its refusals are those of the contract of attestation.
+  void service.app.register((scope, _options, done) => {
+    attestationRoutes(scope as unknown as ServiceApp, {
+      attesting,
+      issuing,
+      store,
+      readRequest: readCertificateRequest,
+      people,
+      metrics,
+      clock,
+      trustDomain,
+      onChanged: tell,
+    });
+    done();
+  });
   const pinned = options.pinned ?? (() => Promise.resolve([]));
   workloadRoutes(service.app, {
     issuing: createWorkloadIssuing({ store, signer, trustDomain, clock, pinned }),
@@ -147,8 +171,6 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
     clock,
     onIssued: tell,
   });
-  const { signList, revocationLifeMs: lifeMs = REVOCATION_LIFE_MS } = options;
-  const people = peopleOf({ operators: [], ...options.people, administratorOf, clock });
   revocationRoutes(service.app, {
     store,
     administratorOf,

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 
 export interface IdentityMetrics {
-  issued(by: 'token' | 'leaf'): void;
+  issued(by: 'token' | 'leaf' | 'quote'): void;
   refused(code: string): void;
   refreshed(callerKind: 'bootstrap' | 'workload', service: string): void;
 }

@@ -7,6 +7,7 @@ import { openKey } from '../../adapters/identity/sealed-key.js';
 import { readDelegatingIssuers } from '../../adapters/identity/delegating-issuers.js';
 import { openIdTokens } from '../../adapters/identity/id-tokens.js';
 import { readPinnedWorkloads } from '../../adapters/identity/pinned-workloads.js';
+import { readTpm2Anchors } from '../../adapters/identity/tpm2-anchors.js';
 import type { Config } from '../../config/env.js';
 import type { IDENTITY_PEOPLE_SETTINGS, IDENTITY_SETTINGS } from '../../config/identity.js';
 import { type KeyUse, WORKLOAD_TTL_SECONDS } from '../../contracts/identity.js';
@@ -42,6 +43,11 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
     ),
   );
   parts.onStop('connections', 'the keys of issuers', () => idTokens.close());
+  const { tpm2AnchorsFile } = own;
+  const anchors = await needed(
+    'GATE_IDENTITY_TPM2_ANCHORS_FILE',
+    tpm2AnchorsFile === undefined ? Promise.resolve(undefined) : readTpm2Anchors(tpm2AnchorsFile),
+  );
   const store = await needed(
     'the store of identity',
     openIdentityStore(parts.storeTarget('identity'), own.keys, {
@@ -170,6 +176,7 @@ export async function open({ config: { own, people }, ...parts }: Opening<Settin
           verifyDelegator: idTokens.verify,
           administratorOf,
           people,
+          ...(anchors && { anchors }),
           deploymentTenant: tenant,
           upstreamsArePrivate: own.upstreamsArePrivate,
           forceHilMs: own.forceHilSecs * 1_000,

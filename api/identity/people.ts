@@ -24,7 +24,7 @@ export interface People {
   actorOf(request: FastifyRequest): Person;
   /** The same for whoever acts for this tenant; throws `tenant_mismatch`. */
   actorIn(tenant: string, request: FastifyRequest): Person;
-  /** The tenant that a reader may see; `null` for the proxy, which needs no person and sees all. */
+  /** The tenant that a reader may see; `null` for a service that needs no person and sees all. */
   readerOf(request: FastifyRequest): string | null;
   /** Throws `tenant_mismatch` where a reader may not see this tenant. */
   assertReads(tenant: string, request: FastifyRequest): void;
@@ -49,6 +49,8 @@ export function assertOfTeam({ teams }: Pick<Person, 'teams'>, ownerTeam: string
   if (teams !== null && (ownerTeam === null || !teams.includes(ownerTeam)))
     throw new GateError('owner_team_not_in_token');
 }
+/** Services that are named for what they read in the table of callers, besides the console, which acts for people. */
+const SEEING: ReadonlySet<string> = new Set([CALLER_IDS.proxy, CALLER_IDS.identity, CALLER_IDS.policyEngine]);
 
 /**
  * Who stops agents: an operator by token, an administrator whom the console vouches for, or the token of the administrator, which is of a tenant and
@@ -97,7 +99,7 @@ export function peopleOf({
     return { tenant, sub: principalOf(scope).subject, isNamed: true, teams };
   }
   function readerOf(request: FastifyRequest): string | null {
-    if (request.caller?.callerId === CALLER_IDS.proxy) return null;
+    if (SEEING.has(request.caller?.callerId ?? '')) return null;
     return byToken(request)?.tenant ?? scoped(request).tenant;
   }
 

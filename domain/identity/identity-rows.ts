@@ -1,6 +1,7 @@
 import { EVERY_TENANT } from '../../contracts/decoys.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { Measurement } from '../../contracts/attestation.js';
 import type { StopReport } from '../../contracts/identity.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
@@ -47,6 +48,10 @@ const KINDS = [
   'grant.auto_revoked',
   'agent.envelope_narrowed',
   'agent.envelope_widened',
+  'attestation.measurement_approved',
+  'attestation.measurement_retired',
+  'attestation.enrollment_challenge_opened',
+  'agent.attestation_kinds_changed',
   'identity.key_announced',
   'identity.key_signs',
   'identity.key_withdrawn',
@@ -62,6 +67,7 @@ export type IdentityEventKind = Exclude<
   | 'tenant.budget_changed'
   | DecoyEvent['kind']
   | UpstreamEvent['kind']
+  | AttestationEvent['kind']
 >;
 
 /** What happened to a certificate, or to an agent that has none. */
@@ -108,6 +114,8 @@ const WORDS: Readonly<Record<IdentityEventKind, string>> = {
   'agent.description_changed': 'another description',
   'agent.certified': 'the certification',
   'agent.envelope_narrowed': 'less may be delegated to the agent: the envelope',
+  'attestation.enrollment_challenge_opened': 'a challenge before a first certificate',
+  'agent.attestation_kinds_changed': 'other kinds of attestation',
   'agent.envelope_widened': 'more may be delegated to the agent: the envelope',
 };
 
@@ -347,12 +355,44 @@ export interface UpstreamEvent {
   readonly reason: string | null;
 }
 
+/** Somebody said that a platform may measure this, or that it may no more. */
+export interface AttestationEvent {
+  readonly kind: 'attestation.measurement_approved' | 'attestation.measurement_retired';
+  readonly measurement: Measurement;
+  readonly by: string;
+  readonly reason: string | null;
+}
+
 /** The row of an upstream. */
 export function upstreamRow({ kind, subject, upstream, by, reason }: UpstreamEvent): IdentityRow {
   const { id, tenant, name, url, tlsPin, spiffe, ownerTeam } = upstream;
   return rowOf(kind, subject, {
     reasoning: `${kind === 'upstream.registered' ? 'a new upstream' : 'an upstream was retired'}: ${name}`,
     policy_decision: { upstream_id: id, name, url, tls_pin: tlsPin, spiffe_id: spiffe, owner_team: ownerTeam },
+    correlation_id: id,
+    tenant,
+    actor_sub: by,
+    ...reasonOf(reason),
+  });
+}
+
+/** The row of a measurement. */
+export function attestationRow({ kind, measurement, by, reason }: AttestationEvent): IdentityRow {
+  const { id, tenant, workload, signature, key_id: keyId } = measurement;
+  const isApproved = kind === 'attestation.measurement_approved';
+  return rowOf(kind, id, {
+    reasoning: `${isApproved ? 'a measurement was approved' : 'the approval of a measurement was withdrawn'}: ${tenant}/${workload}`,
+    policy_decision: {
+      measurement_id: id,
+      agent: workload,
+      evidence_kind: measurement.evidence_kind,
+      measurement_sha256: measurement.measurement_sha256,
+      platform_issuer: measurement.platform_issuer,
+      trust_anchor_id: measurement.trust_anchor_id,
+      measurement_policy_version: measurement.measurement_policy_version,
+      verifier_policy_version: measurement.verifier_policy_version,
+      ...(isApproved && { signature, key_id: keyId }),
+    },
     correlation_id: id,
     tenant,
     actor_sub: by,

@@ -1,3 +1,4 @@
+import type { KeptAttestation } from './attestation.js';
 import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { agentSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
@@ -6,6 +7,8 @@ import { uuidV7 } from './uuid-v7.js';
 export type IssuanceAuthority =
   /** A one-use token for the first certificate of an agent, or for the next one after a recovery. */
   | { readonly kind: 'token'; readonly token: string }
+  /** Evidence of the platform of an agent, for a challenge that a person had opened before its first certificate. */
+  | { readonly kind: 'quote'; readonly challengeId: string; readonly attested: KeptAttestation }
   /** The certificate of an agent, which it showed to ask for the next one of its own. */
   | {
       readonly kind: 'leaf';
@@ -28,6 +31,8 @@ export interface Intent {
   readonly priorSvidId: string | null;
   /** Who let the agent in, or the agent itself. */
   readonly by: string;
+  /** The evidence that it rests on, and the SPIFFE id to which that is bound. */
+  readonly attested?: KeptAttestation & { readonly spiffe: string };
 }
 
 export interface NewEnrollment {
@@ -103,9 +108,9 @@ export function createIssuing(parts: {
         clock,
         backdateMs: BACKDATE_MS,
         begin: (nowMs) => store.begin(request, authority, nowMs),
-        profileOf: ({ tenant, agent }) => ({
+        profileOf: ({ tenant, agent, attested }) => ({
           commonName: agent,
-          spiffe: agentSpiffe(trustDomain, tenant, agent, uuidV7()),
+          spiffe: attested?.spiffe ?? agentSpiffe(trustDomain, tenant, agent, uuidV7()),
         }),
         async release(intent, svid, nowMs) {
           await store.release(intent, svid, nowMs);

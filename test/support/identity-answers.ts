@@ -42,6 +42,7 @@ export function identityThatTells(words: string): (path: string, search: string,
       certified_at: null,
       scope_envelope: [],
       yellow_envelope: [],
+      attestation_kinds_accepted: [],
       force_hil: isStopped ? null : { expires_at: LATER, reason: words, applied_at: AT, actor: words },
       release: null,
     };

@@ -17,6 +17,7 @@ import { GateError } from '../../domain/errors.js';
 import { type ActorTokenStore, NO_PEERS } from '../../domain/identity/actor-tokens.js';
 import type { VerifyDelegator } from '../../domain/identity/granting.js';
 import { createSigner, type Signer } from '../../domain/identity/signer.js';
+import type { Tpm2Anchor } from '../../domain/identity/tpm2-quote.js';
 import { bundleKeys } from '../../domain/identity/trust-bundle.js';
 import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { identityMigrations } from '../../migrations/identity.js';
@@ -59,6 +60,10 @@ const TABLES = [
   'actor_tokens',
   'actor_uses',
   'peer_bundles',
+  'challenges',
+  'attestations',
+  'measurements',
+  'attestation_kinds',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
@@ -81,6 +86,8 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     peers: NO_PEERS,
     /** Where it keeps actor tokens, where that is not its store. */
     actorTokens: {} as Partial<ActorTokenStore>,
+    /** The keys of TPMs that are pinned. */
+    anchors: new Map<string, Tpm2Anchor>(),
   };
 
   let tokenSigner: Signer;
@@ -105,6 +112,7 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
         tokenKeys: [tokenSigner.publicJwk],
       }),
       tokenSigner,
+      anchors: at.anchors,
       verifyDelegator: (...asked) => at.verifyDelegator(...asked),
       administratorOf: administrators({ token: ADMIN, tenant: 'acme' }),
       deploymentTenant: 'acme',
@@ -139,6 +147,7 @@ export function identityWithPeople(kind: (typeof STORES)[number], options: Ident
     at.peers = NO_PEERS;
     at.actorTokens = {};
     told = [];
+    at.anchors.clear();
     at.caller = serviceCaller('console');
     for (const table of TABLES) await place.sql(`delete from identity_${table}`);
     await place.sql(

@@ -19,7 +19,8 @@ export type Need =
   | 'sdk-frameworks'
   | 'single-executable'
   | 'small-disk'
-  | 'softhsm2';
+  | 'softhsm2'
+  | 'swtpm';
 
 /** The end of the title of a test that is skipped where something is not there: the end of the run names it (`not-run.mjs`). */
 export const needs = (what: Need, there: boolean): string => (there ? '' : ` (needs ${what})`);

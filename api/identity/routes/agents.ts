@@ -16,8 +16,10 @@ import {
   containmentRequest,
   standingChange,
 } from '../../../contracts/identity.js';
+import { attestationKindsChange, evidenceKind, type EvidenceKind } from '../../../contracts/attestation.js';
 import { envelopeChange } from '../../../contracts/grants.js';
 import { GateError, roleTooLow } from '../../../domain/errors.js';
+import type { AttestationStore } from '../../../domain/identity/attestation.js';
 import type { GrantStore } from '../../../domain/identity/grants.js';
 import { certifiedWith } from '../../../domain/identity/certification.js';
 import { type AgentEntry, NO_ENTRY, type RegistryStore } from '../../../domain/identity/registry.js';
@@ -33,7 +35,10 @@ import { assertOfTeam, type People, type Person } from '../people.js';
 import { changeBy, instant, instantOr, ofTenant, releaseRecord } from './changes.js';
 
 export interface AgentParts {
-  readonly store: StandingStore & RegistryStore & Pick<GrantStore, 'envelopes' | 'narrowEnvelope' | 'widenEnvelope'>;
+  readonly store: StandingStore &
+    RegistryStore &
+    Pick<GrantStore, 'envelopes' | 'narrowEnvelope' | 'widenEnvelope'> &
+    Pick<AttestationStore, 'attestationKinds' | 'setAttestationKinds'>;
   readonly people: People;
   /** Signs what an agent passed. */
   readonly signer: Signer;
@@ -53,9 +58,18 @@ export function agentRoutes(app: ServiceApp, parts: AgentParts): void {
   const by = (person: Person, reason: string | undefined) => changeBy(person, reason, clock());
   const recordsOf = async (agents: readonly RegisteredAgent[]): Promise<AgentRecord[]> => {
     const ids = agents.map(({ id }) => id);
-    const [envelopes, entries] = [await store.envelopes(ids), await store.entries(ids)];
+    const [envelopes, entries, kinds] = [
+      await store.envelopes(ids),
+      await store.entries(ids),
+      await store.attestationKinds(ids),
+    ];
     return agents.map((agent) =>
-      recordWith(agent, envelopes.get(agent.id) ?? NO_ENVELOPE, entries.get(agent.id) ?? NO_ENTRY),
+      recordWith(
+        agent,
+        envelopes.get(agent.id) ?? NO_ENVELOPE,
+        entries.get(agent.id) ?? NO_ENTRY,
+        kinds.get(agent.id) ?? [],
+      ),
     );
   };
   const recordOf = async (agent: RegisteredAgent): Promise<AgentRecord> => (await recordsOf([agent]))[0] as AgentRecord;
@@ -122,7 +136,7 @@ export function agentRoutes(app: ServiceApp, parts: AgentParts): void {
       const entry = { ...NO_ENTRY, ownerTeam, description };
       const registered = await store.register({ tenant, agent, envelope, entry }, { by: person.sub, nowMs: clock() });
       onChanged();
-      return reply.code(201).send(recordWith(registered, envelope, entry));
+      return reply.code(201).send(recordWith(registered, envelope, entry, []));
     },
   );
 
@@ -208,6 +222,27 @@ export function agentRoutes(app: ServiceApp, parts: AgentParts): void {
     },
   );
 
+  // With what it may attest, whole (docs/architecture/attestation.md#kinds).
+  app.post(
+    '/agents/:id/attestation-kinds',
+    {
+      schema: { ...ofTenant, body: attestationKindsChange, response: { 200: agentRecord } },
+      onRequest: personFirst,
+    },
+    async (request) => {
+      const person = people.administratorIn(request.query.tenant, request);
+      const { id } = request.params;
+      const kinds = request.body.attestation_kinds.map((name) => {
+        const kind = evidenceKind.safeParse(name);
+        if (!kind.success) throw new GateError('attestation_kind_unknown', `no such kind of evidence: ${name}`);
+        return kind.data;
+      });
+      await store.setAttestationKinds(id, person.tenant, kinds, by(person, request.body.reason));
+      onChanged();
+      return recordOf(await store.agent(id, person.tenant, clock()));
+    },
+  );
+
   app.post(
     '/agents/:id/unsuspend',
     {
@@ -275,7 +310,12 @@ const forceHilOf = ({ forceHil }: RegisteredAgent): AgentRecord['force_hil'] =>
     actor: forceHil.by,
   };
 
-const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope, entry: AgentEntry): AgentRecord => ({
+const recordWith = (
+  agent: RegisteredAgent,
+  { scope, yellow }: Envelope,
+  entry: AgentEntry,
+  kinds: readonly EvidenceKind[],
+): AgentRecord => ({
   id: agent.id,
   tenant: agent.tenant,
   agent_name: agent.agent,
@@ -297,5 +337,6 @@ const recordWith = (agent: RegisteredAgent, { scope, yellow }: Envelope, entry: 
   certified_at: instantOr(entry.certified?.atMs ?? null),
   scope_envelope: [...scope],
   yellow_envelope: [...yellow],
+  attestation_kinds_accepted: [...kinds],
   release: releaseRecord(agent.release),
 });

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { issuedSvid, label, standingReason } from './identity.js';
+
+/** The version of requests and answers of attestation. */
+export const ATTESTATION_CONTRACT = '1.0.0';
+/** The kinds of evidence that have a name. Of those without a verifier none is taken. */
+export const evidenceKind = z.enum(['aws-nitro', 'gcp-shielded', 'k8s-key-bound', 'sev-snp', 'sgx-dcap', 'tpm2-quote']);
+export type EvidenceKind = z.infer<typeof evidenceKind>;
+
+/** Evidence, decoded. */
+export const MOST_EVIDENCE_BYTES = 65_536;
+/** How long a challenge counts, and a result. */
+export const CHALLENGE_LIFE_MS = 120_000;
+export const RESULT_LIFE_MS = 900_000;
+/** Evidence is so old at most, and so far ahead of the clock of identity. */
+export const EVIDENCE_AGE_MS = 300_000;
+export const EVIDENCE_AHEAD_MS = 30_000;
+
+const instant = z.iso.datetime();
+const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
+const printable = (most: number) =>
+  z
+    .string()
+    .regex(/^[\x21-\x7e]+$/)
+    .max(most);
+const policyVersion = printable(128);
+const akKeyId = printable(128);
+
+/** 32 bytes in base64url; `issuedAt` and `expiresAt` by the clock of identity. */
+export const attestationChallenge = z.strictObject({
+  nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  issuedAt: instant,
+  expiresAt: instant,
+});
+
+/** What evidence is bound to. */
+export const attestationBindings = z.strictObject({
+  /** Of the key (SPKI DER). */
+  publicKeySha256: digest,
+  /** Of the certificate (DER); where there is none yet, of the request for it. */
+  svidSha256: digest,
+  spiffeId: z.string().min(1).max(512),
+  tenant: label,
+  workload: label,
+  instance: label,
+  platformIssuer: printable(256),
+  trustAnchorId: printable(256),
+  measurementPolicyVersion: policyVersion,
+  verifierPolicyVersion: policyVersion,
+});
+export type AttestationBindings = z.infer<typeof attestationBindings>;
+
+/** Body of `POST /attestation/verify`. What is no member of it is refused. */
+export const attestationRequest = z.strictObject({
+  contractVersion: z.string().max(32),
+  requestId: z.uuid(),
+  evidenceKind: z.string().max(64),
+  /** Without padding; longer than may be is a code of its own. */
+  evidence: z.string().min(1),
+  /** Of the decoded bytes. */
+  evidenceSha256: digest,
+  challenge: attestationChallenge,
+  expected: attestationBindings,
+  requestedAt: instant,
+});
+export type AttestationRequest = z.infer<typeof attestationRequest>;
+
+export const verifiedAttestation = z.strictObject({
+  contractVersion: z.literal(ATTESTATION_CONTRACT),
+  requestId: z.uuid(),
+  status: z.literal('verified'),
+  evidenceKind,
+  evidenceSha256: digest,
+  measurementSha256: digest,
+  challengeNonceSha256: digest,
+  ...attestationBindings.shape,
+  verifierId: z.string().min(1).max(128),
+  /** When the evidence was asked for. */
+  issuedAt: instant,
+  verifiedAt: instant,
+  expiresAt: instant,
+});
+export type VerifiedAttestation = z.infer<typeof verifiedAttestation>;
+
+/** Why evidence is refused. */
+export const attestationReason = z.enum([
+  'attestation_contract_version_unsupported',
+  'attestation_evidence_malformed',
+  'attestation_evidence_too_large',
+  'attestation_kind_unsupported',
+  'attestation_kind_not_accepted',
+  'attestation_challenge_invalid',
+  'attestation_nonce_mismatch',
+  'attestation_evidence_future',
+  'attestation_evidence_stale',
+  'attestation_key_mismatch',
+  'attestation_svid_mismatch',
+  'attestation_identity_mismatch',
+  'attestation_tenant_mismatch',
+  'attestation_workload_mismatch',
+  'attestation_instance_mismatch',
+  'attestation_measurement_unapproved',
+  'attestation_issuer_untrusted',
+  'attestation_verifier_policy_mismatch',
+  'attestation_verifier_unavailable',
+]);
+export type AttestationReason = z.infer<typeof attestationReason>;
+
+/** The answer where evidence, or what was said of it, does not hold. */
+export const rejectedAttestation = z.strictObject({
+  contractVersion: z.literal(ATTESTATION_CONTRACT),
+  /** `null` where none was asked about: the certificate has no result. */
+  requestId: z.uuid().nullable(),
+  status: z.literal('rejected'),
+  reason: attestationReason,
+});
+
+/** Body of `POST /attestation/challenges`, from an agent: by which key of its platform it will answer, and what its measurement was approved under. */
+export const attestationChallengeRequest = z.strictObject({
+  ak_key_id: akKeyId,
+  measurement_policy_version: policyVersion,
+});
+/** What the evidence has to be bound to. */
+export const openedChallenge = z.strictObject({
+  challenge_id: z.uuid(),
+  request_id: z.uuid(),
+  challenge: attestationChallenge,
+  expected: attestationBindings,
+  requested_at: instant,
+});
+export type OpenedChallenge = z.infer<typeof openedChallenge>;
+
+/** Body of `POST /agents/{id}/tpm2-enrollment-challenges`. */
+export const enrollmentChallengeRequest = attestationChallengeRequest.extend({ csr_pem: z.string().min(1) });
+
+/** Body of `POST /tpm2-enrollment/{challenge_id}/svid`. */
+export const attestedEnrollment = z.strictObject({
+  csr_pem: z.string().min(1),
+  attestation: attestationRequest,
+  ttl_seconds: z.number().int().min(60).default(3_600),
+});
+export const attestedSvid = issuedSvid.extend({ attestation_id: z.uuid() });
+
+/** Body of `POST /attestation/runtime`: the certificate that a proxy saw. */
+export const runtimeAttestationRequest = z.strictObject({
+  agent_spiffe: z.string().min(1).max(512),
+  credential_fingerprint: hex64,
+  public_key_sha256: hex64,
+});
+export type RuntimeAttestationRequest = z.infer<typeof runtimeAttestationRequest>;
+
+const measured = {
+  tenant: label,
+  workload: label,
+  evidence_kind: evidenceKind,
+  measurement_sha256: digest,
+  platform_issuer: printable(256),
+  trust_anchor_id: printable(256),
+  measurement_policy_version: policyVersion,
+  verifier_policy_version: policyVersion,
+};
+/** Body of `POST /attestation/measurements`. */
+export const measurementApproval = z.strictObject({ ...measured, reason: standingReason });
+/** What a platform measured, and who said that it may be so. */
+export const measurement = z.strictObject({
+  id: z.uuid(),
+  ...measured,
+  state: z.enum(['approved', 'retired']),
+  reason: z.string(),
+  approved_by_sub: z.string(),
+  approved_at: instant,
+  retired_at: instant.nullable(),
+  retired_by: z.string().nullable(),
+  /** Ed25519 over the RFC 8785 form of what was approved, in base64. */
+  signature: z.string(),
+  key_id: z.string(),
+});
+export type Measurement = z.infer<typeof measurement>;
+export const measurementsQuery = z.strictObject({
+  tenant: label,
+  workload: label.optional(),
+  state: measurement.shape.state.optional(),
+  /** The id behind which the answer begins: it has 1,000 at most, by their ids. */
+  after: z.uuid().optional(),
+});
+export const MEASUREMENTS_LISTED = 1_000;
+/** Body of `POST /attestation/measurements/{id}/retire`. */
+export const measurementRetirement = z.strictObject({ reason: standingReason });
+
+/** Body of `POST /agents/{id}/attestation-kinds`: what the agent may attest with; nothing said is any kind. */
+export const attestationKindsChange = z.strictObject({
+  attestation_kinds: z.array(z.string().min(1).max(64)).max(16),
+  reason: standingReason.optional(),
+});

@@ -1,0 +1,164 @@
+import { hash } from 'node:crypto';
+import {
+  ATTESTATION_CONTRACT,
+  type AttestationBindings,
+  type AttestationRequest,
+  CHALLENGE_LIFE_MS,
+  EVIDENCE_AGE_MS,
+  EVIDENCE_AHEAD_MS,
+  type EvidenceKind,
+  evidenceKind,
+  type Measurement,
+  MOST_EVIDENCE_BYTES,
+  type VerifiedAttestation,
+} from '../../contracts/attestation.js';
+import type { ErrorCodeName } from '../../contracts/error-codes.js';
+import { GateError } from '../errors.js';
+import type { IssuanceAuthority } from './issuing.js';
+import type { RevokedBy } from './revoked-by.js';
+import type { CertificateRequest } from './signed-once.js';
+
+/** A question that counts for one answer: about the current certificate of an agent, or before its first one. */
+export interface AttestationChallenge {
+  readonly id: string;
+  readonly agentId: string;
+  readonly requestId: string;
+  readonly nonce: string;
+  readonly expected: AttestationBindings;
+  readonly openedMs: number;
+  readonly expiresMs: number;
+  /** Of the request for a first certificate; `null` where there is a certificate. */
+  readonly csrSha256: string | null;
+}
+
+/** By what evidence has to be signed, and under which approval. */
+export type ChallengeTerms = Pick<
+  AttestationBindings,
+  'platformIssuer' | 'trustAnchorId' | 'measurementPolicyVersion' | 'verifierPolicyVersion'
+>;
+
+/** A result, as it is kept. */
+export interface KeptAttestation {
+  readonly id: string;
+  readonly verified: VerifiedAttestation;
+}
+
+/** The certificate of an agent that somebody saw. */
+export type SeenLeaf = Omit<Extract<IssuanceAuthority, { kind: 'leaf' }>, 'kind'>;
+
+export type MeasurementApproval = Pick<
+  Measurement,
+  | 'tenant'
+  | 'workload'
+  | 'evidence_kind'
+  | 'measurement_sha256'
+  | 'platform_issuer'
+  | 'trust_anchor_id'
+  | 'measurement_policy_version'
+  | 'verifier_policy_version'
+>;
+
+/** What identity keeps of attestation (docs/architecture/attestation.md). */
+export interface AttestationStore {
+  /** A challenge for the current certificate of an agent; one that the agent has not answered counts no more. Throws `attestation_svid_mismatch`. */
+  openChallenge(leaf: SeenLeaf, terms: ChallengeTerms, nowMs: number): Promise<AttestationChallenge>;
+  /** The same for the first certificate of an agent that has none. Throws `bootstrap_not_available`. */
+  openEnrollmentChallenge(
+    of: { readonly agentId: string; readonly tenant: string; readonly trustDomain: string },
+    request: CertificateRequest,
+    terms: ChallengeTerms,
+    by: RevokedBy,
+  ): Promise<AttestationChallenge>;
+  /** One that was not answered; throws `attestation_challenge_invalid`. */
+  challenge(
+    by: { readonly nonce: string } | { readonly id: string },
+    purpose: 'runtime' | 'enrollment',
+  ): Promise<AttestationChallenge>;
+  /**
+   * Uses the challenge up and keeps the result, in one transaction. Throws why it does not count: the certificate is not the current one, the agent takes
+   * no such evidence, or nobody approved the measurement.
+   */
+  keepVerified(challenge: AttestationChallenge, attested: KeptAttestation, nowMs: number): Promise<VerifiedAttestation>;
+  /** The result that counts for this very certificate. Throws why there is none. */
+  attestationOf(leaf: SeenLeaf, nowMs: number): Promise<VerifiedAttestation>;
+  measurements(of: {
+    readonly tenant: string;
+    readonly workload?: string | undefined;
+    readonly state?: Measurement['state'] | undefined;
+    readonly after?: string | undefined;
+  }): Promise<readonly Measurement[]>;
+  /** Throws `measurement_exists`. */
+  approveMeasurement(
+    approval: MeasurementApproval,
+    signature: { readonly key_id: string; readonly value: string },
+    by: RevokedBy,
+  ): Promise<Measurement>;
+  /** Throws `not_found`; one that was retired stays as it is. */
+  retireMeasurement(id: string, tenant: string, by: RevokedBy): Promise<Measurement>;
+  /** What each of these agents attests with; one that is not named takes any kind. */
+  attestationKinds(agentIds: readonly string[]): Promise<ReadonlyMap<string, readonly EvidenceKind[]>>;
+  setAttestationKinds(agentId: string, tenant: string, kinds: readonly EvidenceKind[], by: RevokedBy): Promise<void>;
+}
+
+const digestOf = (bytes: Buffer): string => `sha256:${hash('sha256', bytes)}`;
+
+/**
+ * The evidence of a request that is one: of this version and a known kind, of a size that is read at all, as its digest says, and asked for now. Throws
+ * the reason. Of the evidence itself nothing is read.
+ */
+export function evidenceOf(
+  request: AttestationRequest,
+  nowMs: number,
+): { readonly kind: EvidenceKind; readonly bytes: Buffer } {
+  if (request.contractVersion !== ATTESTATION_CONTRACT) throw new GateError('attestation_contract_version_unsupported');
+  const kind = evidenceKind.safeParse(request.evidenceKind);
+  if (!kind.success) throw new GateError('attestation_kind_unsupported');
+  // Before it is decoded.
+  if (request.evidence.length > Math.ceil((MOST_EVIDENCE_BYTES * 4) / 3))
+    throw new GateError('attestation_evidence_too_large');
+  const bytes = Buffer.from(request.evidence, 'base64url');
+  if (bytes.toString('base64url') !== request.evidence)
+    throw new GateError('attestation_evidence_malformed', 'the evidence is no base64url without padding');
+  if (digestOf(bytes) !== request.evidenceSha256)
+    throw new GateError('attestation_evidence_malformed', 'the evidence is not what its digest says');
+  const { issuedAt, expiresAt } = request.challenge;
+  const [issuedMs, expiresMs, requestedMs] = [issuedAt, expiresAt, request.requestedAt].map((at) => Date.parse(at)) as [
+    number,
+    number,
+    number,
+  ];
+  if (expiresMs <= issuedMs || expiresMs - issuedMs > CHALLENGE_LIFE_MS)
+    throw new GateError('attestation_challenge_invalid', 'no challenge lasts so long');
+  if (Math.max(issuedMs, requestedMs) > nowMs + EVIDENCE_AHEAD_MS) throw new GateError('attestation_evidence_future');
+  if (requestedMs < nowMs - EVIDENCE_AGE_MS) throw new GateError('attestation_evidence_stale');
+  if (expiresMs <= nowMs) throw new GateError('attestation_challenge_invalid', 'the challenge is over');
+  return { kind: kind.data, bytes };
+}
+
+const MISMATCH: Readonly<Record<keyof AttestationBindings, ErrorCodeName>> = {
+  publicKeySha256: 'attestation_key_mismatch',
+  svidSha256: 'attestation_svid_mismatch',
+  spiffeId: 'attestation_identity_mismatch',
+  tenant: 'attestation_tenant_mismatch',
+  workload: 'attestation_workload_mismatch',
+  instance: 'attestation_instance_mismatch',
+  platformIssuer: 'attestation_issuer_untrusted',
+  trustAnchorId: 'attestation_issuer_untrusted',
+  measurementPolicyVersion: 'attestation_measurement_unapproved',
+  verifierPolicyVersion: 'attestation_verifier_policy_mismatch',
+};
+
+/** Throws where a request says something else than the challenge that it answers. */
+export function assertAnswers(request: AttestationRequest, challenge: AttestationChallenge): void {
+  for (const [name, code] of Object.entries(MISMATCH) as [keyof AttestationBindings, ErrorCodeName][])
+    if (request.expected[name] !== challenge.expected[name]) throw new GateError(code);
+  const isSame =
+    request.requestId === challenge.requestId &&
+    request.challenge.nonce === challenge.nonce &&
+    Date.parse(request.challenge.issuedAt) === challenge.openedMs &&
+    Date.parse(request.challenge.expiresAt) === challenge.expiresMs &&
+    Date.parse(request.requestedAt) === challenge.openedMs;
+  if (!isSame) throw new GateError('attestation_challenge_invalid', 'the request is not the one that was asked for');
+}
+
+export const nonceDigest = (nonce: string): string => digestOf(Buffer.from(nonce, 'base64url'));
