@@ -560,6 +560,8 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     start();
     await eventually('the message', async () => (await deliveries(row)).length === 1);
     await hil.place.sql(`update review_notices set notice = replace(notice, 'wire_transfer', 'read_balance')`);
+    // It is due only now: a rule might have decided before.
+    hil.now += 3_600_000;
     await settledAs(row, [['webhook', 'trigger', 'dead']]);
     expect(receiver.received).toEqual([]);
   });
@@ -570,6 +572,8 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     start();
     await eventually('the message', async () => (await deliveries(row)).length === 1);
     await hil.place.sql("update review_notices set kind = 'escalation'");
+    // It is due only now: a rule might have decided before.
+    hil.now += 3_600_000;
     await settledAs(row, [['webhook', 'trigger', 'dead']]);
     expect(receiver.received).toEqual([]);
   });
