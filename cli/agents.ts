@@ -8,6 +8,7 @@ import { CliError } from './errors.js';
 import { print } from './output.js';
 import { registerRegistry } from './registry.js';
 import { table } from './table.js';
+import { registerWorkloadApi } from './workload-api.js';
 
 interface AgentsFlags extends StandingFlags {
   readonly state?: string;
@@ -19,6 +20,7 @@ export function registerAgents(program: Command): void {
   registerEnrol(agents);
   registerEnvelopes(agents);
   registerRegistry(agents);
+  registerWorkloadApi(agents);
   withPerson(agents)
     .description('the agents that identity knows, and which of them are stopped')
     .option('--state <state>', `only those that are ${agentState.options.join(', ')}`)

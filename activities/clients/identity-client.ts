@@ -11,6 +11,7 @@ import type { DecoyHitsTold } from '../../contracts/decoys.js';
 import { type GrantRequest, type GrantUses, type IssuedGrant, issuedGrant } from '../../contracts/grants.js';
 import {
   type DueStopReport,
+  type enrollmentSvidRequest,
   dueStopReport,
   type IssuedSvid,
   issuedSvid,
@@ -21,6 +22,7 @@ import {
   spiffeBundle,
   type StopCalls,
   type SvidRenewRequest,
+  type svidRequest,
   workloadSvid,
   type WorkloadSvid,
   type WorkloadSvidRequest,
@@ -53,6 +55,9 @@ export interface IdentityClient {
   tellDecoyHits(told: DecoyHitsTold): Promise<void>;
   /** The next certificate of the service that asks. Throws as `renew` does. */
   workloadSvid(request: WorkloadSvidRequest): Promise<WorkloadSvid>;
+  /** The first certificate of an agent, by a token, and the next one of the agent that asks. They throw as `renew` does. */
+  firstSvid(token: string, request: z.input<typeof enrollmentSvidRequest>): Promise<IssuedSvid>;
+  svid(request: z.input<typeof svidRequest>): Promise<IssuedSvid>;
 }
 
 /** Who asks for all is answered when every certificate that has not ended was looked at. */
@@ -107,6 +112,15 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
       await ask(null, { method: 'POST', path: '/decoys/hits', timeoutMs: REPORT_LIMIT_MS, body });
     },
     renew: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid/renew', timeoutMs: RENEWAL_LIMIT_MS, body }),
+    firstSvid: (token, body) =>
+      renewing(issuedSvid, {
+        method: 'POST',
+        path: '/enrollments/svid',
+        timeoutMs: RENEWAL_LIMIT_MS,
+        headers: { authorization: `Bearer ${token}` },
+        body,
+      }),
+    svid: (body) => renewing(issuedSvid, { method: 'POST', path: '/svid', timeoutMs: RENEWAL_LIMIT_MS, body }),
     workloadSvid: (body) =>
       renewing(workloadSvid, { method: 'POST', path: '/workload-svid', timeoutMs: RENEWAL_LIMIT_MS, body }),
   };

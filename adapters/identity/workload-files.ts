@@ -109,6 +109,8 @@ function faultOf(
   certificate: X509Certificate,
   { ca, spiffe }: { readonly ca: string; readonly spiffe: string },
 ): string | null {
-  if (spiffeOfCertificate(certificate) !== spiffe) return `is not of ${spiffe}`;
+  const named = spiffeOfCertificate(certificate);
+  // Each certificate of an agent has an instance of its own.
+  if (named !== spiffe && !named?.startsWith(`${spiffe}/instance/`)) return `is not of ${spiffe}`;
   return isSignedBy(certificate, ca) ? null : 'the CA of this deployment did not sign';
 }

@@ -153,13 +153,14 @@ export function createWorkload(options: WorkloadOptions): Workload {
 }
 
 /** Asks identity which CAs count, and trusts those: one that comes is trusted before it signs, and one that is withdrawn no more. */
-function watchTrust({
+export function watchTrust({
   url,
   renewal,
   trustDomain,
   everyMs,
   logger,
   name,
+  onBundle,
 }: {
   readonly url: string;
   readonly renewal: WorkloadRenewal;
@@ -167,6 +168,7 @@ function watchTrust({
   readonly everyMs: number;
   readonly logger: Logger;
   readonly name: string;
+  readonly onBundle?: (bundle: SpiffeBundle) => void;
 }) {
   const fetch = createMtlsFetch({
     ca: '',
@@ -181,7 +183,9 @@ function watchTrust({
     async work(isStopped) {
       const bundle = await client.trustBundle();
       const before = renewal.trusted();
-      if (!isStopped()) takeBundle(renewal, bundle);
+      if (isStopped()) return;
+      takeBundle(renewal, bundle);
+      onBundle?.(bundle);
       if (renewal.trusted() !== before)
         logger.info(
           { event: 'trust_changed', workload: name, sequence: bundle.spiffe_sequence },
@@ -208,7 +212,7 @@ function watchTrust({
 }
 
 /** The same CAs in other words are no others. */
-function takeBundle(renewal: WorkloadRenewal, bundle: SpiffeBundle): void {
+export function takeBundle(renewal: WorkloadRenewal, bundle: SpiffeBundle): void {
   const before = renewal.trusted();
   const ca = authoritiesOf(bundle);
   const isSame = digestsOf(ca).join() === digestsOf(before).join();
