@@ -1,4 +1,15 @@
-import { AGENT_PAGE, END_FORCE_HIL, FORCE_HIL, RELEASE_AGENT, REVOKE_GRANT, STOP_AGENT } from './pages/agents/agent.js';
+import {
+  AGENT_PAGE,
+  DESCRIBE_AGENT,
+  END_AGENT,
+  END_FORCE_HIL,
+  FORCE_HIL,
+  GIVE_AGENT,
+  NARROW_AGENT,
+  RELEASE_AGENT,
+  REVOKE_GRANT,
+  STOP_AGENT,
+} from './pages/agents/agent.js';
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
@@ -117,6 +128,10 @@ export const ACTIONS: readonly Action[] = [
   END_FORCE_HIL,
   RELEASE_AGENT,
   REVOKE_GRANT,
+  DESCRIBE_AGENT,
+  GIVE_AGENT,
+  NARROW_AGENT,
+  END_AGENT,
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,

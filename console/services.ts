@@ -326,6 +326,18 @@ export interface IdentityService {
   stoppedAgents(): Promise<readonly AgentRecord[]>;
   /** Has identity know an agent by its name, whoever issues what it comes with. */
   register(name: string): Promise<AgentRecord>;
+  /** Gives it to a team. */
+  transfer(id: string, team: string, reason: string | null): Promise<void>;
+  /** Says what it is for; `null`: nothing any more. */
+  describe(id: string, description: string | null, reason: string | null): Promise<void>;
+  /** What may be delegated to it from now on, whole. */
+  narrow(
+    id: string,
+    to: { readonly scope: readonly string[]; readonly yellow: readonly string[] },
+    reason: string | null,
+  ): Promise<void>;
+  /** Ends it for good. */
+  decommission(id: string, reason: string | null): Promise<void>;
   suspend(id: string, reason: string): Promise<AgentRecord>;
   /** Asks for the end of a suspension, or ends it where somebody else asked before. */
   unsuspend(id: string, reason: string | null): Promise<AgentReleased>;

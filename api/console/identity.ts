@@ -46,6 +46,19 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
         ({ agent_name: name }) => name,
       ),
     register: (name) => change(agentRecord, '/agents', { tenant: ownTenant(), agent_name: name }),
+    async transfer(id, team, reason) {
+      await change(agentRecord, agentAt(id, 'owner-team'), { owner_team: team, ...said(reason) });
+    },
+    async describe(id, description, reason) {
+      await change(agentRecord, agentAt(id, 'description'), { description, ...said(reason) });
+    },
+    async narrow(id, { scope, yellow }, reason) {
+      const to = { scope_envelope: scope, yellow_envelope: yellow };
+      await change(agentRecord, agentAt(id, 'envelope/narrow'), { ...to, ...said(reason) });
+    },
+    async decommission(id, reason) {
+      await change(agentRecord, agentAt(id, 'decommission'), said(reason));
+    },
     suspend: (id, reason) => change(agentRecord, agentAt(id, 'suspend'), { reason }),
     unsuspend: (id, reason) => change(agentReleased, agentAt(id, 'unsuspend'), said(reason)),
     async forceHil(id, reason, seconds) {

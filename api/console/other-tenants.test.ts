@@ -245,6 +245,8 @@ async function heldByAcme(path: string) {
       seen,
       budgets: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? '',
       grant,
+      agent_typed: agent,
+      scopes: SECRET,
       upstream: `of_${as}_${n}`,
       upstream_url: `https://tools.example/${as}/${n}`,
       decoy: path === '/decoys/remove' ? decoy : `of_${as}_${n}`,

@@ -344,6 +344,12 @@ inBrowser(`every page of the console in a browser${needs('chromium', executable 
         if (form === '/hil/bulk') await page.locator('main input[type="checkbox"][name="id"]').first().check();
         if (form === '/hil/:id/modify/preview') await page.getByLabel('user').fill('ben');
         if (form === '/stops/tenant') await page.getByLabel('The name of the tenant, typed out').fill('acme');
+        if (form === '/agents/:agent/narrow')
+          await page.getByLabel('Scopes to be taken away, with spaces between them').fill('tool:pay');
+        if (form === '/agents/:agent/decommission')
+          await page
+            .getByLabel('The name of the agent, typed out')
+            .fill(await page.getByRole('heading', { level: 1 }).innerText());
         if (form === '/upstreams/add') {
           await page.getByLabel('Name', { exact: true }).fill('crm');
           await page.getByLabel('Address, as it is configured').fill('https://tools.example/mcp');

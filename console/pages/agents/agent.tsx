@@ -11,6 +11,7 @@ import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { hoursOf, TOLD_OVER, type ToldOver } from './agents.js';
 import { grantsFound, GrantsOf } from './grants.js';
 import type { Refused } from './form.js';
+import { registryForms, RegistryOf } from './registry.js';
 import { agentStands, isAgentName, standingForms, StandingOf } from './standing.js';
 
 const TOLD: Readonly<Record<CallTier, string>> = {
@@ -38,6 +39,7 @@ export const AGENT_PAGE: Page = {
 
 /** The forms of this page. */
 export const { STOP_AGENT, FORCE_HIL, END_FORCE_HIL, RELEASE_AGENT, REVOKE_GRANT } = standingForms(agentShown);
+export const { GIVE_AGENT, DESCRIBE_AGENT, NARROW_AGENT, END_AGENT } = registryForms(agentShown);
 
 async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
   const {
@@ -61,6 +63,7 @@ async function agentShown(visit: Visit, refused?: Refused): Promise<Shown> {
           <Foreign text={agent} />
         </h1>
         <StandingOf of={stands} agent={agent} visit={visit} refused={refused} />
+        <RegistryOf of={stands} agent={agent} visit={visit} refused={refused} />
         {grants && <GrantsOf of={grants} agent={agent} visit={visit} refused={refused} />}
         <h2>What it did</h2>
         <nav aria-label="Window">

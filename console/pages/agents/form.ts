@@ -3,7 +3,16 @@ import { agentAddress, agentIn } from './address.js';
 
 /** A form of the page of an agent that was refused, with what was typed. */
 export interface Refused {
-  readonly of: 'stop' | 'force-hil' | 'end' | 'release' | 'revoke-grant';
+  readonly of:
+    | 'stop'
+    | 'force-hil'
+    | 'end'
+    | 'release'
+    | 'revoke-grant'
+    | 'team'
+    | 'describe'
+    | 'narrow'
+    | 'decommission';
   readonly form: Form;
 }
 
@@ -11,6 +20,8 @@ export interface Refused {
 export const agentForm = (
   form: Pick<Action, 'path' | 'does'> & {
     readonly of: Refused['of'];
+    /** What people write into it besides a reason. */
+    readonly written?: Action['written'];
     readonly shown: (visit: Visit, refused: Refused) => Promise<Shown>;
   },
   work: (visit: Visit, filled: Form) => Promise<{ readonly asked?: string }>,
@@ -19,7 +30,7 @@ export const agentForm = (
   path: form.path,
   role: 'admin',
   does: form.does,
-  written: REASON,
+  written: { ...form.written, ...REASON },
   act: async (visit, filled) => agentAddress(agentIn(visit), await work(visit, filled)),
   refused: (visit, filled) => form.shown(visit, { of: form.of, form: filled }),
 });

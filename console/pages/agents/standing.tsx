@@ -77,7 +77,7 @@ async function knownAgentOf(visit: Visit): Promise<AgentRecord | null> {
 }
 
 /** The agent of a form that takes something back. Throws where there is nothing to be taken back: nobody is registered by that. */
-async function changedAgentOf(visit: Visit): Promise<AgentRecord> {
+export async function changedAgentOf(visit: Visit): Promise<AgentRecord> {
   const known = await knownAgentOf(visit);
   if (known !== null) return known;
   throw new GateError('not_found', 'The identity service knows no agent of this name: nothing was done.');

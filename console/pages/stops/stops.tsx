@@ -123,7 +123,8 @@ async function stopsShown(visit: Visit, refused?: Refused): Promise<Shown> {
         <h1>Stops</h1>
         <p class="dim">
           What of {person.tenant ?? 'all tenants'} nobody may use until two people let it go. An agent is stopped on{' '}
-          <a href="/agents">its own page</a>; <a href="/decoys">decoys</a> stop whoever touches them.
+          <a href="/agents">its own page</a>; <a href="/decoys">decoys</a> stop whoever touches them.{' '}
+          <a href="/upstreams">Upstreams</a> are the servers of tools for which somebody vouched.
         </p>
         <OrUnknown of={stops}>{(all) => <Listed of={all} visit={visit} refused={refused} />}</OrUnknown>
         {stops !== 'nobody' && <OrUnknown of={reports}>{(all) => <Reports of={all} nowMs={visit.nowMs} />}</OrUnknown>}
