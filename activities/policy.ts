@@ -91,6 +91,7 @@ async function factsOf(
       },
     }),
     ...(call.actor && { actor: actorFact(call.actor) }),
+    ...(call.attestation !== undefined && { attestation: call.attestation }),
     upstream: tools.upstream,
     tool_classes: listable(call.method, classes),
     ...(taint.length > 0 && { taint: [...taint] }),

@@ -31,6 +31,11 @@ export const PROXY_SETTINGS = {
     z.enum(['optional', 'required']).default('optional'),
     'Whether a tool call needs a grant (`X-Gate-Grant`), which says on whose behalf its agent asks. `required`: 403 `grant_required` without one. One that is shown is judged either way.',
   ),
+  attestation: setting(
+    'GATE_PROXY_ATTESTATION',
+    z.enum(['off', 'required']).default('off'),
+    'Whether identity is asked what the platform of an agent attested. `required`: rules hear it (`attestation`), and money is wired only from a platform that was attested; a tool call that identity cannot be asked about is 503.',
+  ),
   consoleUrl: setting(
     'GATE_CONSOLE_URL',
     consoleUrl,

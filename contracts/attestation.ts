@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { issuedSvid, label, standingReason } from './identity.js';
-
-/** The version of requests and answers of attestation. */
-export const ATTESTATION_CONTRACT = '1.0.0';
-/** The kinds of evidence that have a name. Of those without a verifier none is taken. */
-export const evidenceKind = z.enum(['aws-nitro', 'gcp-shielded', 'k8s-key-bound', 'sev-snp', 'sgx-dcap', 'tpm2-quote']);
-export type EvidenceKind = z.infer<typeof evidenceKind>;
+import { issuedSvid, standingReason } from './identity.js';
+import { label } from './label.js';
+import {
+  ATTESTATION_CONTRACT,
+  attestationBindings,
+  evidenceKind,
+  policyVersion,
+  printable,
+  sha256Digest,
+} from './verified-attestation.js';
 
 /** Evidence, decoded. */
 export const MOST_EVIDENCE_BYTES = 65_536;
@@ -17,14 +20,7 @@ export const EVIDENCE_AGE_MS = 300_000;
 export const EVIDENCE_AHEAD_MS = 30_000;
 
 const instant = z.iso.datetime();
-const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
-const printable = (most: number) =>
-  z
-    .string()
-    .regex(/^[\x21-\x7e]+$/)
-    .max(most);
-const policyVersion = printable(128);
 const akKeyId = printable(128);
 
 /** 32 bytes in base64url; `issuedAt` and `expiresAt` by the clock of identity. */
@@ -34,23 +30,6 @@ export const attestationChallenge = z.strictObject({
   expiresAt: instant,
 });
 
-/** What evidence is bound to. */
-export const attestationBindings = z.strictObject({
-  /** Of the key (SPKI DER). */
-  publicKeySha256: digest,
-  /** Of the certificate (DER); where there is none yet, of the request for it. */
-  svidSha256: digest,
-  spiffeId: z.string().min(1).max(512),
-  tenant: label,
-  workload: label,
-  instance: label,
-  platformIssuer: printable(256),
-  trustAnchorId: printable(256),
-  measurementPolicyVersion: policyVersion,
-  verifierPolicyVersion: policyVersion,
-});
-export type AttestationBindings = z.infer<typeof attestationBindings>;
-
 /** Body of `POST /attestation/verify`. What is no member of it is refused. */
 export const attestationRequest = z.strictObject({
   contractVersion: z.string().max(32),
@@ -59,29 +38,12 @@ export const attestationRequest = z.strictObject({
   /** Without padding; longer than may be is a code of its own. */
   evidence: z.string().min(1),
   /** Of the decoded bytes. */
-  evidenceSha256: digest,
+  evidenceSha256: sha256Digest,
   challenge: attestationChallenge,
   expected: attestationBindings,
   requestedAt: instant,
 });
 export type AttestationRequest = z.infer<typeof attestationRequest>;
-
-export const verifiedAttestation = z.strictObject({
-  contractVersion: z.literal(ATTESTATION_CONTRACT),
-  requestId: z.uuid(),
-  status: z.literal('verified'),
-  evidenceKind,
-  evidenceSha256: digest,
-  measurementSha256: digest,
-  challengeNonceSha256: digest,
-  ...attestationBindings.shape,
-  verifierId: z.string().min(1).max(128),
-  /** When the evidence was asked for. */
-  issuedAt: instant,
-  verifiedAt: instant,
-  expiresAt: instant,
-});
-export type VerifiedAttestation = z.infer<typeof verifiedAttestation>;
 
 /** Why evidence is refused. */
 export const attestationReason = z.enum([
@@ -146,7 +108,8 @@ export const attestedSvid = issuedSvid.extend({ attestation_id: z.uuid() });
 export const runtimeAttestationRequest = z.strictObject({
   agent_spiffe: z.string().min(1).max(512),
   credential_fingerprint: hex64,
-  public_key_sha256: hex64,
+  /** The fingerprint is of the whole certificate, its key too. */
+  public_key_sha256: hex64.optional(),
 });
 export type RuntimeAttestationRequest = z.infer<typeof runtimeAttestationRequest>;
 
@@ -154,7 +117,7 @@ const measured = {
   tenant: label,
   workload: label,
   evidence_kind: evidenceKind,
-  measurement_sha256: digest,
+  measurement_sha256: sha256Digest,
   platform_issuer: printable(256),
   trust_anchor_id: printable(256),
   measurement_policy_version: policyVersion,

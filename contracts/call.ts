@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { VerifiedAttestation } from './verified-attestation.js';
 import type { CallActor, CallGrant } from './call-grant.js';
 import type { DecoyAction, DecoyKind } from './decoy-kinds.js';
 import type { StateNamespace } from './ledger.js';
@@ -67,6 +68,8 @@ export interface CallInput {
   readonly grant?: CallGrant;
   /** As which agent of another Gate it asks, by a token that was used up for this call. */
   readonly actor?: CallActor;
+  /** What was verified of the platform of its agent when the call came, `null` where nothing counted; absent where the deployment does not ask. */
+  readonly attestation?: VerifiedAttestation | null;
   /** What nobody should call or use, and it does: denied in every mode. */
   readonly decoy?: CallDecoy;
   readonly upstream?: CallUpstream;

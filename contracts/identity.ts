@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { decoyAction, decoyKind } from './decoy-kinds.js';
 import { CALL_STATES } from './call.js';
 import { envelopeShape, scopeList } from './scopes.js';
+import { label } from './label.js';
 import { toolName } from './storable.js';
 
-export const label = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/, 'must be a label of a SPIFFE id');
+export { label };
+
 // Control characters as ranges, not as a class of Unicode: not every reader of an OpenAPI document knows those.
 // oxlint-disable-next-line no-control-regex
 const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/;

@@ -1,3 +1,4 @@
+import { verifiedAttestation } from './verified-attestation.js';
 import { z } from 'zod';
 import { decoyKind } from './decoy-kinds.js';
 import { injectedPlace } from './inspection.js';
@@ -122,6 +123,8 @@ export const policyInput = z.looseObject({
       agent: z.string().optional(),
     })
     .nullish(),
+  /** What was verified of the platform of its agent, `null` where nothing counts; absent where the deployment does not ask. */
+  attestation: verifiedAttestation.nullish(),
   /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),
   /** The operators' classes of this call's tools, by name. */

@@ -7,6 +7,8 @@ import {
   type RedeemedActorToken,
   redeemedActorToken,
 } from '../../contracts/actor-tokens.js';
+import { rejectedAttestation, type RuntimeAttestationRequest } from '../../contracts/attestation.js';
+import { type VerifiedAttestation, verifiedAttestation } from '../../contracts/verified-attestation.js';
 import type { DecoyHitsTold } from '../../contracts/decoys.js';
 import { type GrantRequest, type GrantUses, type IssuedGrant, issuedGrant } from '../../contracts/grants.js';
 import {
@@ -49,6 +51,8 @@ export interface IdentityClient {
   actorToken(request: ActorTokenRequest): Promise<IssuedActorToken>;
   /** Uses up a token of another Gate; sent once, since it may be used up where no answer comes. Throws what identity refuses. */
   redeemActorToken(redemption: ActorTokenRedemption): Promise<RedeemedActorToken>;
+  /** What was verified of the platform of an agent by its certificate; `null` where nothing counts. Throws where identity does not know or does not answer. */
+  attestation(leaf: RuntimeAttestationRequest): Promise<VerifiedAttestation | null>;
   /** What certificates are verified with. */
   trustBundle(): Promise<SpiffeBundle>;
   /** Says how often decoys were touched in all; whatever is said twice changes nothing. */
@@ -102,6 +106,26 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
     actorToken: (body) => granting(issuedActorToken, { method: 'POST', path: '/actor-token', timeoutMs, body }),
     redeemActorToken: (body) =>
       ask(redeemedActorToken, { method: 'POST', path: '/actor-token/redeem', timeoutMs, body }),
+    async attestation(leaf) {
+      const { url, fetch } = options;
+      const signal = AbortSignal.timeout(timeoutMs);
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(new URL('/attestation/runtime', url).href, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(leaf),
+        signal,
+      })
+        .then(async (reply) => ({ status: reply.status, body: JSON.parse(await reply.text()) as unknown }))
+        .catch((error: unknown) => {
+          throw unavailable('identity does not say what the platform of the agent attested', error);
+        });
+      if (answer.status === 200) {
+        const verified = verifiedAttestation.safeParse(answer.body);
+        if (verified.success) return verified.data;
+      } else if (answer.status === 401 && rejectedAttestation.safeParse(answer.body).success) return null;
+      throw unavailable(`identity answered ${answer.status} about what the platform of the agent attested`);
+    },
     trustBundle: () => ask(spiffeBundle, { method: 'GET', path: '/.well-known/spiffe-bundle', timeoutMs }),
     // An issuer may have to be asked for its keys.
     grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),

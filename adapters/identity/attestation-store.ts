@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
+import { CHALLENGE_LIFE_MS, type Measurement, MEASUREMENTS_LISTED } from '../../contracts/attestation.js';
 import {
   type AttestationBindings,
   attestationBindings,
-  CHALLENGE_LIFE_MS,
   type EvidenceKind,
   evidenceKind,
-  type Measurement,
-  MEASUREMENTS_LISTED,
   type VerifiedAttestation,
   verifiedAttestation,
-} from '../../contracts/attestation.js';
+} from '../../contracts/verified-attestation.js';
 import { GateError } from '../../domain/errors.js';
 import type {
   AttestationChallenge,

@@ -8,8 +8,8 @@ import {
   measurement,
   type OpenedChallenge,
   openedChallenge,
-  verifiedAttestation,
 } from '../../contracts/attestation.js';
+import { verifiedAttestation } from '../../contracts/verified-attestation.js';
 import { fingerprintOf, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { TPM2_VERIFIER_POLICY, tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
 import { certificateRequest } from '../../test/support/certificate-request.js';

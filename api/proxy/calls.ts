@@ -32,6 +32,7 @@ import type { AgentCaller } from './mcp-requests.js';
 import { agentKey, rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call/ports.js';
 import type { AgentStanding } from '../../domain/identity/revocation-mirror.js';
+import type { AttestationOf } from './attestations.js';
 import { isGrantRefusal } from '../../domain/identity/grant-terms.js';
 import { notGranted } from '../../domain/identity/scopes.js';
 import { isStopped } from '../../domain/identity/standing.js';
@@ -92,6 +93,8 @@ export interface CallHandlerOptions {
   readonly redeemActor?: RedeemActor | undefined;
   /** No tool is called without a grant. */
   readonly grantsRequired?: boolean;
+  /** What was verified of the platform of an agent, `null` where nothing counts; absent where nobody asks. Throws where nobody knows. */
+  readonly attestationOf?: AttestationOf;
   /** Why nothing behind Gate can be what a call names; `null` where something may be. */
   readonly nameFault?: ((request: JsonObject) => string | null) | undefined;
   /** Called with each call that no record answers, before anything of it is stored. Throws to refuse it. */
@@ -314,6 +317,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
     runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
+    const attestation = await options.attestationOf?.(caller);
     if (inFlight >= options.maxInFlight)
       throw new GateError(
         'pipeline_unavailable',
@@ -355,6 +359,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         ...(caller.grant && { grant: caller.grant }),
         ...(actor && { actor }),
         ...(upstream && { upstream }),
+        ...(attestation !== undefined && { attestation }),
         ...(decoy && { decoy: { id: decoy.id, kind: decoy.kind, action: decoy.action } }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,

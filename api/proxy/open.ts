@@ -40,6 +40,7 @@ import { WORKER } from '../worker/service.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { createProxyService } from './app.js';
 import { createActorRedeemer } from './actor-tokens.js';
+import { attestationsKnown } from './attestations.js';
 import { createDecoyReporter } from './decoy-reporter.js';
 import { createGrantUseReporter } from './grant-use-reporter.js';
 import { createStopReporter } from './stop-reporter.js';
@@ -162,6 +163,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...(grantTokens && { grantTokens, askGrant: async (request) => (await identity()).grant(request) }),
       ...(known && { redeemActor: createActorRedeemer({ identity, trustDomain: parts.trustDomain }) }),
       grantsRequired: own.grants === 'required',
+      ...(own.attestation === 'required' && {
+        attestationOf: attestationsKnown({ ask: async (leaf) => (await identity()).attestation(leaf) }),
+      }),
       calls,
       sessions: stores.mcpSessions,
       states: stores.mcpStates,

@@ -29,6 +29,9 @@ export const PROXY = declareService({
     own.grants === 'required' && own.revocations === 'none'
       ? 'GATE_PROXY_GRANTS: grants are judged only where identity says which were taken back (GATE_PROXY_REVOCATIONS)'
       : null,
+    own.attestation === 'required' && own.revocations === 'none'
+      ? 'GATE_PROXY_ATTESTATION: what was attested is asked only where identity says which certificates count (GATE_PROXY_REVOCATIONS)'
+      : null,
   ],
   engine: true,
   stores: ['calls'],

@@ -1,17 +1,19 @@
 import { hash } from 'node:crypto';
 import {
-  ATTESTATION_CONTRACT,
-  type AttestationBindings,
   type AttestationRequest,
   CHALLENGE_LIFE_MS,
   EVIDENCE_AGE_MS,
   EVIDENCE_AHEAD_MS,
-  type EvidenceKind,
-  evidenceKind,
   type Measurement,
   MOST_EVIDENCE_BYTES,
-  type VerifiedAttestation,
 } from '../../contracts/attestation.js';
+import {
+  ATTESTATION_CONTRACT,
+  type AttestationBindings,
+  type EvidenceKind,
+  evidenceKind,
+  type VerifiedAttestation,
+} from '../../contracts/verified-attestation.js';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../errors.js';
 import type { IssuanceAuthority } from './issuing.js';

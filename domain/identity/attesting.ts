@@ -1,11 +1,9 @@
+import { type AttestationRequest, type Measurement, RESULT_LIFE_MS } from '../../contracts/attestation.js';
 import {
   ATTESTATION_CONTRACT,
-  type AttestationRequest,
   type EvidenceKind,
-  type Measurement,
-  RESULT_LIFE_MS,
   type VerifiedAttestation,
-} from '../../contracts/attestation.js';
+} from '../../contracts/verified-attestation.js';
 import { canonicalJson } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import {

@@ -1,6 +1,7 @@
 import { createHash, hash, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import type { AttestationBindings, AttestationRequest } from '../../contracts/attestation.js';
+import type { AttestationRequest } from '../../contracts/attestation.js';
+import type { AttestationBindings } from '../../contracts/verified-attestation.js';
 import { GateError } from '../errors.js';
 
 /** A key of a TPM that signs quotes, as its deployment knows it: nothing of it is taken from evidence. */

@@ -171,7 +171,9 @@ describe('the SPIFFE Workload API', () => {
   }, 60_000);
 
   it('is none for an agent that has neither a certificate nor a token that counts', async () => {
-    await expect(workload('no-bot', 'a token that nobody made')).rejects.toThrow('The token is missing, unknown, or counts no more.');
+    await expect(workload('no-bot', 'a token that nobody made')).rejects.toThrow(
+      'The token is missing, unknown, or counts no more.',
+    );
     expect(existsSync(join(folder, 'no-bot.sock'))).toBe(false);
   }, 60_000);
 });

@@ -16,7 +16,8 @@ import {
   containmentRequest,
   standingChange,
 } from '../../../contracts/identity.js';
-import { attestationKindsChange, evidenceKind, type EvidenceKind } from '../../../contracts/attestation.js';
+import { attestationKindsChange } from '../../../contracts/attestation.js';
+import { evidenceKind, type EvidenceKind } from '../../../contracts/verified-attestation.js';
 import { envelopeChange } from '../../../contracts/grants.js';
 import { GateError, roleTooLow } from '../../../domain/errors.js';
 import type { AttestationStore } from '../../../domain/identity/attestation.js';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import {
-  ATTESTATION_CONTRACT,
   attestationChallengeRequest,
   attestationReason,
   attestationRequest,
@@ -15,8 +14,8 @@ import {
   openedChallenge,
   rejectedAttestation,
   runtimeAttestationRequest,
-  verifiedAttestation,
 } from '../../../contracts/attestation.js';
+import { ATTESTATION_CONTRACT, verifiedAttestation } from '../../../contracts/verified-attestation.js';
 import { errorEnvelope } from '../../../contracts/error-envelope.js';
 import { SVID_TTL_SECONDS } from '../../../contracts/identity.js';
 import { GateError } from '../../../domain/errors.js';
@@ -94,7 +93,8 @@ export function attestationRoutes(app: ServiceApp, parts: AttestationRouteParts)
         const named = parseSpiffe(spiffe, trustDomain);
         if (named?.kind !== 'agent') throw new GateError('attestation_identity_mismatch');
         const { tenant, agent } = named;
-        return attesting.current({ tenant, agent, spiffe, fingerprint, publicKeySha256: public_key_sha256 });
+        const key = public_key_sha256 === undefined ? {} : { publicKeySha256: public_key_sha256 };
+        return attesting.current({ tenant, agent, spiffe, fingerprint, ...key });
       }),
   );
 

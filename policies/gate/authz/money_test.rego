@@ -2,8 +2,6 @@ package gate.authz_test
 
 import rego.v1
 
-import data.gate.authz
-
 test_wire_transfers_wait if {
 	every name in ["wire_transfer", "wireTransfer", "bank.wire_transfer"] {
 		parked({"tool_type": name}, "Wire transfers require human approval")
@@ -21,12 +19,4 @@ test_reading_and_writing_about_money_passes if {
 	every name in ["list_wire_transfers", "get_refund", "send_payment_reminder", "refund_issue_status"] {
 		passes({"tool_type": name})
 	}
-}
-
-test_attestation_changes_nothing_yet if {
-	authz.review == {"Review: Wire transfers require human approval."} with input as object.union(ordinary, {
-		"tool_type": "wire_transfer",
-		"agent_spiffe": "spiffe://gate.local/tenant/acme/agent/a/instance/b",
-		"attestation": null,
-	})
 }
