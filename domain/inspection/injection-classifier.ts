@@ -1,5 +1,5 @@
-import { readWindows, type WindowReader } from './injection-features.js';
-import { answersModel, type InjectionModel, trainedModel } from './injection-model.js';
+import { readWindows } from './injection-features.js';
+import { answersModel, type InjectionModel, trainedModel, weighed } from './injection-model.js';
 import { readSentences } from './injection-sentences.js';
 
 /**
@@ -9,7 +9,7 @@ import { readSentences } from './injection-sentences.js';
 export const SUSPECT_FROM = 2.2;
 export const SURE_FROM = 8;
 /** The least score with which a sentence in the answer of a tool is taken for a word to the model that reads it. It is never more than a suspicion. */
-export const ANSWER_SUSPECT_FROM = 3.4;
+export const ANSWER_SUSPECT_FROM = 8.2;
 
 /** Shorter texts say too little to be judged by their words. */
 const SHORTEST_TEXT = 16;
@@ -20,27 +20,36 @@ const MOST_CLASSIFIED = 1_000_000;
  * How much the worst window of a text reads like an instruction to a model: log-odds of the training, the same everywhere for the same text.
  * Minus infinity where there is nothing to judge.
  */
-export const scoreOf = (text: string, model: InjectionModel = trainedModel()): number =>
-  mostOf(text, readWindows, model);
-
-/**
- * How much the worst sentence of a text reads like a word to the model that reads it. Only for what tools answer: what a person may well ask of
- * a model is no part of what a tool has to say.
- */
-export const scoreAsAnswer = (text: string, model: InjectionModel = answersModel()): number =>
-  mostOf(text, readSentences, model);
-
-function mostOf(text: string, parts: (text: string, read: WindowReader) => void, model: InjectionModel): number {
-  const { weights, step, bias } = model;
+export function scoreOf(text: string, model: InjectionModel = trainedModel()): number {
   let most = Number.NEGATIVE_INFINITY;
-  parts(text, (buckets, count) => {
-    let sum = 0;
-    for (let index = 0; index < count; index += 1) sum += weights[buckets[index] as number] as number;
-    const score = bias + (sum * step) / Math.sqrt(count);
-    if (score > most) most = score;
-  });
+  readWindows(text, (buckets, count, words) => (most = Math.max(most, scoreOfWindow(model, buckets, count, words))));
   return most;
 }
+
+/** How much it counts that a sentence stands out from the others of its text, among which there are always two usual ones. */
+const STANDS_OUT = 0.5;
+const USUAL = { sentences: 2, score: -4 };
+
+/**
+ * How much the worst sentence of a text reads like a word to the model that reads it, and stands out from the rest. Only for what tools answer:
+ * what a person may well ask of a model is no part of what a tool has to say.
+ */
+export function scoreAsAnswer(text: string, model: InjectionModel = answersModel()): number {
+  let most = Number.NEGATIVE_INFINITY;
+  let all = USUAL.sentences * USUAL.score;
+  let sentences = USUAL.sentences;
+  readSentences(text, (buckets, count, words) => {
+    const score = scoreOfWindow(model, buckets, count, words);
+    most = Math.max(most, score);
+    all += score;
+    sentences += 1;
+  });
+  if (sentences === USUAL.sentences) return most;
+  return most + STANDS_OUT * (most - (all - most) / (sentences - 1));
+}
+
+const scoreOfWindow = (model: InjectionModel, buckets: Int32Array, count: number, words: number): number =>
+  model.bias + model.step * weighed(model.weights, buckets, count, words);
 
 /** Scores texts that are read together, within one bound for all of them. */
 export function createScorer(model?: InjectionModel, score = scoreOf): (text: string) => number {

@@ -9,8 +9,11 @@ const CHUNK_TOKENS = 20;
 const CHUNK_UNITS = 160;
 export const LONGEST_TOKEN = 40;
 
-/** The distinct features of one window, as buckets, in the order in which they first occur. */
-export type WindowReader = (buckets: Int32Array, count: number) => void;
+/**
+ * The distinct features of one window, as buckets, in the order in which they first occur: the first `words` are of its words, the others say
+ * what kind of window it is.
+ */
+export type WindowReader = (buckets: Int32Array, count: number, words: number) => void;
 
 export const LINE_FEED = 0x0a;
 export const SPACE = 0x20;
@@ -126,7 +129,7 @@ export function readWindows(text: string, read: WindowReader): void {
     }
     count = addShapes(shapeBefore, shape, window, count);
     windows += 1;
-    read(window, count);
+    read(window, count, count);
   };
 
   const length = plain.length;

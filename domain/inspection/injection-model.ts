@@ -8,6 +8,20 @@ export interface InjectionModel {
   readonly bias: number;
 }
 
+/** What one feature counts that says of what kind a sentence is; the features of words count less the more there are of them. */
+const OF_KIND = 0.3;
+
+/** What the weights say of one window, before step and bias. */
+export function weighed(weights: Int8Array | Float32Array, buckets: Int32Array, count: number, words: number): number {
+  let ofWords = 0;
+  for (let index = 0; index < words; index += 1) ofWords += weights[buckets[index] as number] as number;
+  let ofKind = 0;
+  for (let index = words; index < count; index += 1) ofKind += weights[buckets[index] as number] as number;
+  return ofWords / Math.sqrt(words) + ofKind * OF_KIND;
+}
+/** How much a feature of a window counts in it. */
+export const valueOf = (index: number, words: number): number => (index < words ? 1 / Math.sqrt(words) : OF_KIND);
+
 let made: InjectionModel | undefined;
 let madeForAnswers: InjectionModel | undefined;
 /** The models that ship with Gate, unpacked by who asks first. */

@@ -25,6 +25,10 @@ const LONG_WORD = 4;
 const FEW_SENTENCES = 2;
 const SOME_SENTENCES = 12;
 
+/** The last letter of Latin and its extensions; what comes after it are signs of other scripts. */
+const LAST_LATIN = 0x2af;
+const ZERO = 0x30;
+const NINE = 0x39;
 const APOSTROPHE = 0x27;
 const BAR = 0x7c;
 const BACKTICK = 0x60;
@@ -72,20 +76,17 @@ interface Words {
 
 /**
  * Reads a text sentence by sentence. Beside its words, a sentence has what sets it off from those around it: how it begins and ends, whom it
- * speaks of, and how many of its words stand elsewhere in the text. Linear in the length of the text; every sentence is bounded.
+ * speaks of, where it stands, how many of its words stand elsewhere in the text, and whether the rest asks and addresses as it does. Linear in
+ * the length of the text; every sentence is bounded.
  */
 export function readSentences(text: string, read: WindowReader): void {
   const words = wordsOf(skeletonsOf([text]).plain);
-  const { sentences, hashes, starts, ends } = words;
-  const counts = new Uint8Array(COUNTED);
-  for (const hash of hashes) {
-    const at = hash & (COUNTED - 1);
-    if ((counts[at] as number) < 255) counts[at] = (counts[at] as number) + 1;
-  }
+  const { plain, sentences, hashes, starts, ends } = words;
+  const rest = textOf(words);
   const size = sentences.length <= FEW_SENTENCES ? 0 : sentences.length < SOME_SENTENCES ? 1 : 2;
   const { features, raw, seen } = placesForReading();
   const { stamps } = seen;
-  for (const sentence of sentences) {
+  for (const [index, sentence] of sentences.entries()) {
     const { from, to } = sentence;
     if (to - from < 2 && sentences.length > 1) continue;
     const now = seen.next();
@@ -103,7 +104,11 @@ export function readSentences(text: string, read: WindowReader): void {
     let about = 0;
     let known = 0;
     let knownLong = 0;
+    let knownStem = 0;
     let long = 0;
+    let units = 0;
+    let foreign = 0;
+    let numbers = 0;
     for (let at = from; at < to; at += 1) {
       const hash = hashes[at] as number;
       const before = at === from ? SEED.shape : (hashes[at - 1] as number);
@@ -112,16 +117,21 @@ export function readSentences(text: string, read: WindowReader): void {
       if (at > from + 1) add(bucketOf(mix(mix(SEED.skip, hashes[at - 2] as number), hash)));
       const start = starts[at] as number;
       const end = ends[at] as number;
-      const parts = partsOf(words.plain, start, end, raw, 0);
+      const parts = partsOf(plain, start, end, raw, 0);
       for (let part = 0; part < parts; part += 1) add(raw[part] as number);
-      const elsewhere = (counts[hash & (COUNTED - 1)] as number) > sameWithin(hashes, from, to, hash);
+      units += end - start;
+      const unit = plain.charCodeAt(start);
+      if (unit > LAST_LATIN) foreign += end - start;
+      if (unit >= ZERO && unit <= NINE) numbers += 1;
+      const elsewhere = isElsewhere(rest.words, hashes, at, sentence);
       if (elsewhere) known += 1;
       if (end - start >= LONG_WORD) {
         long += 1;
         if (elsewhere) knownLong += 1;
+        if (isElsewhere(rest.stems, rest.stemOf, at, sentence)) knownStem += 1;
       }
       if (end - start > 15) continue;
-      const word = words.plain.slice(start, end);
+      const word = plain.slice(start, end);
       if (YOU.has(word)) you += 1;
       if (I.has(word)) me += 1;
       if (MACHINE.has(word)) machine += 1;
@@ -130,27 +140,98 @@ export function readSentences(text: string, read: WindowReader): void {
     const first = hashes[from] as number;
     const ofLong = long === 0 ? 5 : size === 0 ? 6 : Math.min(4, Math.floor((4 * knownLong) / long));
     const ofAll = size === 0 ? 6 : Math.min(5, Math.floor((5 * known) / (to - from)));
-    shape(0, sentence.end);
-    shape(1, sentence.lead);
-    shape(2, Math.min(you, 3));
-    shape(3, Math.min(me, 2));
-    shape(4, Math.min(machine, 2) * 4 + (you > 0 ? 1 : 0));
-    shape(5, Math.min(about, 2) * 4 + (sentence.quotes ? 1 : 0));
-    shape(6, Math.min(6, Math.floor(Math.log2(to - from))));
-    shape(7, (sentence.whole ? 1 : 0) + (sentence.begins ? 2 : 0));
-    shape(8, place * 4 + sentence.end);
-    shape(9, ofLong * 4 + size);
-    shape(10, ofLong * 16 + sentence.end * 4 + (you > 0 ? 1 : 0) + (me > 0 ? 2 : 0));
-    shape(11, ofAll * 4 + size);
-    shape(12, ofAll * 4 + sentence.end);
+    const ofStems = long === 0 ? 7 : size === 0 ? 8 : Math.min(6, Math.floor((6 * knownStem) / long));
+    const length = Math.floor(Math.log2(to - from));
+    const asks = sentence.end === 2 ? 1 : 0;
+    const addresses = you > 0 ? 1 : 0;
     add(bucketOf(mix(mix(SEED.first, first), sentence.end)));
     add(bucketOf(mix(mix(SEED.first + 1, first), me > 0 ? 1 : 0)));
     if (to - from > 1) add(bucketOf(mix(mix(SEED.first + 2, first), hashes[from + 1] as number)));
     add(bucketOf(mix(mix(SEED.first + 3, first), sentence.lead)));
     add(bucketOf(mix(mix(SEED.known, first), ofLong < 2 ? 0 : ofLong <= 4 ? 1 : 2)));
-    read(features, count);
+    const ofWords = count;
+    shape(0, sentence.end);
+    shape(1, sentence.lead);
+    shape(2, Math.min(you, 3));
+    shape(3, Math.min(me, 2));
+    shape(4, Math.min(machine, 2) * 4 + addresses);
+    shape(5, Math.min(about, 2) * 4 + (sentence.quotes ? 1 : 0));
+    shape(6, Math.min(6, length));
+    shape(7, (sentence.whole ? 1 : 0) + (sentence.begins ? 2 : 0));
+    shape(8, place * 4 + sentence.end);
+    shape(9, ofLong * 4 + size);
+    shape(10, ofLong * 16 + sentence.end * 4 + addresses + (me > 0 ? 2 : 0));
+    shape(11, ofAll * 4 + size);
+    shape(12, ofAll * 4 + sentence.end);
+    shape(20, ofStems * 4 + size);
+    shape(21, ofStems * 8 + length);
+    // What only this sentence does is 0, what some of the text does 1, and what much of it does 2.
+    shape(
+      22,
+      asks * 4 + (size === 0 ? 3 : rest.questions === asks ? 0 : rest.questions > sentences.length / 5 ? 2 : 1),
+    );
+    shape(23, addresses * 4 + (size === 0 ? 3 : rest.you === you ? 0 : rest.you > sentences.length / 4 ? 2 : 1));
+    shape(24, size === 0 ? 3 : index === 0 ? 0 : index === sentences.length - 1 ? 2 : 1);
+    shape(25, hasAddress(plain.slice(starts[from], ends[to - 1])) * 2 + addresses);
+    shape(26, (foreign * 2 > units ? 1 : 0) + (rest.foreign ? 2 : 0));
+    shape(27, Math.min(4, Math.floor((5 * numbers) / (to - from))));
+    shape(28, Math.min(10, Math.floor(Math.log2(1 + sentences.length))));
+    read(features, count, ofWords);
   }
 }
+
+const hasAddress = (text: string): number =>
+  text.includes('://') || text.includes('www.') || text.includes('@') ? 1 : 0;
+
+interface WholeText {
+  /** How often each word and each beginning of a word stands in it. */
+  readonly words: Uint8Array;
+  readonly stems: Uint8Array;
+  readonly stemOf: readonly number[];
+  readonly questions: number;
+  readonly you: number;
+  /** Most of it has letters that are not Latin. */
+  readonly foreign: boolean;
+}
+/** What there is to tell a sentence from: the text as a whole. */
+function textOf({ plain, sentences, hashes, starts, ends }: Words): WholeText {
+  const stemOf = hashes.map((_, at) => {
+    let hash: number = SEED.word;
+    const end = Math.min(ends[at] as number, (starts[at] as number) + LONG_WORD);
+    for (let unit = starts[at] as number; unit < end; unit += 1) hash = mix(hash, plain.charCodeAt(unit));
+    return hash ^ (hash >>> 16);
+  });
+  let units = 0;
+  let foreign = 0;
+  let you = 0;
+  for (const [at, start] of starts.entries()) {
+    const length = (ends[at] as number) - start;
+    units += length;
+    if (plain.charCodeAt(start) > LAST_LATIN) foreign += length;
+    if (length <= 15 && YOU.has(plain.slice(start, start + length))) you += 1;
+  }
+  return {
+    words: countsOf(hashes),
+    stems: countsOf(stemOf),
+    stemOf,
+    questions: sentences.filter(({ end }) => end === 2).length,
+    you,
+    foreign: foreign * 2 > units,
+  };
+}
+
+function countsOf(hashes: readonly number[]): Uint8Array {
+  const counts = new Uint8Array(COUNTED);
+  for (const hash of hashes) {
+    const at = hash & (COUNTED - 1);
+    if ((counts[at] as number) < 255) counts[at] = (counts[at] as number) + 1;
+  }
+  return counts;
+}
+
+/** Whether a word stands in the text more often than in its own sentence. */
+const isElsewhere = (counts: Uint8Array, hashes: readonly number[], at: number, { from, to }: Sentence): boolean =>
+  (counts[(hashes[at] as number) & (COUNTED - 1)] as number) > sameWithin(hashes, from, to, hashes[at] as number);
 
 /** How often a word stands in its own sentence. */
 function sameWithin(hashes: readonly number[], from: number, to: number, hash: number): number {

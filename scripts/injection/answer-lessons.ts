@@ -1,4 +1,5 @@
 import { readSentences } from '../../domain/inspection/injection-sentences.js';
+import { answerExamples } from './answer-examples.js';
 import { inserted, type ReadCorpus, spread } from './corpora.js';
 import type { Example } from './examples.js';
 import { type Lesson, lessonOf, lessonWithin, randomOf, weightOfEach } from './learn.js';
@@ -11,6 +12,7 @@ const DOCUMENT = 1_500;
 /** So many places of a document are chosen from. */
 const PLACES = 40;
 const TIMES_OF_REQUESTS = 3;
+const TIMES_OF_OWN_REQUESTS = 2;
 const LINES = 500;
 const WEIGHT = { attack: 0.5, within: 0.7, own: 0.8, request: 0.6, ownRequest: 0.5, quoted: 0.3, line: 0.4 };
 const WEIGHT_OF_OWN = 3;
@@ -41,7 +43,10 @@ export function answerLessons(read: readonly ReadCorpus[], own: readonly Example
   const random = randomOf(seed);
   const train = read.filter(({ use }) => use === 'train');
   const documents = train.filter(({ kind, request }) => kind === 'harmless' && request !== true);
-  const around = documents.flatMap(({ read: texts }) => texts).filter((text) => text.length > 200);
+  const more = answerExamples();
+  const around = [...documents.flatMap(({ read: texts }) => texts), ...more.documents].filter(
+    (text) => text.length > 200,
+  );
   const within = (text: string): string =>
     inserted(
       (around[Math.floor(random() * around.length)] as string).slice(0, DOCUMENT),
@@ -58,6 +63,8 @@ export function answerLessons(read: readonly ReadCorpus[], own: readonly Example
   const ownHarmless = own.filter(({ attack, request }) => !attack && request !== true);
   for (const { text } of ownHarmless) harmless(text, weightOfEach(WEIGHT_OF_OWN, ownHarmless));
 
+  for (const text of more.documents) harmless(text, weightOfEach(WEIGHT_OF_OWN, more.documents));
+
   const attacks = train.filter(({ kind }) => kind === 'attack').flatMap(({ read: texts }) => texts);
   for (const text of attacks) {
     alone(text, WEIGHT.attack);
@@ -72,6 +79,8 @@ export function answerLessons(read: readonly ReadCorpus[], own: readonly Example
   for (const text of requests.map(shortened))
     for (let time = 0; text !== null && time < TIMES_OF_REQUESTS; time += 1) putIn(text, WEIGHT.request);
   for (const { text } of own.filter(({ request }) => request === true)) putIn(text, WEIGHT.ownRequest);
+  for (const text of more.requests)
+    for (let time = 0; time < TIMES_OF_OWN_REQUESTS; time += 1) putIn(text, WEIGHT.request);
 
   const quotable = [
     ...attacks.filter((text) => text.length < SHORT_QUOTATION),

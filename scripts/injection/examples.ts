@@ -16,9 +16,6 @@ const EXAMPLES_FILE = join(PROJECT_ROOT, 'scripts', 'injection', 'examples.txt')
 export const examplesDigest = async (): Promise<string> =>
   sha256Hex(JSON.stringify((await ownExamples()).map(({ request: _request, ...example }) => example)));
 
-/** The same of answers, where a request is learned as an order. */
-export const answerExamplesDigest = async (): Promise<string> => sha256Hex(JSON.stringify(await ownExamples()));
-
 /** The project's own examples: those written one by one, and sentences composed of parts. */
 export async function ownExamples(): Promise<Example[]> {
   const written = (await readFile(EXAMPLES_FILE, 'utf8'))
@@ -120,10 +117,10 @@ function composed(): Example[] {
   return [...all(TO_MODEL, true), ...all(TO_PEOPLE, false), ...phrases()];
 }
 
-const list = (words: string): string[] => words.split('|');
+export const list = (words: string): string[] => words.split('|');
 
 /** One sentence for every `step`-th choice of its parts: the same choices every time, and every part in some of them. */
-function chosen(parts: readonly (readonly string[])[], many: number): string[] {
+export function chosen(parts: readonly (readonly string[])[], many: number): string[] {
   return Array.from({ length: many }, (_, index) => {
     let state = (index + 1) * 2_654_435_761;
     return parts

@@ -1,11 +1,16 @@
-import type { InjectionModel } from '../../domain/inspection/injection-model.js';
+import { type InjectionModel, valueOf, weighed } from '../../domain/inspection/injection-model.js';
 import { BUCKETS, readWindows, type WindowReader } from '../../domain/inspection/injection-features.js';
 
-/** A text to learn from; its windows as lists of buckets. */
+/** A window as its buckets, the first so many of which are of its words. */
+interface LessonWindow {
+  readonly buckets: Int32Array;
+  readonly words: number;
+}
+/** A text to learn from. */
 export interface Lesson {
   readonly attack: boolean;
   readonly weight: number;
-  readonly windows: readonly Int32Array[];
+  readonly windows: readonly LessonWindow[];
 }
 
 /** No text may weigh much more or less than another, whatever the size of its corpus. */
@@ -17,9 +22,9 @@ export const weightOfEach = (weight: number, texts: readonly unknown[]): number 
 /** Of a long text only so many windows are learned from, spread over it. */
 const MOST_WINDOWS = 24;
 export type Parts = (text: string, read: WindowReader) => void;
-const partsOfText = (text: string, parts: Parts): Int32Array[] => {
-  const all: Int32Array[] = [];
-  parts(text, (buckets, count) => all.push(buckets.slice(0, count)));
+const partsOfText = (text: string, parts: Parts): LessonWindow[] => {
+  const all: LessonWindow[] = [];
+  parts(text, (buckets, count, words) => all.push({ buckets: buckets.slice(0, count), words }));
   return all;
 };
 
@@ -30,7 +35,7 @@ export function lessonOf(text: string, attack: boolean, weight: number, parts: P
       ? all
       : Array.from(
           { length: MOST_WINDOWS },
-          (_, index) => all[Math.floor((index * all.length) / MOST_WINDOWS)] as Int32Array,
+          (_, index) => all[Math.floor((index * all.length) / MOST_WINDOWS)] as LessonWindow,
         );
   return { attack, weight, windows };
 }
@@ -41,16 +46,16 @@ const NEARLY_THE_SAME = 0.75;
 /** An attack within a document, of which only those parts are learned that are the attack. */
 export function lessonWithin(document: string, put: string, weight: number, parts: Parts): Lesson {
   const alone = partsOfText(put, parts);
-  const own = new Set(alone.flatMap((buckets) => [...buckets]));
+  const own = new Set(alone.flatMap(({ buckets }) => [...buckets]));
   const windows = partsOfText(document, parts)
-    .map((buckets) => ({
-      buckets,
-      same: buckets.reduce((sum, bucket) => sum + (own.has(bucket) ? 1 : 0), 0) / buckets.length,
+    .map((window) => ({
+      window,
+      same: window.buckets.reduce((sum, bucket) => sum + (own.has(bucket) ? 1 : 0), 0) / window.buckets.length,
     }))
     .filter(({ same }) => same > NEARLY_THE_SAME)
     .toSorted((one, other) => other.same - one.same)
     .slice(0, Math.min(MOST_PUT_IN, alone.length))
-    .map(({ buckets }) => buckets);
+    .map(({ window }) => window);
   return { attack: true, weight, windows };
 }
 
@@ -86,11 +91,8 @@ export function learned(lessons: readonly Lesson[], { seed, rounds, rate, say }:
   let bias = -1;
   let biasSquares = 1e-3;
   const order = lessons.map((_, index) => index);
-  const scoreOfWindow = (window: Int32Array): number => {
-    let sum = 0;
-    for (const bucket of window) sum += weights[bucket] as number;
-    return bias + sum / Math.sqrt(window.length);
-  };
+  const scoreOfWindow = ({ buckets, words }: LessonWindow): number =>
+    bias + weighed(weights, buckets, buckets.length, words);
   for (let round = 0; round < rounds; round += 1) {
     for (let index = order.length - 1; index > 0; index -= 1) {
       const other = Math.floor(random() * (index + 1));
@@ -110,14 +112,15 @@ export function learned(lessons: readonly Lesson[], { seed, rounds, rate, say }:
             ? ranked.filter((index, place) => place === 0 || ((scores[index] as number) > 1 && place < 6))
             : ranked.slice(0, 2);
       for (const index of chosen) {
-        const window = windows[index] as Int32Array;
+        const window = windows[index] as LessonWindow;
+        const { buckets, words } = window;
         const probability = 1 / (1 + Math.exp(-scoreOfWindow(window)));
         const error =
           ((attack ? 1 : 0) - probability) * weight * (round < FIRST_ROUNDS ? 1 / Math.sqrt(chosen.length) : 1);
         loss += -Math.log(Math.max(1e-9, attack ? probability : 1 - probability)) * weight;
-        const size = 1 / Math.sqrt(window.length);
-        for (const bucket of window) {
-          const gradient = error * size;
+        for (let place = 0; place < buckets.length; place += 1) {
+          const bucket = buckets[place] as number;
+          const gradient = error * valueOf(place, words);
           squares[bucket] = (squares[bucket] as number) + gradient * gradient;
           weights[bucket] = (weights[bucket] as number) + (rate * gradient) / Math.sqrt(squares[bucket] as number);
         }

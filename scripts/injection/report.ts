@@ -72,6 +72,32 @@ requests that are harmless alone, each put into a paper of the bank or into a ma
 | what people ask of models as orders, in the project's own words too | 34.6 | 33.9 | 52.2 | 16.1 |
 | lines of other languages as harmless ones, and how many of all words stand elsewhere | 45.6 | 36.2 | 56.5 | 18.5 |
 
+A second series, for answers alone. Recall at 3 % and at 1 % false positives of the same papers and mails, as the mean of ten sets: spikee, prompts,
+PINT, requests and tasks of users (self-instruct), each in papers and in mails; *attacks* without requests and tasks.
+
+| what | at 3 % | at 1 % | attacks at 3 % | requests and tasks at 3 % |
+| --- | --: | --: | --: | --: |
+| the classifier of the first series | 43.7 | 37.3 | 54.7 | 27.2 |
+| gradient-boosted trees (150 of depth 4) over 34 facts of a sentence and of its text, learned from folds by source | 45.0 | 35.5 | 51.4 | 35.4 |
+| the same with 11 of the facts, 60 of depth 3 | 48.7 | 38.3 | 57.5 | 35.6 |
+| no trees; a score less twice the share of words that stand elsewhere | 48.9 | | 57.9 | 35.5 |
+| no trees; a score that counts how far it is above the rest of the text | 45.8 | | 55.9 | 30.7 |
+| what kind of sentence it is counts by itself, whatever the number of words | 44.7 | 36.6 | 55.5 | 28.5 |
+| the same with more of it (beginnings of words elsewhere, place, only question, only "you", script, addresses) | 42.9 | 32.1 | 52.0 | 29.2 |
+| the same, above the rest of the text | 47.2 | 36.9 | 56.2 | 33.8 |
+| 1,240 requests and 865 documents of the project's own, but nothing else | 50.8 | 33.3 | 56.1 | 43.0 |
+| all of it with 1,750 requests, and above the rest of the text by half: this one | 52.5 | 43.1 | 55.6 | 47.8 |
+
+The rows before the last two learned from the texts of the first series alone. That of the project's own texts was measured before the last 500
+requests were written, and learned from 175 tasks of self-instruct too, whose authors wrote one of the ten sets (252 tasks of users, not in the list
+below): what it gained there is partly theirs, and those tasks are not learned from. Trees learned what kind of document a sentence stood in
+more than what kind of sentence it is. Not tried: a small network, calibration by language, requests in more languages.
+
+Foreign texts were measured once in this series, when all of it was chosen: 63.7 % at 3 % and 48.6 % at 1 %, of which the first series had
+61.1 % and 29.2 %. Seventy of a hundred at 3 % is not reached, neither in answers nor in messages, whose classifier is as it was. Attacks in tool results
+were found less often at 3 % (9 of 24 for 15). Whoever wrote the requests and documents had seen those foreign texts that were judged worst
+before. Sentences that leaned on them, or on how BIPIA groups its attacks, were thrown out; two of them only before the last training.
+
 Sentences did not help messages (recall of 15.9 % at 1 % false positives, of windows 21.6 %); nor did more rounds, a slower rate or decay of
 weights. Mails as harmless texts helped messages in the corpora for choices (25.1 % for 21.8 % at 1 %) and not in foreign ones (22.8 % for
 25.0 %), so messages are judged by the weights of before. Most of what is missed has words of languages that training has no attacks of, or is
