@@ -421,6 +421,15 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
       expect(() => keys.assertSigns()).toThrow(`the key of ${use}: the token gate: unreachable`);
     });
 
+    it('are not made there while another one is on its way', async () => {
+      keys = await openedThere();
+      const asked = { use: 'tokens', oldUntilMs: null, by: 'dev', reason: null } as const;
+      await keys.rotate({ ...asked, requestId: randomUUID() });
+      const requestId = randomUUID();
+      await expect(keys.rotate({ ...asked, requestId })).rejects.toMatchObject({ code: 'rotation_active' });
+      await expect(stores.open(token.reference(`gate-tokens-${requestId}`))).rejects.toThrow('has no key');
+    });
+
     it('that cannot be made are announced to nobody', async () => {
       keys = await openedThere();
       process.env['SOFTHSM2_CONF'] = '/nowhere';

@@ -276,6 +276,10 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
           'invalid_request',
           `old_until: is after the end of the CA that signs (${new Date(notAfterMs).toISOString()})`,
         );
+      // Before one is made that stays where it lies, and signs nothing.
+      const active = (await store.identityKeys()).find((key) => key.use === use && isOnItsWay(key));
+      if (active?.requestId === requestId) return active;
+      if (active) throw new GateError('rotation_active', undefined, { fields: { key_id: active.id } });
       const made = await newKey(use, requestId);
       const key = await store.announceKey({
         ...made,
