@@ -11,7 +11,7 @@ import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { createCallTalks } from '../domain/upstream/call-talks.js';
 import { talksApart } from '../domain/upstream/talks-apart.js';
 import { errorText } from '../domain/errors.js';
-import { createIntroductions } from '../domain/upstream/registered.js';
+import { createIntroductions } from '../domain/identity/vouched-upstreams.js';
 import { noUpstream } from '../domain/upstream/no-upstream.js';
 import type { Upstream } from '../domain/upstream/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';

@@ -1357,7 +1357,7 @@ export async function openIdentityStore(
         const stands = await standingRows.between(within, after, latest, mostListed + 1);
         const stopped = await stopRows.between(within, after, latest, mostListed + 1);
         const limited = await budgetRows.between(within, after, latest, mostListed + 1);
-        // Who knows nothing yet needs not hear of what is none for long. Whoever does was told of it, or lets nobody in for as long.
+        // Who knows nothing yet needs not hear of what was retired long ago. Whoever does was told of it, or lets nobody in for as long.
         const gone = after === 0 ? nowMs - RETIRED_TOLD_MS : undefined;
         const set = await decoyRows.between(within, after, latest, mostListed + 1, gone);
         const vouchedFor = await upstreamRows.between(within, after, latest, mostListed + 1, gone);

@@ -9,7 +9,7 @@ import type { RevocationMirror } from '../../domain/identity/revocation-mirror.j
 import type { CallTalks } from '../../domain/upstream/call-talks.js';
 import type { NoteStore } from '../../domain/upstream/notes-apart.js';
 import type { QuestionStore } from '../../domain/upstream/talks-apart.js';
-import type { Introductions } from '../../domain/upstream/registered.js';
+import type { Introductions } from '../../domain/identity/vouched-upstreams.js';
 import type { Upstream } from '../../domain/upstream/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';

@@ -60,6 +60,10 @@ const INSTEAD: readonly (readonly [reason: string, instead: Instead])[] = [
     'the operator denied this tool',
     { call: 'Another tool: this one is allowed to nobody until an operator classes it anew.' },
   ],
+  [
+    'this tool needs an agent whose platform',
+    { when: 'once the platform of the agent was attested, which its operator brings about' },
+  ],
   ['Bulk export', { when: 'in business hours' }],
   ['the budget of this agent', { when: 'once the budget begins anew or an operator raised it' }],
   ['Token velocity: more calls', { when: 'after the time that the reason names' }],

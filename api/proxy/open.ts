@@ -1,7 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
-import { callUpstreamOf } from '../../domain/upstream/registered.js';
+import { callUpstreamOf } from '../../domain/identity/vouched-upstreams.js';
 import { addressesOf, pricesOf } from '../../config/upstreams.js';
 import type { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { askedSpend, NO_BUDGETS } from '../../domain/spend/spend.js';

@@ -16,7 +16,7 @@ import {
 } from '../../contracts/verified-attestation.js';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../errors.js';
-import type { IssuanceAuthority } from './issuing.js';
+import type { IssuanceAuthority, KeptAttestation } from './issuing.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { CertificateRequest } from './signed-once.js';
 
@@ -38,12 +38,6 @@ export type ChallengeTerms = Pick<
   AttestationBindings,
   'platformIssuer' | 'trustAnchorId' | 'measurementPolicyVersion' | 'verifierPolicyVersion'
 >;
-
-/** A result, as it is kept. */
-export interface KeptAttestation {
-  readonly id: string;
-  readonly verified: VerifiedAttestation;
-}
 
 /** The certificate of an agent that somebody saw. */
 export type SeenLeaf = Omit<Extract<IssuanceAuthority, { kind: 'leaf' }>, 'kind'>;

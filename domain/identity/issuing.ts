@@ -1,7 +1,13 @@
-import type { KeptAttestation } from './attestation.js';
+import type { VerifiedAttestation } from '../../contracts/verified-attestation.js';
 import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { agentSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
+
+/** A result, as it is kept. */
+export interface KeptAttestation {
+  readonly id: string;
+  readonly verified: VerifiedAttestation;
+}
 
 /** What a request rests on. */
 export type IssuanceAuthority =

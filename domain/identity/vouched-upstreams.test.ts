@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { callUpstreamOf, createIntroductions } from './registered.js';
+import { callUpstreamOf, createIntroductions } from './vouched-upstreams.js';
 
 const ID = '019f0000-0000-7000-8000-000000000001';
 const registered = { id: ID, tlsPin: null, spiffe: null };

@@ -1,5 +1,5 @@
 import type { CallUpstream } from '../../contracts/call.js';
-import type { UpstreamRegister } from '../identity/revocation-mirror.js';
+import type { UpstreamRegister } from './revocation-mirror.js';
 
 /** What servers of tools call themselves, by their addresses, as this process heard it. */
 export interface Introductions {
