@@ -14,10 +14,10 @@ import type {
   AttestationChallenge,
   AttestationStore,
   ChallengeTerms,
+  KeptAttestation,
   SeenLeaf,
 } from '../../domain/identity/attestation.js';
 import type { AttestationEvent, IdentityEvent } from '../../domain/identity/identity-rows.js';
-import type { KeptAttestation } from '../../domain/identity/issuing.js';
 import { agentSpiffe } from '../../domain/identity/spiffe.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
 import type { IdentityTables } from './identity-tables.js';

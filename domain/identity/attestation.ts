@@ -16,7 +16,6 @@ import {
 } from '../../contracts/verified-attestation.js';
 import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../errors.js';
-import type { IssuanceAuthority, KeptAttestation } from './issuing.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { CertificateRequest } from './signed-once.js';
 
@@ -39,8 +38,21 @@ export type ChallengeTerms = Pick<
   'platformIssuer' | 'trustAnchorId' | 'measurementPolicyVersion' | 'verifierPolicyVersion'
 >;
 
+/** A result, as it is kept. */
+export interface KeptAttestation {
+  readonly id: string;
+  readonly verified: VerifiedAttestation;
+}
+
 /** The certificate of an agent that somebody saw. */
-export type SeenLeaf = Omit<Extract<IssuanceAuthority, { kind: 'leaf' }>, 'kind'>;
+export interface SeenLeaf {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly spiffe: string;
+  readonly fingerprint: string;
+  /** Where somebody else saw the connection: of the key that it was made with. */
+  readonly publicKeySha256?: string;
+}
 
 export type MeasurementApproval = Pick<
   Measurement,

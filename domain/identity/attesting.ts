@@ -12,11 +12,11 @@ import {
   type AttestationStore,
   type ChallengeTerms,
   evidenceOf,
+  type KeptAttestation,
   type MeasurementApproval,
   nonceDigest,
   type SeenLeaf,
 } from './attestation.js';
-import type { KeptAttestation } from './issuing.js';
 import type { RevokedBy } from './revoked-by.js';
 import type { CertificateRequest } from './signed-once.js';
 import type { Signer } from './signer.js';

@@ -1,13 +1,7 @@
-import type { VerifiedAttestation } from '../../contracts/verified-attestation.js';
+import type { KeptAttestation, SeenLeaf } from './attestation.js';
 import { type CertificateRequest, type SignedSvid, signedOnce, type Svid, type SvidSigner } from './signed-once.js';
 import { agentSpiffe } from './spiffe.js';
 import { uuidV7 } from './uuid-v7.js';
-
-/** A result, as it is kept. */
-export interface KeptAttestation {
-  readonly id: string;
-  readonly verified: VerifiedAttestation;
-}
 
 /** What a request rests on. */
 export type IssuanceAuthority =
@@ -16,15 +10,7 @@ export type IssuanceAuthority =
   /** Evidence of the platform of an agent, for a challenge that a person had opened before its first certificate. */
   | { readonly kind: 'quote'; readonly challengeId: string; readonly attested: KeptAttestation }
   /** The certificate of an agent, which it showed to ask for the next one of its own. */
-  | {
-      readonly kind: 'leaf';
-      readonly tenant: string;
-      readonly agent: string;
-      readonly spiffe: string;
-      readonly fingerprint: string;
-      /** Where somebody else saw the connection: of the key that it was made with. */
-      readonly publicKeySha256?: string;
-    };
+  | (SeenLeaf & { readonly kind: 'leaf' });
 
 /** An intent: stored before anything is signed, and closed in the transaction that stores the certificate. */
 export interface Intent {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AttestationRequest, openedChallenge } from '../../contracts/attestation.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { issuedSvid } from '../../contracts/identity.js';
+import { enrollment, issuedSvid } from '../../contracts/identity.js';
 import { TPM2_VERIFIER_POLICY, tpm2ExtraData } from '../../domain/identity/tpm2-quote.js';
 import { createHttp, type Http } from '../support/agent.js';
 import { certificateRequest } from '../support/certificate-request.js';
@@ -59,7 +59,7 @@ const WIRE = ['wire_transfer', { amount: 10, to: 'acct-1' }] as const;
       return reply.body;
     };
     const enrolled = async () => {
-      const once = String((await manage('/enrollments', { tenant: 'acme', agent_name: NAME }))['token']);
+      const { token: once } = enrollment.parse(await manage('/enrollments', { tenant: 'acme', agent_name: NAME }));
       const { pem, keyPem } = await certificateRequest();
       const headers = { authorization: `Bearer ${once}` };
       const reply = await console.request('POST', '/enrollments/svid', { headers, body: { csr_pem: pem } });
