@@ -67,7 +67,6 @@ export const attestationReason = z.enum([
   'attestation_verifier_policy_mismatch',
   'attestation_verifier_unavailable',
 ]);
-export type AttestationReason = z.infer<typeof attestationReason>;
 
 /** The answer where evidence, or what was said of it, does not hold. */
 export const rejectedAttestation = z.strictObject({
