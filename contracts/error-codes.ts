@@ -920,6 +920,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'What the token is asked for does not fit together: `reason` says what. Nothing was signed.',
   },
+  snapshot_mismatch: {
+    status: 422,
+    retry: 'no',
+    meaning: '`snapshot_sha256` is not the digest of these tools.',
+  },
   peer_bundle_unknown: {
     status: 403,
     retry: 'no',

@@ -30,6 +30,7 @@ export const EVENT_KINDS = [
   'alarm.review_tampered',
   'alarm.tool_classes_outdated',
   'alarm.clock_apart',
+  'tool_definition.pinned',
   'tool_definition.drifted',
   'tool_definition.accepted',
   'tool_class.set',

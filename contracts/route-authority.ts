@@ -169,7 +169,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
     console,
   ),
   row('identity', 'POST', '/tenants/{tenant}/offboard', 'identity.tenant.offboard', console),
-  later('identity', 'POST', '/tool-definitions/pin', 'identity.tool-definition.pin', proxy),
+  row('identity', 'POST', '/tool-definitions/pin', 'identity.tool-definition.pin', proxy),
   row('identity', 'POST', '/upstreams', 'identity.upstream.register', console, simulator),
   row('identity', 'POST', '/upstreams/{id}/retire', 'identity.upstream.manage', console),
   row('identity', 'POST', '/workload-svid', 'identity.svid.workload.issue', ...certified),

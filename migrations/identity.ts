@@ -418,6 +418,19 @@ const attestation: Migration = {
 };
 
 /**
+ * 0024: what agents see of their tools, as proxies reported it last (docs/architecture/identity.md#tool-definitions). A new table.
+ */
+const toolPins: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists identity_tool_pins (
+      id ${text} not null primary key, tenant ${text} not null, agent_name ${text} not null, event ${text} not null,
+      snapshot_sha256 ${text} not null, content ${text} not null, changed_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
+/**
  * 0025: what people say of agents: whose they are, what they are for, and who certified them (docs/architecture/identity.md#registry). Of an agent without
  * a row here nobody said anything. A new table.
  */
@@ -474,4 +487,5 @@ export const identityMigrations: Record<string, Migration> = {
   '0025-registry': registry,
   '0026-upstreams': upstreams,
   '0021-attestation': attestation,
+  '0024-tool-pins': toolPins,
 };

@@ -240,6 +240,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A person let an agent act on his behalf: who (`act`), what for (`scope`, `yellow_scope`), how often and until when.',
   'grant.revoked':
     'A grant was taken back; by whom, and where nobody named it, because of what (`because`). Its sidecar has the reason.',
+  'tool_definition.pinned':
+    'What an agent saw of its tools first, as a proxy reported it to identity (`snapshot_sha256`).',
   'grant.auto_revoked': 'A grant was used up, or its deadline passed and no use was told (`reason`).',
   'agent.envelope_narrowed':
     'What may be delegated to an agent became less; by whom. Its sidecar has the envelope before and after, and the reason.',

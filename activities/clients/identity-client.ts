@@ -29,6 +29,11 @@ import {
   type WorkloadSvid,
   type WorkloadSvidRequest,
 } from '../../contracts/identity.js';
+import {
+  type KeptToolDefinitions,
+  keptToolDefinitions,
+  type ToolDefinitionReport,
+} from '../../contracts/tool-definition-pins.js';
 import { GateError } from '../../domain/errors.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
@@ -53,6 +58,8 @@ export interface IdentityClient {
   redeemActorToken(redemption: ActorTokenRedemption): Promise<RedeemedActorToken>;
   /** What was verified of the platform of an agent by its certificate; `null` where nothing counts. Throws where identity does not know or does not answer. */
   attestation(leaf: RuntimeAttestationRequest): Promise<VerifiedAttestation | null>;
+  /** Says what an agent sees of its tools; whatever is said twice changes nothing. */
+  tellToolDefinitions(report: ToolDefinitionReport): Promise<KeptToolDefinitions>;
   /** What certificates are verified with. */
   trustBundle(): Promise<SpiffeBundle>;
   /** Says how often decoys were touched in all; whatever is said twice changes nothing. */
@@ -126,6 +133,8 @@ export function createIdentityClient({ timeoutMs = 2_000, ...options }: ServiceC
       } else if (answer.status === 401 && rejectedAttestation.safeParse(answer.body).success) return null;
       throw unavailable(`identity answered ${answer.status} about what the platform of the agent attested`);
     },
+    tellToolDefinitions: (body) =>
+      ask(keptToolDefinitions, { method: 'POST', path: '/tool-definitions/pin', timeoutMs: REPORT_LIMIT_MS, body }),
     trustBundle: () => ask(spiffeBundle, { method: 'GET', path: '/.well-known/spiffe-bundle', timeoutMs }),
     // An issuer may have to be asked for its keys.
     grant: (body) => granting(issuedGrant, { method: 'POST', path: '/grant', timeoutMs: RENEWAL_LIMIT_MS, body }),

@@ -314,6 +314,7 @@ const MARKED = {
     'signing_key_id',
   ],
   identity_attestation_kinds: ['id', 'kinds', 'changed_ms'],
+  identity_tool_pins: ['id', 'tenant', 'agent_name', 'event', 'snapshot_sha256', 'content', 'changed_ms'],
   identity_outbox: ['id', 'content'],
 } as const;
 

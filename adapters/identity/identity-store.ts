@@ -15,6 +15,7 @@ import {
   type IdentityEvent,
   identityRow,
   stopReportRow,
+  toolPinRow,
   stopRow,
   tenantRow,
   upstreamRow,
@@ -38,6 +39,7 @@ import type { RevokedBy } from '../../domain/identity/revoked-by.js';
 import { stateFault, type StandingStore } from '../../domain/identity/standing.js';
 import type { StopReportStore } from '../../domain/identity/stop-reports.js';
 import { type ListedStop, stopFault, stopIdOf, type StopStore, type ToldStop } from '../../domain/identity/stops.js';
+import type { ToolDefinitionStore } from '../../domain/identity/tool-definition-pins.js';
 import type { ToldUpstream, UpstreamStore } from '../../domain/identity/upstreams.js';
 import type { TenantStore } from '../../domain/identity/tenant-store.js';
 import { uuidV7 } from '../../domain/identity/uuid-v7.js';
@@ -61,6 +63,7 @@ import { numberedRows } from './numbered-rows.js';
 import { type NewAgent, openStandingStore, toldStandingOf } from './standing-store.js';
 import { type LeftBehind, leftFault, openStopReportStore, type TakenBack } from './stop-report-store.js';
 import { openStopStore, toldStopOf } from './stop-store.js';
+import { openToolDefinitionStore } from './tool-definition-store.js';
 import { openTenantStore } from './tenant-store.js';
 import { openUpstreamStore, toldUpstreamOf } from './upstream-store.js';
 import { openWorkloadStore } from './workload-store.js';
@@ -80,6 +83,7 @@ export interface IdentityStore
     GrantStore,
     ActorTokenStore,
     PeerBundleStore,
+    ToolDefinitionStore,
     KeyStore,
     AttestationStore,
     WorkloadStore {
@@ -743,6 +747,12 @@ export async function openIdentityStore(
     agentByName,
     locked,
     assertActive: (within, agent) => standings.assertActive(within, agent),
+  });
+  const toolDefinitions = openToolDefinitionStore({
+    fault: marks.fault,
+    marked,
+    inTransaction,
+    told: (within, event) => toldRow(within, toolPinRow(event)),
   });
   const peerBundles = openPeerBundleStore({ db, fault: marks.fault, marked, inTransaction, asked });
   const stops = openStopStore({
@@ -1436,6 +1446,7 @@ export async function openIdentityStore(
     ...grants,
     ...actorTokens,
     ...peerBundles,
+    ...toolDefinitions,
     ...workloads,
     ...signingKeys,
     ...attestations,

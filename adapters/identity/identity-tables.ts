@@ -279,6 +279,19 @@ export interface IdentityTables {
     fetched_ms: Count;
     mac: string;
   };
+  /** What agents see of their tools, as it was reported last. */
+  identity_tool_pins: {
+    id: string;
+    tenant: string;
+    agent_name: string;
+    /** `pinned` or `drifted`. */
+    event: string;
+    snapshot_sha256: string;
+    /** JSON. */
+    content: string;
+    changed_ms: Count;
+    mac: string;
+  };
   /** The tools and tenants that somebody ever stopped. */
   identity_stops: {
     id: string;

@@ -41,6 +41,7 @@ import { stopReportRoutes } from './routes/stop-reports.js';
 import { stopRoutes } from './routes/stops.js';
 import { svidRoutes } from './routes/svids.js';
 import { tenantRoutes } from './routes/tenants.js';
+import { toolDefinitionRoutes } from './routes/tool-definitions.js';
 import { upstreamRoutes } from './routes/upstreams.js';
 import { tokenRoutes } from './routes/token.js';
 import { workloadRoutes } from './routes/workloads.js';
@@ -187,6 +188,7 @@ export function createIdentityService(options: IdentityServiceOptions): Service 
   const granting = createGranting({ store, verify: verifyDelegator, signer: tokenSigner, trustDomain, clock });
   grantRoutes(service.app, { store, granting, people, clock, onGranted: tell });
   actorTokenRoutes(service.app, createActorTokens({ store, signer: tokenSigner, peers, trustDomain, clock }));
+  toolDefinitionRoutes(service.app, { store, trustDomain, clock, onPinned: tell });
   // Its bodies are forms, and its refusals those of OAuth.
   void service.app.register((scope, _options, done) => {
     tokenRoutes(scope as unknown as ServiceApp, { granting, trustDomain, clock, onGranted: tell });

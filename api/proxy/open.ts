@@ -43,6 +43,7 @@ import { createActorRedeemer } from './actor-tokens.js';
 import { attestationsKnown } from './attestations.js';
 import { createDecoyReporter } from './decoy-reporter.js';
 import { createGrantUseReporter } from './grant-use-reporter.js';
+import { createPinReporter } from './pin-reporter.js';
 import { createStopReporter } from './stop-reporter.js';
 
 interface Settings {
@@ -151,6 +152,16 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
             ),
     });
   if (hitReporter) parts.onStop('sweeps', 'what is told of decoys', hitReporter.stop);
+  const reportTools =
+    known &&
+    createPinReporter({
+      identity,
+      onFailed: (error) =>
+        logger.warn(
+          { event: 'tool_pins_untold', reason: errorText(error) },
+          'identity could not be told what an agent sees of its tools',
+        ),
+    });
   const grantTokens = known && createGrantTokens({ ask: async () => (await identity()).grantKeys() });
   const observed = own.mode === 'observe' || own.responseMode === 'observe';
   const service = () =>
@@ -194,6 +205,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           scanner: brain,
           block: own.blockPoisonedDefinitions,
           quarantine: own.quarantineDefinitions,
+          report: reportTools,
           responsePolicy: observed ? null : policies,
           ...toolWatchLog(logger),
         }),

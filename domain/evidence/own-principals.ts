@@ -45,6 +45,7 @@ const NAMES: Readonly<Record<EventKind, 'agent' | 'gate'>> = {
   'alarm.review_tampered': 'gate',
   'alarm.tool_classes_outdated': 'gate',
   'alarm.clock_apart': 'gate',
+  'tool_definition.pinned': 'gate',
   'tool_definition.drifted': 'agent',
   'tool_definition.accepted': 'agent',
   'tool_class.set': 'gate',

@@ -55,6 +55,7 @@ const KINDS = [
   'identity.key_announced',
   'identity.key_signs',
   'identity.key_withdrawn',
+  'tool_definition.pinned',
 ] as const satisfies readonly EventKind[];
 export type IdentityEventKind = Exclude<
   (typeof KINDS)[number],
@@ -65,6 +66,7 @@ export type IdentityEventKind = Exclude<
   | KeyEvent['kind']
   | 'stop.reported'
   | 'tenant.budget_changed'
+  | 'tool_definition.pinned'
   | DecoyEvent['kind']
   | UpstreamEvent['kind']
   | AttestationEvent['kind']
@@ -397,6 +399,27 @@ export function attestationRow({ kind, measurement, by, reason }: AttestationEve
     tenant,
     actor_sub: by,
     ...reasonOf(reason),
+  });
+}
+
+/** What an agent saw of its tools first, or sees once they were let go. */
+export interface ToolPinEvent {
+  readonly id: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly snapshot: string;
+  readonly tools: number;
+  readonly nowMs: number;
+}
+
+/** The row of a pin. The same tools may be pinned again after others: each time is a row. */
+export function toolPinRow({ id, tenant, agent, snapshot, tools, nowMs }: ToolPinEvent): IdentityRow {
+  return rowOf('tool_definition.pinned', `${id}/${snapshot}/${nowMs}`, {
+    reasoning: `what ${agent} sees of its tools`,
+    policy_decision: { agent, snapshot_sha256: snapshot, tools },
+    correlation_id: id,
+    tenant,
+    actor_sub: 'system:proxy',
   });
 }
 

@@ -57,6 +57,7 @@ const SAYS: Readonly<Record<EventKind, 'verdict' | 'decision' | 'ran' | 'outcome
   'alarm.review_tampered': 'nothing',
   'alarm.tool_classes_outdated': 'nothing',
   'alarm.clock_apart': 'nothing',
+  'tool_definition.pinned': 'nothing',
   'tool_definition.drifted': 'nothing',
   'tool_definition.accepted': 'nothing',
   'tool_class.set': 'nothing',

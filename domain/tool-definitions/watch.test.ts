@@ -39,6 +39,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
   let degraded: unknown[];
   let scanner: DefinitionScanner;
   let tooLong: string[];
+  let reported: unknown[];
   let failed: boolean;
   /** Some of several upstreams did not give their part of the list. */
   let partial: true | undefined;
@@ -73,6 +74,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     degraded = [];
     scanner = rulesScanner;
     tooLong = [];
+    reported = [];
     failed = false;
     partial = undefined;
     parts = undefined;
@@ -126,6 +128,8 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
         onDegraded: (error) => degraded.push(error),
         onFault: (error) => faults.push(error),
         ...limits,
+        report: ({ agent }, { event, digests, changes }) =>
+          reported.push([agent, event, [...digests.keys()].toSorted(), changes]),
         onTooLong: (owner, pageCount) => tooLong.push(`${owner.agent} ${pageCount}`),
       },
     );
@@ -140,6 +144,14 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     expect(await found()).toEqual([]);
     expect(await pins.owners()).toEqual([{ ...owner, tools: 2, since: '1970-01-01T00:00:00.000Z' }]);
     expect((await pins.read(owner)).complete).toBe(true);
+  });
+
+  it('reports what was pinned as whole once, and each whole list that differs from it', async () => {
+    await list([[tool('a')], [tool('b')]]);
+    await list([[tool('a'), tool('b')]]);
+    expect(reported).toEqual([['bot', 'pinned', ['a', 'b'], []]]);
+    await list([[tool('a', 'does something else')], [tool('c')]]);
+    expect(reported.slice(1)).toEqual([['bot', 'drifted', ['a', 'c'], ['a', 'c', 'b']]]);
   });
 
   it('finds what changed, came and went, as one row, however often it is listed; the pin stays', async () => {

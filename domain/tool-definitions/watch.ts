@@ -46,9 +46,21 @@ export interface ToolWatchOptions {
   readonly onDegraded: (error: unknown) => void;
   /** Called once per list that has more pages than are collected. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
+  /** Told what was pinned as whole, and each list that differs from it. */
+  readonly report?: ReportTools | undefined;
   /** How many pages of a list are put together. */
   readonly mostPages?: number;
 }
+
+/** Tells somebody what an agent sees of its tools, with the digests of their definitions. Nobody waits for it. */
+export type ReportTools = (
+  owner: PinOwner,
+  seen: {
+    readonly event: 'pinned' | 'drifted';
+    readonly digests: ReadonlyMap<string, string>;
+    readonly changes: readonly string[];
+  },
+) => void;
 
 /** Logs what the watch cannot do, with the same messages in every edition. */
 export const toolWatchLog = (logger: Log): Pick<ToolWatchOptions, 'onFault' | 'onTooLong' | 'onDegraded'> => ({
@@ -271,8 +283,13 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
       else if (ended && walk.from === null && listed.length > 0) await options.pins.completeParts(owner, listed);
       // Compare a first list with the pins it just made, so that listing it again gives the same rows.
       pinned = { ...(await options.pins.read(owner)), complete: false, parts: first.parts };
+      if (whole) options.report?.(owner, { event: 'pinned', digests: pinned.digests, changes: [] });
     }
     const drift = driftRow(owner, pinned, seen, whole);
+    if (drift && ended) {
+      const { changed, added, removed } = driftOf(pinned, seen, whole);
+      options.report?.(owner, { event: 'drifted', digests: seen.digests, changes: [...changed, ...added, ...removed] });
+    }
     const rows = [...(drift ? [drift] : []), ...findingRows(owner, seen.injected)];
     // One row for the whole list. When lists are blocked, no further page may be requested, so append at once.
     const tell = ended || walk.pages >= mostPages || options.block;

@@ -64,6 +64,7 @@ const TABLES = [
   'attestations',
   'measurements',
   'attestation_kinds',
+  'tool_pins',
 ];
 
 /** Identity over an empty store of this kind before each test, with people who stop and let go. */
