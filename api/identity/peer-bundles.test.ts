@@ -105,7 +105,6 @@ describe.each(STORES)('what tokens of other Gates are verified with, on %s', (ki
     await expect(peers.look()).rejects.toThrow('nobody answers');
     passes(590);
     expect(peers.keysOf(PEER)).toHaveLength(1);
-    expect(peers.ages()).toEqual([{ trustDomain: PEER, ageMs: 900_000 }]);
     passes(1);
     expect(code(() => peers.keysOf(PEER))).toBe('peer_bundle_stale');
     says = bundleOf(3);

@@ -51,7 +51,7 @@ describe('a token of another Gate', () => {
     });
   });
 
-  it('that cannot be read is refused before identity is asked', async () => {
+  it('that is malformed is refused before identity is asked', async () => {
     asked.length = 0;
     await expect(redeemer(() => Promise.reject(new Error('asked')))('a.b.c', call)).rejects.toMatchObject({
       code: 'a2a_redeem_failed',

@@ -52,8 +52,6 @@ const STALE_MS = 900_000;
 export interface KnownPeers extends Peers {
   /** Asks those of which it is time. Throws the first fault once all were asked. */
   look(): Promise<void>;
-  /** What each said last is how old; `null` for one that was never heard. */
-  ages(): readonly { readonly trustDomain: string; readonly ageMs: number | null }[];
 }
 
 /** The Gates of the settings, and the keys by which their tokens are signed (docs/architecture/identity.md#other-gates). */
@@ -112,11 +110,6 @@ export function createKnownPeers({
         if (end.status === 'rejected')
           throw new Error(`${due[at]?.trustDomain}: ${(end.reason as Error).message}`, { cause: end.reason });
     },
-    ages: () =>
-      asked.map(({ trustDomain }) => {
-        const kept = known.get(trustDomain);
-        return { trustDomain, ageMs: kept ? clock() - kept.fetchedMs : null };
-      }),
     isPeer: (trustDomain) => byDomain.has(trustDomain),
     comesAs: (trustDomain, { tenant, agent }) =>
       byDomain.get(trustDomain)?.agents.some((one) => one.tenant === tenant && one.agent === agent) ?? false,
