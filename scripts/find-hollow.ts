@@ -43,7 +43,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   attestation_: 'what identity does not do yet: attestation',
   yellow_scope_: 'identity grants no such scope, and a request for a grant that it refuses has no row',
   ...each('the proxy for outgoing traffic is not built yet', ['egress_review_unreachable']),
-  upstream_: 'what an upstream did wrong stands in `upstream.outcome`; no row carries it as a signal yet',
   ...each('the second look at verdicts (deep review) is not built yet', [
     'deep_review_finding',
     'Agreed',
@@ -54,7 +53,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     'a finding of the second look at verdicts (deep review), which is not built yet; its filter of `GET /audit/{agent_id}` finds no row',
     ['original_method', 'brain_delta'],
   ),
-  upstream_id: 'no row names the upstream in a field of its own: of several, the prefix of the tool’s name says which',
   modified_payload:
     'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',

@@ -305,11 +305,11 @@ describe('the rows a record implies', () => {
         request,
       )[0];
     };
-    expect(of({ id: PENDING })).toMatchObject({ policy_decision: { upstream_id: PENDING } });
+    expect(of({ id: PENDING })).toMatchObject({ upstream_id: PENDING });
     expect(of({ id: PENDING })).not.toHaveProperty('signal');
+    expect(of({ id: null, signal: 'upstream_not_registered' })).not.toHaveProperty('upstream_id');
     expect(of({ id: null, signal: 'upstream_not_registered' })).toMatchObject({
       signal: 'upstream_not_registered',
-      policy_decision: { upstream_id: null },
     });
   });
 

@@ -136,10 +136,10 @@ export function rowsOf(
             ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
             ...(call.spend && { spend: asJson(call.spend) }),
             ...(call.decoy && { decoy: asJson(call.decoy) }),
-            ...(call.upstream && { upstream_id: call.upstream.id }),
           },
           {
             ...sidecar(request?.body),
+            ...(call.upstream?.id && { upstream_id: call.upstream.id }),
             ...(call.upstream?.signal && { signal: call.upstream.signal }),
             ...(evidence.lookalikes && { signal: 'tool_name_lookalike' }),
             ...(call.decoy && { signal: 'decoy_tripped' }),

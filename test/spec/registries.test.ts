@@ -87,7 +87,7 @@ describe('the registry of upstreams, in the full edition', () => {
     const unsent = await bot.call('list_files', {});
     expect(unsent.status).not.toBe(200);
     const row = await verdictOf(unsent);
-    expect(row).toMatchObject({ policy_decision: { upstream_id: added.id } });
+    expect(row).toMatchObject({ upstream_id: added.id });
     expect(row?.signal ?? null).toBeNull();
     expect((await gate.tools()).counts['list_files'] ?? 0).toBe(before);
     expect(await cli('upstreams')).toContain('a pinned key');
