@@ -153,12 +153,8 @@ function Said({
             <form {...form('describe')}>
               <Csrf token={visit.csrf} />
               <label>
-                What it is for; empty for nothing{' '}
-                <input
-                  name="agent_description"
-                  maxLength={1_024}
-                  value={typed('describe', 'agent_description', description ?? '')}
-                />
+                What it is for now; empty for nothing{' '}
+                <input name="agent_description" maxLength={1_024} value={typed('describe', 'agent_description')} />
               </label>
               <Why typed={typed('describe', 'reason')} optional />
               <button type="submit">Say so</button>
