@@ -360,7 +360,7 @@ const signingKeys: Migration = {
 };
 
 /**
- * 0023: tokens that agents take to other Gates, those of other Gates that were used here, and what the latter are verified with
+ * 0020: tokens that agents take to other Gates, those of other Gates that were used here, and what the latter are verified with
  * (docs/architecture/identity.md#actor-tokens). New tables.
  */
 const actorTokens: Migration = {
@@ -387,7 +387,7 @@ const actorTokens: Migration = {
 };
 
 /**
- * 0021: what identity asked platforms, what they measured, and what of that may be so (docs/architecture/attestation.md). An agent that has no row here
+ * 0019: what identity asked platforms, what they measured, and what of that may be so (docs/architecture/attestation.md). An agent that has no row here
  * attested nothing, and takes any kind of evidence. New tables.
  */
 const attestation: Migration = {
@@ -418,7 +418,7 @@ const attestation: Migration = {
 };
 
 /**
- * 0024: what agents see of their tools, as proxies reported it last (docs/architecture/identity.md#tool-definitions). A new table.
+ * 0021: what agents see of their tools, as proxies reported it last (docs/architecture/identity.md#tool-definitions). A new table.
  */
 const toolPins: Migration = {
   async up(db) {
@@ -431,7 +431,7 @@ const toolPins: Migration = {
 };
 
 /**
- * 0025: what people say of agents: whose they are, what they are for, and who certified them (docs/architecture/identity.md#registry). Of an agent without
+ * 0022: what people say of agents: whose they are, what they are for, and who certified them (docs/architecture/identity.md#registry). Of an agent without
  * a row here nobody said anything. A new table.
  */
 const registry: Migration = {
@@ -449,7 +449,7 @@ const registry: Migration = {
 };
 
 /**
- * 0026: the servers of tools that somebody vouched for (docs/architecture/upstreams.md). Where there is none here, calls say nothing of that. A new table.
+ * 0023: the servers of tools that somebody vouched for (docs/architecture/upstreams.md). Where there is none here, calls say nothing of that. A new table.
  */
 const upstreams: Migration = {
   async up(db) {
@@ -483,9 +483,9 @@ export const identityMigrations: Record<string, Migration> = {
   '0016-grants-of-agents': grantsOfAgents,
   '0017-decoys': decoys,
   '0018-signing-keys': signingKeys,
-  '0023-actor-tokens': actorTokens,
-  '0025-registry': registry,
-  '0026-upstreams': upstreams,
-  '0021-attestation': attestation,
-  '0024-tool-pins': toolPins,
+  '0019-attestation': attestation,
+  '0020-actor-tokens': actorTokens,
+  '0021-tool-pins': toolPins,
+  '0022-registry': registry,
+  '0023-upstreams': upstreams,
 };
