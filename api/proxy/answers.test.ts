@@ -28,7 +28,10 @@ describe('the answer to a call that touches a decoy', () => {
     const [touched, classed] = [recordOf(DECOY), recordOf()];
     expect(answerOf(touched, null, false)).toEqual(answerOf(classed, null, false));
     expect(answerOf(touched, null, true)).toEqual(answerOf(classed, null, false));
-    expect(answerOf(touched, null, false)).toMatchObject({ status: 403, body: { error: 'policy_denied' } });
+    expect(answerOf(touched, null, false)).toMatchObject({
+      status: 403,
+      body: { error: 'policy_denied', advice: { retry: 'no', person_can_help: false } },
+    });
   });
 
   it('names the decoy in a verbose verdict alone', () => {

@@ -8,6 +8,7 @@ import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';
 import { isStopped } from '../../domain/identity/standing.js';
 import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
+import { adviceOf } from './advice.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
 export interface Answer {
@@ -169,6 +170,7 @@ function refusal(
       layer,
       reasons: [...reasons],
       ...(verdict && verdict.review_reasons.length > 0 && { review_reasons: [...verdict.review_reasons] }),
+      advice: adviceOf(code, reasons),
     },
   };
 }

@@ -17,11 +17,12 @@ export interface AdapterOptions extends Omit<GuardOptions, 'idempotencyId' | 'si
 const isRefusal = (error: unknown): error is Refusal =>
   error instanceof GateDenied || error instanceof GatePending || error instanceof GateRateLimited;
 
-/** A refusal in words for a model: what was refused, under which code, and why. */
+/** A refusal in words for a model: what was refused, under which code, why, and what would be allowed. */
 export function refusalText(refusal: Refusal): string {
   if (refusal instanceof GatePending)
     return `${refusal.toolName} was not run: it waits for a person (${refusal.correlationId}). ${refusal.reviewReasons.join(' ')}`.trim();
-  return `${refusal.toolName} was not run: ${refusal.code}. ${refusal.reasons.join(' ')}`.trim();
+  const instead = refusal instanceof GateDenied ? (refusal.advice?.allowed ?? '') : '';
+  return [`${refusal.toolName} was not run: ${refusal.code}.`, ...refusal.reasons, instead].join(' ').trim();
 }
 
 /** Runs what is given once Gate allowed the call, and only then. What is run is what was judged: a copy that nobody else holds. */

@@ -10,6 +10,7 @@ export function denialPanel(denied: GateDenied): string {
     ['intent', denied.intentCategory],
     ['call', denied.correlationId],
     ...denied.reasons.map((reason): [string, string] => ['reason', reason]),
+    ['allowed', denied.advice?.allowed],
     ...(denied.detail?.detectors ?? []).map(({ detector, score, flagged }): [string, string] => [
       'detector',
       `${detector} ${score}${flagged ? ' flagged' : ''}`,

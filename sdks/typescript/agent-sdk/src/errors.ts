@@ -1,4 +1,4 @@
-import type { DenialDetail, ResolveOptions, ToolCall } from './types.js';
+import type { Advice, DenialDetail, ResolveOptions, ToolCall } from './types.js';
 
 /** What every error of this package is. */
 export class GateError extends Error {
@@ -55,6 +55,7 @@ export interface DenialFacts {
   readonly intentCategory: string;
   readonly layer?: string | undefined;
   readonly correlationId?: string | undefined;
+  readonly advice?: Advice | undefined;
   readonly detail?: DenialDetail | undefined;
 }
 
@@ -70,6 +71,8 @@ export class GateDenied extends GateError {
   /** The part of Gate that refused: `brain`, `policy`, `hil`, `proxy`, … */
   readonly layer: string | undefined;
   readonly correlationId: string | undefined;
+  /** Whether to ask again, whether a person can help, and what would be allowed; of a rule's denial, not of a person's. */
+  readonly advice: Advice | undefined;
   readonly detail: DenialDetail | undefined;
 
   constructor(facts: DenialFacts) {
@@ -82,6 +85,7 @@ export class GateDenied extends GateError {
     this.intentCategory = facts.intentCategory;
     this.layer = facts.layer;
     this.correlationId = facts.correlationId;
+    this.advice = facts.advice;
     this.detail = facts.detail;
   }
 }

@@ -34,5 +34,5 @@ export {
   normalizeRealtimeFunctionCall,
   type RealtimeFunctionCallDone,
 } from './realtime.js';
-export type { CallContext, Denial, DenialDetail, Limited, ResolveOptions, ToolCall, Verdict } from './types.js';
+export type { Advice, CallContext, Denial, DenialDetail, Limited, ResolveOptions, ToolCall, Verdict } from './types.js';
 export { gateWrap } from './wrap/gate-wrap.js';

@@ -107,6 +107,7 @@ export function errorOf(verdict: Verdict, calls: readonly ToolCall[], settings: 
         intentCategory: payload.intent_category,
         layer: payload.layer,
         correlationId,
+        advice: payload.advice,
         detail: payload.detail,
       });
     }

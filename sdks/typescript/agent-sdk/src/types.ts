@@ -11,6 +11,16 @@ export interface DenialDetail {
   readonly degraded?: readonly string[];
 }
 
+/** What an agent can do about a refusal. */
+export interface Advice {
+  /** Whether the same request may be sent again: `yes`, `no` or `after_wait`. */
+  readonly retry: string;
+  /** Whether a person can bring it about that this action is done. */
+  readonly person_can_help: boolean;
+  /** What would be allowed, or what to do instead. */
+  readonly allowed?: string | undefined;
+}
+
 /** The body of a refusal, with the words of the wire. */
 export interface Denial {
   readonly error: string;
@@ -22,6 +32,7 @@ export interface Denial {
   readonly correlation_id?: string | undefined;
   /** The sibling of a batch that the refusal names. */
   readonly call_id?: string | undefined;
+  readonly advice?: Advice | undefined;
   readonly detail?: DenialDetail | undefined;
 }
 

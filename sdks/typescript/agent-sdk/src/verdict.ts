@@ -1,6 +1,6 @@
 import { GateConfigError, GateTransportError } from './errors.js';
 import { type HttpAnswer, quoted } from './http.js';
-import type { Denial, DenialDetail, Verdict } from './types.js';
+import type { Advice, Denial, DenialDetail, Verdict } from './types.js';
 
 export const DECISION_CONTRACT = 'gate.decision/v1';
 
@@ -117,8 +117,19 @@ const readDenial = (error: string, body: Fields): Denial => ({
   intent_category: textOf(body['intent_category']) ?? '',
   correlation_id: textOf(body['correlation_id']),
   call_id: textOf(body['call_id']),
+  advice: adviceOf(body['advice']),
   detail: detailOf(body['detail']),
 });
+
+function adviceOf(value: unknown): Advice | undefined {
+  const {
+    retry,
+    person_can_help: helps,
+    allowed,
+  } = (typeof value === 'object' && value !== null ? value : {}) as Fields;
+  if (typeof retry !== 'string' || typeof helps !== 'boolean') return undefined;
+  return { retry, person_can_help: helps, allowed: textOf(allowed) };
+}
 
 /** Only a detail with detectors that are shaped as such; a program rests on nothing else of it. */
 function detailOf(value: unknown): DenialDetail | undefined {
