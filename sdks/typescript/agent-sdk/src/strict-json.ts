@@ -15,28 +15,48 @@ export function strictJson(text: string): { readonly value: unknown } | { readon
   return fault === undefined ? { value } : { fault };
 }
 
-/** One token and the blanks before it. Sticky, so that it is looked for at one place and never further on. */
-const TOKEN = /[ \t\r\n]*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:])/y;
+/** Where a string of JSON that begins at this place ends, its quote included. */
+function endOfString(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+const IN_NUMBER = '0123456789+-.eE';
+function endOfNumber(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && IN_NUMBER.includes(text[at] as string)) at += 1;
+  return at;
+}
 
 /** Why parsers may differ on a text that is JSON. */
 function disputed(text: string): string | undefined {
-  TOKEN.lastIndex = 0;
   /** Names so far of each object that is open; of an array, none. */
   const open: (Set<string> | null)[] = [];
+  let at = 0;
   let before = '';
-  for (let found = TOKEN.exec(text); found !== null; found = TOKEN.exec(text)) {
-    const [, word = ''] = found;
-    const names = open.at(-1);
-    if (word === '{') open.push(new Set());
-    else if (word === '[') open.push(null);
-    else if (word === '}' || word === ']') open.pop();
-    else if (word.startsWith('"') && names && (before === '{' || before === ',')) {
-      const name = JSON.parse(word) as string;
-      if (names.has(name)) return `the name ${JSON.stringify(name)} stands twice in one object`;
-      names.add(name);
-    } else if (/^-?\d+$/.test(word) && !Number.isSafeInteger(Number(word)))
-      return `the integer ${word.slice(0, 40)} is larger than all parsers can hold`;
-    before = word;
+  while (at < text.length) {
+    const first = text[at] as string;
+    let end = at + 1;
+    if (first === '{') open.push(new Set());
+    else if (first === '[') open.push(null);
+    else if (first === '}' || first === ']') open.pop();
+    else if (first === '"') {
+      end = endOfString(text, at);
+      const names = open.at(-1);
+      if (names && (before === '{' || before === ',')) {
+        const name = JSON.parse(text.slice(at, end)) as string;
+        if (names.has(name)) return `the name ${JSON.stringify(name)} stands twice in one object`;
+        names.add(name);
+      }
+    } else if (first === '-' || (first >= '0' && first <= '9')) {
+      end = endOfNumber(text, at);
+      const number = text.slice(at, end);
+      if (!/[.eE]/.test(number) && !Number.isSafeInteger(Number(number)))
+        return `the integer ${number.slice(0, 40)} is larger than all parsers can hold`;
+    }
+    if (first > ' ') before = first;
+    at = end;
   }
   return undefined;
 }
