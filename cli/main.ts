@@ -21,6 +21,7 @@ process.exitCode = await runCommand(process.argv, {
   budget: async () => (await import('./budget.js')).registerBudget,
   tenant: async () => (await import('./tenant.js')).registerTenant,
   token: async () => (await import('./token.js')).registerToken,
+  'mcp-bridge': async () => (await import('./mcp-bridge.js')).registerMcpBridge,
   policy: async () => (await import('./policy.js')).registerPolicy,
   brain: async () => (await import('./brain.js')).registerBrain,
   console: async () => (await import('./console.js')).registerConsole,

@@ -30,13 +30,13 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   { variable: 'PATH', readBy: 'gate start, gate doctor', fallback: 'none', meaning: 'Where both are looked for.' },
   {
     variable: 'GATE_TOKEN',
-    readBy: 'docs/how-to/mcp-client.mjs, the agent SDK',
+    readBy: 'docs/how-to/mcp-client.mjs, the agent SDK, gate mcp-bridge',
     fallback: 'none; of the SDK, the one of `GATE_LITE_TOKEN`',
     meaning: 'The access token with which an agent calls, such as `gate token` prints.',
   },
   {
     variable: 'GATE_ENDPOINT',
-    readBy: 'the agent SDK',
+    readBy: 'the agent SDK, gate mcp-bridge',
     fallback: 'the address of `GATE_LITE_URL`',
     meaning: 'The address of the Gate that an agent asks, without `/mcp`.',
   },

@@ -283,6 +283,8 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   'Review: the arguments were not read for SQL.': 'Gate reads every call’s arguments before it asks',
   'Review: the arguments were not read for money.': 'Gate reads every call’s arguments before it asks',
   'Review: the arguments were not read for environments.': 'Gate reads every call’s arguments before it asks',
+  'Violation: this tool needs an agent whose platform was attested.':
+    'lite has no identity that verifies platforms; test/spec/attestation.test.ts asks for them and has this said',
   'Violation: the budget of this agent is spent.': 'lite keeps no budgets; test/spec/budgets.test.ts has this said',
   'Review: the agent is under containment; every call requires human approval.':
     'lite keeps no registry of agents; test/spec/running-stack.test.ts contains one and has this said',

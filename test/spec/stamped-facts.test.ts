@@ -48,7 +48,7 @@ async function stamped(): Promise<ReadonlySet<string>> {
   const budget = { of: 'agent', budget_micros: 9, spent_micros: 0 } as const;
   const DECOY = { id: 'a-decoy', kind: 'tool', action: 'none' } as const;
   const spend = { month: '2026-11', reserved_micros: 1, prices: {}, budget };
-  await evaluate(callInput(NOW_MS, { spend, grant: GRANT, decoy: DECOY }), {
+  await evaluate(callInput(NOW_MS, { spend, grant: GRANT, decoy: DECOY, attestation: null }), {
     available: true,
     inspection: { ...inspectionOf(true), behaviour },
   } as never);
