@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { type LiteFixture, openLite } from '../../../../test/support/lite.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../../../../test/support/stack.js';
 import {
   type GateOptions,
   GateConfigError,
@@ -15,6 +17,7 @@ import {
   resolvePending,
   type Verdict,
 } from '../src/index.js';
+import { openTransport, type Transport } from '../src/mtls.js';
 import { type StubGate, stubGate } from './stub-gate.js';
 
 interface Expected {
@@ -113,6 +116,35 @@ describe('what a verdict is made of', () => {
   });
 });
 
+/** A running Gate as the table needs it: how an agent asks it, and how an operator decides. */
+interface Asked {
+  readonly options: GateOptions;
+  decide(correlationId: string, decision: 'approve' | 'deny'): Promise<number>;
+}
+
+async function tryCase(row: LiveCase, { options: given, decide }: Asked): Promise<void> {
+  const options = { ...given, idempotencyId: randomUUID(), ...(row.mode && { mode: row.mode }) };
+  const calls = row.calls.map(({ name, arguments: input }, index) => ({ id: `call-${index}`, name, input }));
+  let asked = inspectToolUses(calls, options);
+  if (row.again !== undefined) {
+    const first = await asked;
+    const [call] = calls;
+    asked = inspectToolUses(row.again === 'same' ? calls : [{ ...call!, input: { path: 'another' } }], options);
+    if (row.again === 'same') expect(await asked).toEqual(first);
+  }
+  if (row.fault) return expectFault(asked, row);
+  const verdict = await asked;
+  expectVerdict(verdict, row.verdict ?? {});
+  if (row.outcome === undefined) return;
+  const correlationId = verdict.kind === 'pending' ? verdict.correlationId : '';
+  const resolved = resolvePending(correlationId, given, { pollIntervalMs: 20 }).then(
+    () => 'allow',
+    (error: unknown) => (error instanceof GateDenied ? error.code : error),
+  );
+  if (row.then !== undefined) expect(await decide(correlationId, row.then)).toBe(200);
+  expect(await resolved).toBe(row.outcome);
+}
+
 describe('calls at a running lite', () => {
   const gates = new Map<string, Promise<LiteFixture>>();
   const gateFor = ({ gate_mode: gateMode, ttl_secs: ttl = 60 }: LiveCase): Promise<LiteFixture> => {
@@ -130,35 +162,37 @@ describe('calls at a running lite', () => {
 
   it.each(CASES.live.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const gate = await gateFor(row);
-    const options: GateOptions & { idempotencyId: string } = {
-      endpoint: gate.lite.url,
-      idempotencyId: randomUUID(),
-      ...(row.mode && { mode: row.mode }),
-    };
-    const calls = row.calls.map(({ name, arguments: input }, index) => ({ id: `call-${index}`, name, input }));
-    let asked = inspectToolUses(calls, options);
-    if (row.again !== undefined) {
-      const first = await asked;
-      const [call] = calls;
-      asked = inspectToolUses(row.again === 'same' ? calls : [{ ...call!, input: { path: 'another' } }], options);
-      if (row.again === 'same') expect(await asked).toEqual(first);
-    }
-    if (row.fault) return expectFault(asked, row);
-    const verdict = await asked;
-    expectVerdict(verdict, row.verdict ?? {});
-    if (row.outcome === undefined) return;
-    const correlationId = verdict.kind === 'pending' ? verdict.correlationId : '';
-    const { idempotencyId: _id, ...rest } = options;
-    const resolved = resolvePending(correlationId, rest, { pollIntervalMs: 20 }).then(
-      () => 'allow',
-      (error: unknown) => (error instanceof GateDenied ? error.code : error),
-    );
-    if (row.then !== undefined) {
-      const { status } = await gate.send('POST', `/decide/${correlationId}`, {
-        body: { decision: row.then, reason: 'as the table says' },
-      });
-      expect(status).toBe(200);
-    }
-    expect(await resolved).toBe(row.outcome);
+    const decide: Asked['decide'] = async (id, decision) =>
+      (await gate.send('POST', `/decide/${id}`, { body: { decision, reason: 'as the table says' } })).status;
+    await tryCase(row, { options: { endpoint: gate.lite.url }, decide });
+  });
+});
+
+describe('calls at a running stack, by certificate', () => {
+  let gate: TestStack;
+  let transport: Transport;
+  beforeAll(async () => {
+    gate = await startStack();
+    await gate.agent('wire-bot');
+    const leaf = join(gate.stateDir, 'pki/agents/acme/wire-bot');
+    transport = await openTransport({
+      caBundlePath: gate.development.proxy.ca,
+      clientCertificatePath: `${leaf}.crt`,
+      privateKeyPath: `${leaf}.key`,
+    });
+  }, STACK_START_LIMIT_MS);
+  afterAll(async () => {
+    transport?.close();
+    await gate?.stop();
+  }, 150_000);
+
+  // What a stack of its own would be started for is tried with lite.
+  const rows = CASES.live.filter((row) => row.gate_mode === undefined && row.ttl_secs === undefined);
+  it.each(rows.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    const options = { endpoint: gate.development.proxy.url, fetch: transport.fetch };
+    await tryCase(row, {
+      options,
+      decide: async (id, decision) => (await gate.operator.decide(id, decision, 'as the table says')).status,
+    });
   });
 });
