@@ -411,6 +411,7 @@ describe.each(ACTIONS.map((action, form) => [action.path, action, form] as const
         session: other,
         userCode: code,
         linkCode: linkCodes.codeOf('slack', `U${parked}`),
+        ...(path.startsWith('/agents/:agent/') && { agent: decodeURIComponent(address.split('/')[2] ?? '') }),
       });
 
     it('is refused with a field that stands twice, whichever it is: nobody knows which one was meant', async () => {

@@ -8,6 +8,7 @@ export const fieldsOfForms = ({
   session,
   userCode,
   linkCode,
+  agent = 'a-bot',
 }: {
   readonly row: PendingRequest;
   readonly request: string;
@@ -15,6 +16,8 @@ export const fieldsOfForms = ({
   readonly session: string;
   readonly userCode: string;
   readonly linkCode: string;
+  /** Whose page the form stands on. */
+  readonly agent?: string;
 }) => ({
   id: row.id,
   digest: row.original_payload_digest,
@@ -46,7 +49,7 @@ export const fieldsOfForms = ({
   tenant_name: 'acme',
   grant: GRANT_ID,
   decoy: 'a_decoy',
-  agent_typed: 'a-bot',
+  agent_typed: agent,
   agent_description: 'pays refunds',
   scopes: 'tool:pay',
   upstream: 'a_server',
