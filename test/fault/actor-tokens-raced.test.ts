@@ -44,9 +44,9 @@ describe.each(STORES)('actor tokens that two processes redeem, on %s', (kind) =>
   });
 
   const nowMs = Date.now();
-  const signed = (count: number): string => {
+  const signed = async (count: number): Promise<string> => {
     const file = join(folder, `${count}-tokens.json`);
-    const tokens = Array.from({ length: count }, () => signedActor(signer, actorClaims(nowMs)));
+    const tokens = await Promise.all(Array.from({ length: count }, () => signedActor(signer, actorClaims(nowMs))));
     writeFileSync(file, JSON.stringify(tokens));
     return file;
   };
@@ -102,7 +102,7 @@ describe.each(STORES)('actor tokens that two processes redeem, on %s', (kind) =>
         const to = at + Math.floor(random.next() * NEAR);
         [other[at], other[to]] = [other[to] as number, other[at] as number];
       }
-      const tokens = signed(TOKENS);
+      const tokens = await signed(TOKENS);
       const both = await Promise.all([redeemer('one', tokens, order), redeemer('other', tokens, other)]);
       // Together at each part, so that neither runs ahead of the other.
       for (let taken = PART; taken <= TOKENS; taken += PART) {
@@ -129,7 +129,7 @@ describe.each(STORES)('actor tokens that two processes redeem, on %s', (kind) =>
     async () => {
       const random = seededRandom(`actor tokens killed, ${kind}`);
       const before = await uses();
-      const tokens = signed(KILLED);
+      const tokens = await signed(KILLED);
       const order = shuffled(KILLED, () => random.next());
       const heard = new Map<number, string>();
       for (let round = 0; round < ROUNDS; round += 1) {
