@@ -1171,7 +1171,7 @@ export const ERROR_CODES = {
     status: 409,
     retry: 'no',
     meaning:
-      'The certificate of this service is not of identity itself, so nobody would take over another CA by itself.',
+      'The certificate of this service is not of identity itself, so nobody would take over another CA by itself; or the key that signs lies in a token or in KMS, and no setting says where the next one is made.',
   },
   lifecycle_active: {
     status: 409,

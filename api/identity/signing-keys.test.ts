@@ -21,7 +21,7 @@ import { eventually } from '../../test/support/waiting.js';
 import type { Caller } from '../plugins/app.js';
 import type { Service } from '../plugins/service.js';
 import { administrators } from './administrator.js';
-import { openSigningKeys, type SigningKeys } from './signing-keys.js';
+import { openSigningKeys, type SigningKeyParts, type SigningKeys } from './signing-keys.js';
 
 const HOUR_MS = 3_600_000;
 const ANNOUNCE_MS = 600_000;
@@ -45,6 +45,7 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
   const opened = (
     configured = { certificates: ca.key, tokens: tokenKey },
     steadyMs = () => now,
+    elsewhere: Pick<SigningKeyParts, 'keyStores' | 'newKeys'> = {},
   ): Promise<SigningKeys> =>
     openSigningKeys({
       store,
@@ -55,6 +56,7 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
       announceMs: ANNOUNCE_MS,
       clock: () => now,
       steadyMs,
+      ...elsewhere,
       onTrust: (pem) => trusts.push(pem),
     });
   async function serve(): Promise<void> {
@@ -428,6 +430,30 @@ describe.each(STORES)('the keys with which identity signs, on %s', (kind) => {
       const requestId = randomUUID();
       await expect(keys.rotate({ ...asked, requestId })).rejects.toMatchObject({ code: 'rotation_active' });
       await expect(stores.open(token.reference(`gate-tokens-${requestId}`))).rejects.toThrow('has no key');
+    });
+
+    it('are not followed by one in the store where no setting says where keys are made', async () => {
+      await stores.make(token.reference('{key}'), 'first', 'Ed25519');
+      const there = { certificates: ca.key, tokens: token.reference('first') };
+      const asked = { requestId: randomUUID(), oldUntilMs: null, by: 'dev', reason: null };
+      keys = await opened(there, () => now, { keyStores: stores });
+      await expect(keys.rotate({ ...asked, use: 'tokens' })).rejects.toMatchObject({
+        code: 'rotation_unavailable',
+        message: expect.stringContaining('GATE_IDENTITY_NEW_KEYS'),
+      });
+      expect(await keys.keys()).toEqual([]);
+      // The setting is there: the same question is answered.
+      keys = await opened(there, () => now, { keyStores: stores, newKeys: token.reference('{key}') });
+      expect(await keys.rotate({ ...asked, use: 'tokens' })).toMatchObject({ state: 'announced' });
+      now += ANNOUNCE_MS;
+      await keys.step();
+      // As where the one that signs came by a rotation, and the setting is gone.
+      keys = await opened(there, () => now, { keyStores: stores });
+      now += 40 * HOUR_MS;
+      await keys.step();
+      await expect(keys.rotate({ ...asked, requestId: randomUUID(), use: 'tokens' })).rejects.toMatchObject({
+        code: 'rotation_unavailable',
+      });
     });
 
     it('that cannot be made are announced to nobody', async () => {

@@ -11,6 +11,7 @@ import type { KeyUse, SpiffeBundle } from '../../contracts/identity.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { HeldKey } from '../../domain/identity/held-key.js';
+import { isKeyReference } from '../../domain/identity/key-reference.js';
 import type { IdentityKey, KeyStore, NewKey } from '../../domain/identity/key-rotation.js';
 import type { SvidSigner } from '../../domain/identity/signed-once.js';
 import { createSigner, type PublicJwk, publicJwkOf, type Signer } from '../../domain/identity/signer.js';
@@ -277,9 +278,16 @@ export async function openSigningKeys(parts: SigningKeyParts): Promise<SigningKe
           `old_until: is after the end of the CA that signs (${new Date(notAfterMs).toISOString()})`,
         );
       // Before one is made that stays where it lies, and signs nothing.
-      const active = (await store.identityKeys()).find((key) => key.use === use && isOnItsWay(key));
+      const keys = await store.identityKeys();
+      const active = keys.find((key) => key.use === use && isOnItsWay(key));
       if (active?.requestId === requestId) return active;
       if (active) throw new GateError('rotation_active', undefined, { fields: { key_id: active.id } });
+      // A key that no file held is not followed by one that the store holds because nobody thought of the setting.
+      if (newKeys === undefined && isKeyReference(privateKeyOf(use, keys)))
+        throw new GateError(
+          'rotation_unavailable',
+          'the key that signs lies in a token or in KMS: say in GATE_IDENTITY_NEW_KEYS where the next one is made',
+        );
       const made = await newKey(use, requestId);
       const key = await store.announceKey({
         ...made,
