@@ -32,6 +32,8 @@ export interface RouteAuthority {
   readonly callers: readonly CallerId[] | 'public';
   /** False while no service registers the route; its callers are fixed already. */
   readonly built: boolean;
+  /** The page that says why no service will register it. */
+  readonly leftOut?: string;
 }
 
 /** `METHOD /path`: the name of a route in the lists below and in errors. */
@@ -53,6 +55,13 @@ const row = (
 
 /** The row of a route that is not built yet. It becomes a `row` in the commit that registers the route. */
 const later = (...declared: Parameters<typeof row>): RouteAuthority => ({ ...row(...declared), built: false });
+
+/** The row of a route that nothing registers, for good: where `why` says. */
+const leftOut = (why: string, ...declared: Parameters<typeof row>): RouteAuthority => ({
+  ...later(...declared),
+  leftOut: why,
+});
+const NO_SIGNING_FOR_OTHERS = 'docs/decisions/no-signing-for-others.md';
 
 /**
  * The 141 rows of authority contract 1.12.0 (docs/architecture/identity-and-routes.md#authority-table): 29 hil, 51 identity, 36 ledger, 25
@@ -107,7 +116,14 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   ),
   row('identity', 'GET', '/decoys', 'identity.decoy.read', console, proxy),
   row('identity', 'GET', '/grants', 'identity.revocation.read', console, proxy),
-  later('identity', 'GET', '/ledger-verification-keys', 'identity.verification-keys.read', ledger),
+  leftOut(
+    NO_SIGNING_FOR_OTHERS,
+    'identity',
+    'GET',
+    '/ledger-verification-keys',
+    'identity.verification-keys.read',
+    ledger,
+  ),
   row('identity', 'GET', '/revocation/list', 'identity.revocation.read', console, proxy),
   row('identity', 'GET', '/tenants/{tenant}/budget', 'identity.budget.read', console, proxy),
   row('identity', 'GET', '/tenants/{tenant}/lifecycle/{operation_id}', 'identity.tenant.lifecycle', console),
@@ -141,8 +157,8 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('identity', 'POST', '/decoys', 'identity.decoy.manage', console),
   row('identity', 'POST', '/grant', 'identity.grant.manage', console, proxy, simulator),
   row('identity', 'POST', '/revoke', 'identity.revocation.manage', console),
-  later('identity', 'POST', '/sign', 'identity.sign.action', proxy),
-  later('identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
+  leftOut(NO_SIGNING_FOR_OTHERS, 'identity', 'POST', '/sign', 'identity.sign.action', proxy),
+  leftOut(NO_SIGNING_FOR_OTHERS, 'identity', 'POST', '/sign/blob', 'identity.sign.blob', ledger),
   row('identity', 'POST', '/svid', 'identity.svid.agent.issue', agent, simulator),
   row('identity', 'POST', '/svid/renew', 'identity.svid.agent.renew', proxy),
   row('identity', 'POST', '/tenants/{tenant}/budget', 'identity.budget.manage', console),

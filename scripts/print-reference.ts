@@ -317,7 +317,8 @@ function routesPage(): string {
   const sections = governed.map((service) => {
     const own = rows.filter((row) => row.service === service);
     const built = own.filter((row) => row.built);
-    const later = own.filter((row) => !row.built);
+    const later = own.filter((row) => !row.built && row.leftOut === undefined);
+    const pages = new Set(own.flatMap((row) => row.leftOut ?? []));
     const lines = (list: typeof own) =>
       table(
         ['Route', 'Capability', 'Callers'],
@@ -335,6 +336,12 @@ function routesPage(): string {
       ...(later.length > 0
         ? ['', `Not built yet (${later.length}): refused like every path without a row.`, '', lines(later)]
         : []),
+      ...[...pages].flatMap((page) => [
+        '',
+        `Left out ([why](${page.replace('docs/', '../')})): refused like every path without a row.`,
+        '',
+        lines(own.filter((row) => row.leftOut === page)),
+      ]),
     ].join('\n');
   });
   return head(

@@ -132,7 +132,7 @@ describe('a service whose routes and rows differ does not start', () => {
       'public on one side only',
       (app) => app.post('/pending', { config: { public: true } }, () => ''),
     ],
-    ['a route whose row says that it is still to be built', 'still to be built', (app) => app.get('/later', () => '')],
+    ['a route whose row says that it is not built', 'is not built, says', (app) => app.get('/later', () => '')],
     ['a public row whose route is not', 'public on one side only', (app) => app.get('/open', () => '')],
     [
       'the same route twice',

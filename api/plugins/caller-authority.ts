@@ -57,7 +57,7 @@ export function enforceRouteAuthority(
           `${service}: ${routeName(route)} has no row in contracts/route-authority.ts; nobody could call it`,
         );
       if (!row.built)
-        throw new Error(`${service}: ${routeName(route)} is still to be built, says contracts/route-authority.ts`);
+        throw new Error(`${service}: ${routeName(route)} is not built, says contracts/route-authority.ts`);
       if ((row.callers === 'public') !== route.public)
         throw new Error(`${service}: ${routeName(route)} is public on one side only: its row or its route config`);
       if (routes.some((other) => routeName(other) === routeName(route)))

@@ -4,7 +4,7 @@ import type { KeySetDocument, KeySetSource } from './key-set.js';
 import { lineageOf } from './key-set.js';
 import { sha256Hex } from '../../crypto/digest.js';
 
-/** What a digest is signed for. The signer may refuse unknown purposes (`POST /sign/blob` of identity). */
+/** What a digest is signed for. The signer may refuse unknown purposes. */
 export interface BlobBinding {
   readonly tenant: string;
   readonly audience: 'ledger';
@@ -13,7 +13,7 @@ export interface BlobBinding {
   readonly lifetime_seconds: number;
 }
 
-/** The signature in identity's form: Ed25519 over the 32 bytes of the digest, as 128 hex digits. */
+/** Ed25519 over the 32 bytes of the digest, as 128 hex digits. */
 export interface BlobSignature {
   readonly signature: string;
   readonly key_id: string;
@@ -22,8 +22,7 @@ export interface BlobSignature {
 }
 
 /**
- * Signs digests for the ledger. Today this is a key file; identity's `POST /sign/blob` can replace it without changes elsewhere
- * (docs/decisions/bundle-signer.md). Throws when nothing can be signed.
+ * Signs digests for the ledger (docs/decisions/bundle-signer.md). Throws when nothing can be signed.
  */
 export interface BlobSigner {
   sign(binding: BlobBinding, digestSha256: string): Promise<BlobSignature>;

@@ -7,8 +7,7 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
 
 /**
- * The answer of identity's `GET /ledger-verification-keys` (docs/architecture/ledger-rows.md#signatures): every key that ever signed rows,
- * newest first.
+ * Every key that ever signed rows or bundles, newest first (docs/architecture/ledger-rows.md#signatures).
  */
 const historicalKeySet = z.strictObject({
   contract: z.literal('gate.historical-signing-keys/v1'),
