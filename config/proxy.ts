@@ -119,7 +119,7 @@ export const PROXY_SETTINGS = {
   signingKeyFile: setting(
     'GATE_SIGNING_KEY_FILE',
     z.string().min(1),
-    "PEM of the Ed25519 key that signs authorizations, or where it lies (`pkcs11:` or `awskms:`); the ledger's key until identity issues them.",
+    'PEM of the Ed25519 key that signs authorizations, a list of such keys (`gate keys rotate authorizations`), which is read while the proxy runs, or where the key lies (`pkcs11:` or `awskms:`).',
   ),
   otherSigningKeysFile: setting(
     'GATE_SIGNING_OTHER_KEYS_FILE',

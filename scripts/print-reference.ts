@@ -232,6 +232,11 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'identity.key_signs':
     'That key signs from now on; the one before (`replaces`) counts until everything is over that it signed (`old_until`).',
   'identity.key_withdrawn': 'Such a key is out of the trust bundle, and its private half is forgotten.',
+  'signing_key.announced':
+    'Another key of the proxy or the ledger (`use`: authorizations, checkpoints or exports) is published and will sign (`signs_from`); in the place of which one (`replaces`), and who asked, as his machine knows him (`by`).',
+  'signing_key.signs': 'That key signs from then on (`at`); what the one before signed verifies as before.',
+  'signing_key.withdrawn':
+    'Such a key counts no more (`at`): it is published no longer, and what it signed is refused.',
   'stop.reported':
     'Identity signed the report of what a stop met (`policy_decision` has its digest and counts, the payload the report itself).',
   'stop.released':

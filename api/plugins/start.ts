@@ -5,7 +5,7 @@ import { StartError } from '../../config/start-error.js';
 import { errorText } from '../../domain/errors.js';
 import type { HeldKey } from '../../domain/identity/held-key.js';
 import { isKeyReference } from '../../domain/identity/key-reference.js';
-import { createSigner, type PublicJwk, publicJwkOf, type Signer } from '../../domain/identity/signer.js';
+import { type PublicJwk, publicJwkOf } from '../../domain/identity/signer.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../../domain/review/decision-signature.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 import type { Opening } from './declaration.js';
@@ -29,15 +29,14 @@ export const decisionVerifier = (publicKeyFile: string): Promise<VerifyDecision>
 export const readSigningKey = (file: string): Promise<KeyObject> =>
   needed('GATE_HIL_DECISION_KEY_FILE', readFile(file, 'utf8').then(readDecisionKey));
 
-/** Public keys of authorizations beside the one that signs (PEM, each after the other), without that one. */
-export const readOtherKeys = (file: string | undefined, signer: Signer): Promise<readonly PublicJwk[]> =>
+/** Public keys of authorizations beside those that Gate has (PEM, each after the other). */
+export const readOtherKeys = (file: string | undefined): Promise<readonly PublicJwk[]> =>
   needed(
     'GATE_SIGNING_OTHER_KEYS_FILE',
     (file === undefined ? Promise.resolve('') : readFile(file, 'utf8')).then((text) => {
-      const keys = new Map(publicKeysOf(text).map((jwk) => [jwk.kid, jwk]));
-      if (file !== undefined && keys.size === 0) throw new Error('has no public key in PEM');
-      keys.delete(signer.publicJwk.kid);
-      return [...keys.values()];
+      const keys = publicKeysOf(text);
+      if (file !== undefined && keys.length === 0) throw new Error('has no public key in PEM');
+      return keys;
     }),
   );
 const END_OF_KEY = '-----END PUBLIC KEY-----';
@@ -83,7 +82,3 @@ export function openKeyStores({ onStop }: Pick<Opening<never>, 'onStop'>): {
 /** A private key of the settings: in a PEM file, or where it lies (docs/how-to/keep-keys-elsewhere.md). */
 export const readHeldKey = async (setting: string, keyStores: OpenKeys): Promise<HeldKey> =>
   keyStores.open(isKeyReference(setting) ? setting : await readFile(setting, 'utf8'));
-
-/** The key that signs authorizations: Ed25519. */
-export const readSigner = (setting: string, keyStores: OpenKeys): Promise<Signer> =>
-  needed('GATE_SIGNING_KEY_FILE', readHeldKey(setting, keyStores).then(createSigner));

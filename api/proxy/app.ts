@@ -80,7 +80,7 @@ export interface ProxyOptions
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
   /** Public keys that signed such before, or will. */
-  readonly otherKeys?: readonly PublicJwk[];
+  readonly otherKeys?: () => readonly PublicJwk[];
   /** Checks HIL's signature before an authorization is signed because of it. */
   readonly verifyDecision: VerifyDecision;
   /** Agents may come with access tokens of an issuer. */

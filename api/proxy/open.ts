@@ -33,7 +33,10 @@ import { IDENTITY } from '../identity/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
-import { decisionVerifier, needed, openKeyStores, readOtherKeys, readSigner } from '../plugins/start.js';
+import { publicJwkOf } from '../../domain/identity/signer.js';
+import { openWatchedKeys } from '../plugins/listed-keys.js';
+import { decisionVerifier, needed, openKeyStores, readOtherKeys } from '../plugins/start.js';
+import { authorizationKeys } from './authorization-keys.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
@@ -56,10 +59,18 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const { own } = config;
   const { logger } = parts;
   const { keyStores, assertSigns } = openKeyStores(parts);
-  const signer = await readSigner(own.signingKeyFile, keyStores);
-  const otherKeys = await readOtherKeys(own.otherSigningKeysFile, signer);
+  const watched = await openWatchedKeys(parts, {
+    variable: 'GATE_SIGNING_KEY_FILE',
+    setting: own.signingKeyFile,
+    use: 'authorizations',
+    agent: 'gate-proxy',
+    idOf: (key) => publicJwkOf(key).kid,
+    keyStores,
+  });
+  const { signer, others: otherKeys } = authorizationKeys(watched.keys, await readOtherKeys(own.otherSigningKeysFile));
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
+  watched.tell(ledger);
   const reviews = await parts.neighbour(HIL);
   const brain = await parts.neighbour(BRAIN);
   const policies = await parts.neighbour(POLICY_ENGINE);
@@ -257,7 +268,10 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       verboseVerdicts: own.verboseVerdicts,
       checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: own.callbackAllowPrivate }).href,
       readiness: {
-        signer: assertSigns,
+        signer: () => {
+          watched.assertKnown();
+          assertSigns();
+        },
         orchestrator: engineAnswers(engine),
         worker: parts.readinessOf(WORKER),
         ledger: parts.readinessOf(LEDGER),

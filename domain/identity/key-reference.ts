@@ -35,6 +35,15 @@ export function keyReferenceIn(place: string, name: string): string {
   return reference;
 }
 
+/** The place of a key, for another one beside it (`keyReferenceIn`). Throws as `readKeyReference` does. */
+export function placeOfKey(reference: string): string {
+  const text = reference.trim();
+  readKeyReference(text);
+  return text.startsWith('pkcs11:')
+    ? text.replace(/object=[^;?]*/, `object=${KEY}`)
+    : text.replace(/^awskms:\/\/\/[^?]*/, `awskms:///${KEY}`);
+}
+
 /** Whether a setting says where a key lies, instead of a file that holds it. */
 export const isKeyReference = (text: string): boolean => /^(?:pkcs11|awskms):/.test(text.trim());
 

@@ -1,3 +1,4 @@
+import { isKeyList, type ListedUse, publicKeyOf, readKeyList, signingKeyOf } from '../../domain/identity/key-list.js';
 import 'reflect-metadata';
 import {
   createHash,
@@ -435,9 +436,9 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     hilDecideToken: ensureToken(join(stateDir, 'secrets', 'hil-decide-token')),
     consoleSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'console-session-key')),
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
-    ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
-    checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),
-    exportKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-export')),
+    ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger'), 'authorizations'),
+    checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint'), 'checkpoints'),
+    exportKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-export'), 'exports'),
     identityKeys: ensureKeyRing(join(stateDir, 'secrets', 'identity-keys')),
     identityAdminToken: ensureToken(join(stateDir, 'secrets', 'identity-admin-token')),
     identityTokenKey: ensureSealedKey(stateDir, 'tokens', 'identity-tokens'),
@@ -503,7 +504,8 @@ function ensureSealedKey(stateDir: string, use: KeyUse, name: string): SealedKey
   return { text: `${text}\n`, file };
 }
 
-export function ensureSigningKey(path: string): SigningKey {
+/** With a `use` also a list of such keys, which a rotation made of the file: then the key that signs. */
+export function ensureSigningKey(path: string, use?: ListedUse): SigningKey {
   const [keyFile, pubFile] = [`${path}.key`, `${path}.pub`];
   if (readIfPresent(keyFile, PRIVATE_FILE) === null && readIfPresent(pubFile, PUBLIC_FILE) !== null)
     throw new Error(
@@ -512,9 +514,12 @@ export function ensureSigningKey(path: string): SigningKey {
   const key = `${ensureSecret(
     keyFile,
     () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim(),
-    (text) => isEd25519(text),
+    (text) => isEd25519(text) || (use !== undefined && isKeyList(text)),
   )}\n`;
-  const publicKey = createPublicKey(createPrivateKey(key));
+  const publicKey =
+    use !== undefined && isKeyList(key)
+      ? publicKeyOf(signingKeyOf(readKeyList(key, use), Date.now()))
+      : createPublicKey(createPrivateKey(key));
   const pub = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   if (readIfPresent(pubFile, PUBLIC_FILE) !== pub) replaceFile(pubFile, pub, PUBLIC_FILE);
   const keyId = createHash('sha256')

@@ -15,8 +15,8 @@ export interface ExecutionReceiptOptions {
   readonly calls: CallStore;
   readonly ledger: Ledger;
   readonly signer: Signer;
-  /** Keys that signed authorizations before. */
-  readonly otherKeys?: readonly PublicJwk[];
+  /** Keys that signed authorizations before, as they are now. */
+  readonly otherKeys?: () => readonly PublicJwk[];
   readonly limits: AgentLimitsCheck;
 }
 
@@ -27,9 +27,8 @@ export interface ExecutionReceiptOptions {
  */
 export function registerExecutionReceipts(
   app: ServiceApp,
-  { calls, ledger, signer, otherKeys = [], limits }: ExecutionReceiptOptions,
+  { calls, ledger, signer, otherKeys = () => [], limits }: ExecutionReceiptOptions,
 ): void {
-  const keys = [signer.publicJwk, ...otherKeys];
   app.post(
     '/execution-receipts',
     // Its bytes are read as those of a call are, so the schema only describes them.
@@ -52,6 +51,7 @@ export function registerExecutionReceipts(
         throw new GateError('not_found', 'no authorization under this id');
       request.correlationId = record.correlation_id;
       const { fingerprint } = caller;
+      const keys = [signer.publicJwk, ...otherKeys()];
       const fault = receiptFault(receipt, record, { bearer: { fingerprint, certificate }, keys });
       if (fault) throw invalid(fault);
       const text = receiptText(receipt);

@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { keyInMemory } from '../../../domain/identity/held-key.js';
 import { createSigner } from '../../../domain/identity/signer.js';
 import { bareService } from '../../../test/support/bare-service.js';
 import { readOtherKeys } from '../../plugins/start.js';
+import { authorizationKeys } from '../authorization-keys.js';
 import { registerKeySet } from './key-set.js';
 
 it('the key set has the key of every authorization under its key id, for everybody, and nothing of its secret', async () => {
@@ -33,13 +35,21 @@ it('the key set has the keys of before and of later beside it, each once', async
     const file = join(folder, 'others.pem');
     const pem = ({ publicKey }: typeof active) => publicKey.export({ type: 'spki', format: 'pem' }).toString();
     writeFileSync(file, [before, active, later, before].map(pem).join(''));
-    const others = await readOtherKeys(file, signer);
+    const { others } = authorizationKeys(
+      {
+        now: {
+          signing: { id: signer.publicJwk.kid, key: keyInMemory(active.privateKey) },
+          keys: [{ id: signer.publicJwk.kid, publicKey: active.publicKey, state: 'signing', signsFrom: null }],
+        },
+      },
+      await readOtherKeys(file),
+    );
     const service = bareService({ name: 'proxy', resolveCaller: () => null });
     registerKeySet(service.app, signer, others);
     const { keys } = (await service.app.inject('/.well-known/jwks.json')).json<{ keys: JsonWebKey[] }>();
     expect(keys).toEqual([active, before, later].map(({ privateKey }) => createSigner(privateKey).publicJwk));
     await service.close();
-    expect(await readOtherKeys(undefined, signer)).toEqual([]);
+    expect(await readOtherKeys(undefined)).toEqual([]);
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 });
     for (const [text, why] of [
       ['', 'no public key'],
@@ -48,7 +58,7 @@ it('the key set has the keys of before and of later beside it, each once', async
       [rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString(), 'not Ed25519'],
     ] as const) {
       writeFileSync(file, text);
-      await expect(readOtherKeys(file, signer)).rejects.toThrow(why);
+      await expect(readOtherKeys(file)).rejects.toThrow(why);
     }
   } finally {
     rmSync(folder, { recursive: true });

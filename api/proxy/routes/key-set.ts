@@ -22,12 +22,12 @@ const KeySet = z.object({
  */
 export function registerKeySet(
   app: ServiceApp,
-  { publicJwk }: Pick<Signer, 'publicJwk'>,
-  /** Those that signed before, or will. */
-  others: readonly PublicJwk[] = [],
+  signer: Pick<Signer, 'publicJwk'>,
+  /** Those that signed before, or will, as they are now. */
+  others: () => readonly PublicJwk[] = () => [],
 ): void {
   app.get('/.well-known/jwks.json', { schema: { response: { 200: KeySet } } }, (_request, reply) => {
     void reply.header('cache-control', 'public, max-age=300');
-    return { keys: [publicJwk, ...others] };
+    return { keys: [signer.publicJwk, ...others()] };
   });
 }
