@@ -28,16 +28,30 @@ describe('what a proxy knows of the platform of an agent', () => {
     });
   });
 
-  it('is asked once in five minutes', async () => {
+  it('is asked once in two seconds, so one that was withdrawn counts no longer', async () => {
     const result = verified(900_000);
     answer = () => Promise.resolve(result);
     expect([await known(CALLER), await known(CALLER), asked]).toEqual([result, result, 1]);
-    now += 299_999;
+    now += 1_999;
     await known(CALLER);
     expect(asked).toBe(1);
     now += 1;
+    answer = () => Promise.resolve(null);
+    expect([await known(CALLER), asked]).toEqual([null, 2]);
+    // And is not there again where identity goes away.
+    answer = () => Promise.reject(new GateError('control_state_unavailable'));
+    await expect(known(CALLER)).rejects.toMatchObject({ code: 'control_state_unavailable' });
+  });
+
+  it('counts for five minutes where identity does not answer, and then nobody knows', async () => {
+    const result = verified(900_000);
+    answer = () => Promise.resolve(result);
     await known(CALLER);
-    expect(asked).toBe(2);
+    answer = () => Promise.reject(new GateError('control_state_unavailable'));
+    now += 299_999;
+    expect([await known(CALLER), asked]).toEqual([result, 2]);
+    now += 1;
+    await expect(known(CALLER)).rejects.toMatchObject({ code: 'control_state_unavailable' });
   });
 
   it('counts no longer than it says, and for no other certificate', async () => {

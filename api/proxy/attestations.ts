@@ -8,11 +8,22 @@ export type AttestationOf = (
   caller: Pick<AgentCaller, 'spiffe' | 'fingerprint'>,
 ) => Promise<VerifiedAttestation | null>;
 
-/** A measurement that is withdrawn counts here for so long at most, and no result longer than it says. */
+/** Identity is asked again after so long, so a measurement that is withdrawn counts no longer. */
+const FRESH_MS = 2_000;
+/** Where identity does not answer, what it said last counts for so long at most, and no longer than it says. */
 const KEPT_MS = 300_000;
 const MOST_KEPT = 10_000;
 
-/** Asks identity, and keeps what it says of a certificate for a while. That nothing counts is not kept: the agent may attest the next moment. */
+interface Kept {
+  readonly verified: VerifiedAttestation;
+  readonly freshMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Asks identity, and keeps what it says of a certificate for two seconds; for minutes where identity is away. That nothing counts is not kept: the agent may
+ * attest the next moment.
+ */
 export function attestationsKnown({
   ask,
   now = Date.now,
@@ -20,19 +31,25 @@ export function attestationsKnown({
   readonly ask: (leaf: RuntimeAttestationRequest) => Promise<VerifiedAttestation | null>;
   readonly now?: () => number;
 }): AttestationOf {
-  const kept = new LRUCache<string, { readonly verified: VerifiedAttestation; readonly untilMs: number }>({
-    max: MOST_KEPT,
-  });
+  const kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
   return async ({ spiffe, fingerprint }) => {
     const key = `${fingerprint} ${spiffe}`;
     const known = kept.get(key);
-    if (known && known.untilMs > now()) return known.verified;
-    const verified = await ask({ agent_spiffe: spiffe, credential_fingerprint: fingerprint });
+    if (known && known.freshMs > now() && known.untilMs > now()) return known.verified;
+    let verified: VerifiedAttestation | null;
+    try {
+      verified = await ask({ agent_spiffe: spiffe, credential_fingerprint: fingerprint });
+    } catch (error) {
+      if (known && known.untilMs > now()) return known.verified;
+      throw error;
+    }
     const isThis = verified?.spiffeId === spiffe && verified.svidSha256 === `sha256:${fingerprint}`;
     const endsMs = verified && isThis ? Date.parse(verified.expiresAt) : 0;
-    kept.delete(key);
-    if (!verified || endsMs <= now()) return null;
-    kept.set(key, { verified, untilMs: Math.min(endsMs, now() + KEPT_MS) });
+    if (!verified || endsMs <= now()) {
+      kept.delete(key);
+      return null;
+    }
+    kept.set(key, { verified, freshMs: now() + FRESH_MS, untilMs: Math.min(endsMs, now() + KEPT_MS) });
     return verified;
   };
 }
