@@ -1,3 +1,4 @@
+import { attestationLost, type StillAttested } from '../domain/identity/attestation.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT, type UnknownCause } from '../contracts/call.js';
 import { DECOY_SINCE } from '../domain/call/verdict.js';
@@ -40,6 +41,7 @@ export function createUpstreamActivities({
   standing,
   reviews,
   rulesNow,
+  stillAttested,
   talks,
   responses,
   now = Date.now,
@@ -60,6 +62,8 @@ export function createUpstreamActivities({
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   rulesNow: RulesNow;
+  /** Says whether what was verified of the platform of an approved call's agent still counts; absent where nobody attests. */
+  stillAttested?: StillAttested | undefined;
   /** Whoever holds the agent's request. */
   talks?: CallTalks | undefined;
   /** Judges what the tool answers; absent where a test asks nothing of it. */
@@ -262,6 +266,13 @@ export function createUpstreamActivities({
         const decoy = standing?.decoysOf(call.tenant).touched(called, body['params']) ?? null;
         // In the words of any other rule that is new.
         if (decoy !== null) return notRun(correlationId, DECOY_SINCE, null, 'policy_changed');
+        try {
+          const lost = await attestationLost(call, stillAttested);
+          if (lost !== null) return notRun(correlationId, lost, null, 'agent_standing_changed');
+        } catch (error) {
+          const words = `identity did not say right before the attempt what the platform attested, and nothing was sent: ${errorText(error)}`;
+          return notRun(correlationId, words, null, 'attempt_not_begun');
+        }
         try {
           const denied = await rulesNow(claimed.record, body);
           if (denied !== null) return notRun(correlationId, denied, null, 'policy_changed');

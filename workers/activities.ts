@@ -1,3 +1,4 @@
+import type { StillAttested } from '../domain/identity/attestation.js';
 import { createRecordActivities, type RecordActivities } from '../activities/call-record.js';
 import { createCallbackActivities, type CallbackActivities } from '../activities/callback.js';
 import { createInspectionActivities, type InspectionActivities } from '../activities/inspection.js';
@@ -74,6 +75,8 @@ export interface ActivityPorts {
   readonly mayCall?: MayCall;
   /** Absent where nobody keeps whom an operator stopped. */
   readonly standing?: (AgentStanding & GrantStanding) | undefined;
+  /** Absent where no identity verifies platforms. */
+  readonly stillAttested?: StillAttested | undefined;
   readonly deliver: DeliverCallback;
   /** How to find out what became of a call whose answer was lost; absent where no tool has a probe. */
   readonly probes?: { readonly of: Probes; readonly askUrl: AskUrl; readonly probing?: Probing } | undefined;
@@ -188,6 +191,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       standing: ports.standing,
       reviews: ports.reviews,
       rulesNow: rulesNowOf(ports),
+      stillAttested: ports.stillAttested,
       verify: ports.verifyDecision,
       ...clock,
     }),

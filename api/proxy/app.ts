@@ -1,3 +1,4 @@
+import { stillAttestedBy } from './attestations.js';
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
@@ -135,6 +136,7 @@ export function createProxyService(options: ProxyOptions): Service {
     toolFault,
     decoysOf: standing?.decoysOf,
     grantFault: standing?.grantFault,
+    ...(options.attestationOf && { stillAttested: stillAttestedBy(options.attestationOf) }),
     limits,
   });
   const decoys: Decoys | undefined = standing && {

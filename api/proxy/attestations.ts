@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RuntimeAttestationRequest } from '../../contracts/attestation.js';
 import type { VerifiedAttestation } from '../../contracts/verified-attestation.js';
+import type { StillAttested } from '../../domain/identity/attestation.js';
 import type { AgentCaller } from './mcp-requests.js';
 
 /** What was verified of the platform of an agent, by the certificate that it shows; `null` where nothing counts. Throws where nobody knows. */
@@ -53,3 +54,9 @@ export function attestationsKnown({
     return verified;
   };
 }
+
+/** The same, of a call that was judged before. */
+export const stillAttestedBy =
+  (attestationOf: AttestationOf): StillAttested =>
+  async (leaf) =>
+    (await attestationOf(leaf)) !== null;

@@ -1,3 +1,4 @@
+import { attestationLost, type StillAttested } from '../../domain/identity/attestation.js';
 import type { RulesNow } from '../../activities/rules-now.js';
 import { DECISION_CONTRACT } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -38,6 +39,8 @@ export interface AuthorizerOptions {
   readonly reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   readonly rulesNow: RulesNow;
+  /** Says whether what was verified of the platform of an approved call's agent still counts; absent where nobody attests. */
+  readonly stillAttested?: StillAttested | undefined;
   readonly now?: () => number;
 }
 
@@ -71,6 +74,7 @@ export function createAuthorizer({
   definitions,
   reviews,
   rulesNow,
+  stillAttested,
   now = Date.now,
 }: AuthorizerOptions): Authorizer {
   const tampered = async (correlationId: string, why: string): Promise<GateError> => {
@@ -117,9 +121,16 @@ export function createAuthorizer({
       timeFault(grant, now()) ?? (grantFault ? grantFault(grant.jti) : new GateError('control_state_unavailable'));
     if (fault !== null) throw fault;
   }
+  async function assertAttested({ evidence: { call } }: CallRecord): Promise<void> {
+    const lost = await attestationLost(call, stillAttested).catch((error: unknown) => {
+      throw away('identity', error);
+    });
+    if (lost !== null) throw new GateError('agent_standing_changed', lost);
+  }
   /** What the record was approved on, as it stands now. */
   async function assertApproval(record: CallRecord, body: JsonObject): Promise<void> {
     await assertStanding(record.evidence.call.tenant);
+    await assertAttested(record);
     await assertDefinitions(record);
     assertNoDecoy(record, body);
     await assertRules(record, body);
@@ -168,7 +179,7 @@ export function createAuthorizer({
   });
 }
 
-const away = (layer: 'hil' | 'policy', error: unknown): GateError =>
+const away = (layer: 'hil' | 'identity' | 'policy', error: unknown): GateError =>
   new GateError('pipeline_unavailable', `nothing is authorized: ${errorText(error)}`, {
     fields: { layer },
     cause: error,

@@ -1,3 +1,5 @@
+import { createIdentityClient, type IdentityClient } from '../../activities/clients/identity-client.js';
+import type { StillAttested } from '../../domain/identity/attestation.js';
 import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
@@ -113,6 +115,11 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const streams = streamsOf(config.egress, egress, registry);
   const known = limits.revocations === 'identity' ? shared.standing(() => parts.over(IDENTITY), parts) : undefined;
   const operations = createTenantOperationsClient(() => parts.over(IDENTITY));
+  let identity: Promise<IdentityClient> | undefined;
+  const stillAttested: StillAttested = async ({ spiffe, fingerprint }) => {
+    const { attestation } = await (identity ??= parts.over(IDENTITY).then(createIdentityClient));
+    return (await attestation({ agent_spiffe: spiffe, credential_fingerprint: fingerprint })) !== null;
+  };
   let warmed: () => void = () => undefined;
   const options: Parameters<typeof createWorker>[0] = {
     connection,
@@ -149,6 +156,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         quarantine: createQuarantine(upstream, { pins, ledger, scanner: brain, ...toolWatchLog(logger) }),
       }),
       standing: known?.mirror,
+      ...(known && { stillAttested }),
       deliver: callbackDelivery(limits, own),
       probes: probes && {
         of: probes.of,

@@ -170,3 +170,26 @@ export function assertAnswers(request: AttestationRequest, challenge: Attestatio
 }
 
 export const nonceDigest = (nonce: string): string => digestOf(Buffer.from(nonce, 'base64url'));
+
+/** Whether what was verified of the platform of an agent, by this certificate, counts now. Throws where nobody knows. */
+export type StillAttested = (leaf: { readonly spiffe: string; readonly fingerprint: string }) => Promise<boolean>;
+
+/**
+ * Why a call that was judged by what its platform attested may not run any more; `null` where that still counts, and where the call did not rest on it.
+ * Throws where nobody knows.
+ */
+export async function attestationLost(
+  call: {
+    readonly attestation?: VerifiedAttestation | null;
+    readonly agent_spiffe: string;
+    readonly credential_fingerprint: string;
+  },
+  stillAttested: StillAttested | undefined,
+): Promise<string | null> {
+  if (!call.attestation) return null;
+  if (!stillAttested) throw new GateError('control_state_unavailable', 'nobody here says what platforms attested');
+  const { agent_spiffe: spiffe, credential_fingerprint: fingerprint } = call;
+  return (await stillAttested({ spiffe, fingerprint }))
+    ? null
+    : 'what the platform of the agent attested counts no more';
+}

@@ -16,6 +16,8 @@ import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test
 import type { Service } from '../../plugins/service.js';
 import type { Decoy } from '../../../domain/identity/decoys.js';
 import { decoySetOf } from '../../../domain/identity/decoy-readings.js';
+import type { VerifiedAttestation } from '../../../contracts/verified-attestation.js';
+import type { StillAttested } from '../../../domain/identity/attestation.js';
 import { type Authorizer, type AuthorizerOptions, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 import { registerPending } from './pending.js';
@@ -92,8 +94,8 @@ const asked = async ({ correlation_id }: CallInput) => {
   return { status: reply.statusCode, body: reply.json<Record<string, never>>() };
 };
 const stateOf = async ({ correlation_id }: CallInput) => (await gate.calls.find(correlation_id))?.state;
-const approved = async () => {
-  const call = await parked(gate, 'gate.decision/v1');
+const approved = async (given: Parameters<typeof parked>[2] = {}) => {
+  const call = await parked(gate, 'gate.decision/v1', given);
   expect(await gate.activities.applyDecision(await gate.decision(call, 'approve'))).toMatchObject({ applied: true });
   return call;
 };
@@ -240,6 +242,22 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     await expect(denying(call.correlation_id, asker)).rejects.toMatchObject(refused);
     await expect(denying.assertStands(record)).rejects.toMatchObject(refused);
     await withDecoys([{ ...decoy, name: 'another' }]).assertStands(record);
+  });
+
+  it('signs nothing of a call that rests on what its platform attested, where that counts no more or nobody says', async () => {
+    const call = await approved({ attestation: { status: 'verified' } as VerifiedAttestation });
+    const asker = { caller: { tenant: 'acme', agent: 'support-bot' }, correlationId: call.correlation_id } as never;
+    const refusal = (stillAttested?: StillAttested) =>
+      createAuthorizer({ ...authorizerOptions(), stillAttested })(call.correlation_id, asker).then(
+        () => null,
+        (error: GateError) => error.code,
+      );
+    expect([
+      await refusal(() => Promise.resolve(true)),
+      await refusal(() => Promise.resolve(false)),
+      await refusal(() => Promise.reject(new Error('away'))),
+      await refusal(),
+    ]).toEqual([null, 'agent_standing_changed', 'pipeline_unavailable', 'pipeline_unavailable']);
   });
 
   it('signs nothing while an operator stops a tool of the call, and signs it once two people let that go', async () => {
