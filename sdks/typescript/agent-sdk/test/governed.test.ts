@@ -15,6 +15,7 @@ import { GateConfigError, GateTransportError } from '../src/index.js';
 import { answerJson, stubGate } from './stub-gate.js';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
+const CHILD = fileURLToPath(new URL('./governed-child.mjs', import.meta.url));
 const TSC = fileURLToPath(new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url));
 const AGENT = 'governed-bot';
 
@@ -57,7 +58,7 @@ describe('execution that Gate governs', () => {
   type Said = Readonly<Record<string, unknown>> | null;
   const child = (over: Record<string, string> = {}): Promise<{ said: Said; signal: string | null }> =>
     new Promise((resolve) => {
-      const started = spawn(process.execPath, [join(PACKAGE, 'test/governed-child.mjs')], {
+      const started = spawn(process.execPath, [CHILD], {
         env: { ...process.env, ...env, ...over },
       });
       let text = '';
