@@ -27,6 +27,7 @@ import {
 import { COMPLIANCE } from './pages/compliance/compliance.js';
 import { EXPORT_NOW, EXPORTS, REGULATORY } from './pages/exports/exports.js';
 import { DEVICE, DEVICE_ALLOW, DEVICE_REFUSE } from './pages/device/device.js';
+import { GRANTS, TAKE_GRANT_BACK } from './pages/grants/grants.js';
 import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
@@ -80,6 +81,7 @@ export const PAGES: readonly Page[] = [
   CASE,
   AGENTS_PAGE,
   AGENT_PAGE,
+  GRANTS,
   STOPS,
   DECOYS,
   UPSTREAMS,
@@ -132,6 +134,7 @@ export const ACTIONS: readonly Action[] = [
   GIVE_AGENT,
   NARROW_AGENT,
   END_AGENT,
+  TAKE_GRANT_BACK,
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,

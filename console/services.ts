@@ -380,6 +380,8 @@ export interface IdentityService {
   retireUpstream(id: string): Promise<void>;
   /** What people delegated to an agent and is neither over nor taken back, oldest first. */
   grants(agent: string): Promise<readonly ListedGrant[]>;
+  /** The same of all agents, behind one of them (`null`: from the first): 1,000 at most. */
+  grantsAfter(jti: string | null): Promise<readonly ListedGrant[]>;
   revokeGrant(jti: string, reason: string | null): Promise<void>;
   /** The newest reports of what was running at a stop. */
   reports(): Promise<readonly KeptStopReport[]>;

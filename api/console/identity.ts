@@ -126,6 +126,13 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
         GRANTS_LISTED,
         ({ jti }) => jti,
       ),
+    grantsAfter: async (jti) =>
+      (
+        await ask(
+          grantList,
+          get('/grants', { tenant: ownTenant(), active: 'true', ...(jti !== null && { after: jti }) }),
+        )
+      ).grants,
     async revokeGrant(jti, reason) {
       ownTenant();
       await change(revoked, '/revoke', { kind: 'grant', jti, ...said(reason) });

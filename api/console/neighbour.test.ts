@@ -86,6 +86,7 @@ const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/upstreams/add': { upstream: 'crm', upstream_url: 'https://tools.example/mcp' },
   '/decoys/add': { decoy: 'a_decoy' },
   '/decoys/remove': { decoy: 'a_decoy' },
+  '/grants/revoke': { grant: ID },
   '/tenants/budget': { whose: 'tenant', agent_name: '', sum: '12.50' },
   '/command-line/hil/decide/:id': { action_digest: 'a'.repeat(64), decision: 'approve' },
 };
@@ -194,6 +195,7 @@ const ASKED = [
   'GET /stops',
   'GET /decoys',
   'GET /upstreams',
+  'GET /grants',
   'POST /agents/:agent/stop',
   'POST /agents/:agent/force-hil',
   'POST /agents/:agent/force-hil/end',
@@ -211,6 +213,7 @@ const ASKED = [
   'POST /decoys/remove',
   'POST /tenants/budget',
   'POST /agents/:agent/revoke-grant',
+  'POST /grants/revoke',
 ];
 
 describe('a review service that never comes up, where people sign in with its passkeys', () => {

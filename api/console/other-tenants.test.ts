@@ -53,6 +53,7 @@ const NAMED_IN_FIELDS: Readonly<Record<string, number>> = {
   '/hil/bulk/deny': 200,
   '/audit/searches/forget': 303,
   '/decoys/remove': 404,
+  '/grants/revoke': 404,
   '/me/end': 404,
   '/me/unlink-chat': 303,
   '/me/unlink-chat-of': 404,
@@ -156,7 +157,7 @@ async function stoppedOfAcme(path: string, n: number) {
     tool: `${SECRET}-${n}`,
     reason: SECRET,
   });
-  const grant = path.endsWith('/revoke-grant')
+  const grant = ['/agents/:agent/revoke-grant', '/grants/revoke'].includes(path)
     ? await delegated(identity.store, { agent: agent.agent_name, sub: SECRET, scope: [SECRET] }, Date.now())
     : '';
   return { agent: agent.agent_name, grant, stop: stop.id, seen: `${isStopped ? since : stop.changed_at} nobody` };

@@ -41,6 +41,11 @@ export const AGENTS_PAGE: Page = {
       body: (
         <section class="agents">
           <h1>Agents</h1>
+          {stopped && (
+            <p class="dim">
+              What people delegated to them: <a href="/grants">grants</a>.
+            </p>
+          )}
           {stopped && <StoppedAgents of={stopped} nowMs={nowMs} />}
           <h2>What they did</h2>
           <nav aria-label="Window">

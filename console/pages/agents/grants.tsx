@@ -1,8 +1,8 @@
-import type { GrantRecord, ListedGrant } from '../../../contracts/grants.js';
+import type { GrantRecord, ListedGrant, TamperedGrant } from '../../../contracts/grants.js';
 import { GateError } from '../../../domain/errors.js';
 import { oneLine } from '../../../domain/printable.js';
 import { Csrf, Foreign, Id, Table, Time } from '../../ui/parts.js';
-import type { Visit } from '../../visit.js';
+import type { Form, Visit } from '../../visit.js';
 import { ofIdentity, type OfIdentity, OrUnknown } from '../stops/known.js';
 import { Why } from '../stops/release.js';
 import { agentFormAddress } from './address.js';
@@ -43,14 +43,7 @@ export const GrantsOf = ({
                   <th scope="row" class="lead">
                     <Id id={grant.jti} />
                   </th>
-                  {'tampered' in grant ? (
-                    <td colSpan={4} class="lead">
-                      <span class="tag deny">edited</span> <Foreign text={grant.tampered} />. What it says counts for
-                      nothing; take it back, so that no proxy takes what it was signed for either.
-                    </td>
-                  ) : (
-                    <Terms of={grant} nowMs={visit.nowMs} />
-                  )}
+                  {'tampered' in grant ? <Edited of={grant} /> : <Terms of={grant} nowMs={visit.nowMs} />}
                 </tr>
               ))}
             </Table>
@@ -60,7 +53,12 @@ export const GrantsOf = ({
               </p>
             )}
             {visit.mayPost('/agents/:agent/revoke-grant') && (
-              <TakeBack grants={found} agent={agent} visit={visit} refused={refused} />
+              <TakeBack
+                grants={newest(found)}
+                at={agentFormAddress(agent, 'revoke-grant')}
+                visit={visit}
+                typed={refused?.of === 'revoke-grant' ? refused.form : undefined}
+              />
             )}
           </>
         )
@@ -69,7 +67,16 @@ export const GrantsOf = ({
   </section>
 );
 
-const Terms = ({ of, nowMs }: { readonly of: GrantRecord; readonly nowMs: number }) => (
+/** Of one whose row somebody edited in the store, beside its id. */
+export const Edited = ({ of, columns = 4 }: { readonly of: TamperedGrant; readonly columns?: number }) => (
+  <td colSpan={columns} class="lead">
+    <span class="tag deny">edited</span> <Foreign text={of.tampered} />. What it says counts for nothing; take it back,
+    so that no proxy takes what it was signed for either.
+  </td>
+);
+
+/** On whose behalf, for what, how often and until when. */
+export const Terms = ({ of, nowMs }: { readonly of: GrantRecord; readonly nowMs: number }) => (
   <>
     <td data-head="on behalf of" class="lead">
       <Foreign text={of.human_sub} /> (<Foreign text={of.idp} />)
@@ -113,41 +120,40 @@ const told = (grant: ListedGrant): string =>
       : `${grant.human_sub} (${grant.idp}), ${[...grant.scope, ...grant.yellow_scope].join(' ')}: ${grant.jti}`,
   );
 
-const TakeBack = ({
+/** The form that takes one of these back. */
+export const TakeBack = ({
   grants,
-  agent,
+  at,
   visit: { csrf },
-  refused,
+  typed,
 }: {
   readonly grants: readonly ListedGrant[];
-  readonly agent: string;
-  readonly visit: Visit;
-  readonly refused: Refused | undefined;
-}) => {
-  const typed = refused?.of === 'revoke-grant' ? refused.form : undefined;
-  return (
-    <details open={typed !== undefined}>
-      <summary>Take one back</summary>
-      <form method="post" action={agentFormAddress(agent, 'revoke-grant')} class="sheet">
-        <Csrf token={csrf} />
-        <p>Within two seconds no proxy takes it, and what waits with it does not run, whoever approves it.</p>
-        <label>
-          Grant
-          <select name="grant">
-            {newest(grants).map((grant) => (
-              <option key={grant.jti} value={grant.jti} selected={typed?.get('grant') === grant.jti}>
-                {told(grant)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Why typed={typed?.get('reason') ?? ''} optional />
-        <p>
-          <button class="destroy" type="submit">
-            Take it back
-          </button>
-        </p>
-      </form>
-    </details>
-  );
-};
+  /** Where the form leads. */
+  readonly at: string;
+  readonly visit: Pick<Visit, 'csrf'>;
+  readonly typed: Form | undefined;
+}) => (
+  <details open={typed !== undefined}>
+    <summary>Take one back</summary>
+    <form method="post" action={at} class="sheet">
+      <Csrf token={csrf} />
+      <p>Within two seconds no proxy takes it, and what waits with it does not run, whoever approves it.</p>
+      <label>
+        Grant
+        <select name="grant">
+          {grants.map((grant) => (
+            <option key={grant.jti} value={grant.jti} selected={typed?.get('grant') === grant.jti}>
+              {told(grant)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Why typed={typed?.get('reason') ?? ''} optional />
+      <p>
+        <button class="destroy" type="submit">
+          Take it back
+        </button>
+      </p>
+    </form>
+  </details>
+);
