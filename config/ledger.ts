@@ -96,7 +96,7 @@ export const LEDGER_SETTINGS = {
   checkpointKeyFile: setting(
     'GATE_LEDGER_CHECKPOINT_KEY_FILE',
     z.string().min(1).optional(),
-    'PEM of the Ed25519 key that signs checkpoints of the ledger, or where it lies (`pkcs11:` or `awskms:`); without it there are no checkpoints and no proofs.',
+    'PEM of the Ed25519 key that signs checkpoints of the ledger, a list of such keys (`gate keys rotate checkpoints`), which is read while the ledger runs, or where the key lies (`pkcs11:` or `awskms:`); without it there are no checkpoints and no proofs.',
   ),
   checkpointOrigin: setting(
     'GATE_LEDGER_ORIGIN',
@@ -124,7 +124,7 @@ export const LEDGER_SETTINGS = {
   exportKeyFile: setting(
     'GATE_LEDGER_EXPORT_KEY_FILE',
     z.string().min(1).optional(),
-    'PEM of the Ed25519 key that signs regulatory bundles, or where it lies; without it none leaves.',
+    'PEM of the Ed25519 key that signs regulatory bundles, a list of such keys (`gate keys rotate exports`), or where the key lies; without it none leaves.',
   ),
   exportKeyId: setting(
     'GATE_LEDGER_EXPORT_KEY_ID',
@@ -132,7 +132,7 @@ export const LEDGER_SETTINGS = {
       .string()
       .regex(/^[A-Za-z0-9._:-]+:v[1-9][0-9]*$/)
       .default('gate-ledger:v1'),
-    'Name and version of that key, as bundles say it.',
+    'Name and version of that key, as bundles say it; a list has those of its keys.',
   ),
   keySetFile: setting(
     'GATE_LEDGER_KEY_SET_FILE',

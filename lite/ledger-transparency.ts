@@ -27,7 +27,7 @@ export function liteTransparency({ file, ledger, checkpointKey, now }: LiteTrans
   const key = signingLogKey(LOG_ORIGIN, checkpointKey);
   const anew = (): TransparencyLog =>
     createTransparencyLog(file.storeUntilUndone<LogTables>().db, {
-      ...key,
+      by: () => key,
       witnesses: [],
       verifiedHead: () => verifiedHead(ledger),
       entry: ledger.get,

@@ -26,7 +26,7 @@ import {
   checkpointedLength,
   createTransparencyLog,
   type LogTables,
-  signingLogKey,
+  logKeyNow,
   type TransparencyLog,
 } from './tlog/transparency-log.js';
 import { createVerifier, verifiedHead, type Verifier } from '../../domain/ledger/verifier.js';
@@ -184,7 +184,7 @@ export function ledgerOver(store: Store<LedgerTables>, options: LedgerOptions, t
     checkpoints === undefined
       ? null
       : createTransparencyLog(store.db as unknown as Kysely<LogTables>, {
-          ...signingLogKey(checkpoints.origin, checkpoints.privateKey),
+          by: logKeyNow(checkpoints),
           witnesses: checkpoints.witnesses,
           verifiedHead: () => verifiedHead(verifier),
           entry: (id) => reader.get(id),

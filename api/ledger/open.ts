@@ -3,11 +3,12 @@ import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import { openLedgerWithEvidenceThread } from '../../adapters/evidence/evidence.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
+import { openWatchedKeys } from '../plugins/listed-keys.js';
 import { needed, openKeyStores } from '../plugins/start.js';
 import { createLedgerService } from './app.js';
 import { coldPlace } from './cold-place.js';
 import type { LedgerPort } from './port.js';
-import { checkpointKeys, ledgerSignatures } from './signing.js';
+import { checkpointKeys, ledgerSignatures, type WatchKeys } from './signing.js';
 import { startLedgerSweeps } from './sweeps.js';
 
 interface Settings {
@@ -17,10 +18,16 @@ interface Settings {
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<LedgerPort>> {
   const { logger, trustDomain } = parts;
   const { keyStores, assertSigns } = openKeyStores(parts);
-  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(own, trustDomain, keyStores));
+  const watched: Awaited<ReturnType<typeof openWatchedKeys>>[] = [];
+  const watch: WatchKeys = async (keys) => {
+    const opened = await openWatchedKeys(parts, { ...keys, agent: 'gate-ledger', keyStores });
+    watched.push(opened);
+    return opened.keys;
+  };
+  const checkpoints = await needed('GATE_LEDGER_CHECKPOINT_KEY_FILE', checkpointKeys(own, trustDomain, watch));
   const signatures = await needed(
     'the keys of the ledger (GATE_LEDGER_EXPORT_KEY_FILE, GATE_LEDGER_ANCHOR_TSA_CA_FILE)',
-    ledgerSignatures(own, trustDomain, keyStores),
+    ledgerSignatures(own, trustDomain, watch),
   );
   const { ledger, evidence } = await needed(
     'the ledger store',
@@ -38,6 +45,11 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   const sweeps = startLedgerSweeps({ ledger, evidence }, own, logger, signatures.timeStamps?.trust ?? null);
   parts.onStop('sweeps', 'the sweeps of the ledger', () => sweeps.stop());
   const { writer, reader } = ledger;
+  for (const { tell } of watched) tell(writer);
+  const signer = () => {
+    for (const { assertKnown } of watched) assertKnown();
+    assertSigns();
+  };
   return {
     port: {
       ledger: { append: writer.append, held: reader.held, byCorrelation: reader.byCorrelation },
@@ -49,7 +61,6 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       },
     },
     ready: () => writer.ready(),
-    listener: () =>
-      listenerOf(createLedgerService({ ...parts, ledger, evidence, readiness: { signer: assertSigns } }), own),
+    listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence, readiness: { signer } }), own),
   };
 }

@@ -14,7 +14,7 @@ export async function openWatchedKeys(
 ): Promise<{
   readonly keys: ListedKeys;
   /** Writes the rows from now on. */
-  tell(ledger: Ledger): void;
+  tell(ledger: Pick<Ledger, 'append'>): void;
   /** A readiness check: throws where what the file has now cannot be used. */
   assertKnown(): void;
 }> {
@@ -43,12 +43,15 @@ export async function openWatchedKeys(
       const told = new Set<string>();
       const telling = createRepeated({
         async work() {
-          for (const row of keys.rows(agent)) {
-            const id = String(row.id);
-            if (told.has(id)) continue;
-            await ledger.append([row]);
-            told.add(id);
-          }
+          const rows = keys.rows(agent).filter(({ id }) => !told.has(String(id)));
+          // One that the ledger has otherwise, as where somebody edited the list, keeps no other one back.
+          const ends = await Promise.allSettled(
+            rows.map(async (row) => {
+              await ledger.append([row]);
+              told.add(String(row.id));
+            }),
+          );
+          for (const end of ends) if (end.status === 'rejected') throw end.reason;
         },
         everyMs: ROWS_EVERY_MS,
         longestPauseMs: 60_000,

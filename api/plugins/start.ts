@@ -4,7 +4,6 @@ import { createKeyStores, type KeyStores } from '../../adapters/signing/key-stor
 import { StartError } from '../../config/start-error.js';
 import { errorText } from '../../domain/errors.js';
 import type { HeldKey } from '../../domain/identity/held-key.js';
-import { isKeyReference } from '../../domain/identity/key-reference.js';
 import { type PublicJwk, publicJwkOf } from '../../domain/identity/signer.js';
 import { decisionVerifierFor, readDecisionKey, readDecisionPublicKey } from '../../domain/review/decision-signature.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
@@ -50,8 +49,6 @@ function publicKeysOf(text: string): readonly PublicJwk[] {
   });
 }
 
-export type OpenKeys = Pick<KeyStores, 'open'>;
-
 /** The stores of keys of one service, closed with it. */
 export function openKeyStores({ onStop }: Pick<Opening<never>, 'onStop'>): {
   readonly keyStores: KeyStores;
@@ -78,7 +75,3 @@ export function openKeyStores({ onStop }: Pick<Opening<never>, 'onStop'>): {
     },
   };
 }
-
-/** A private key of the settings: in a PEM file, or where it lies (docs/how-to/keep-keys-elsewhere.md). */
-export const readHeldKey = async (setting: string, keyStores: OpenKeys): Promise<HeldKey> =>
-  keyStores.open(isKeyReference(setting) ? setting : await readFile(setting, 'utf8'));

@@ -84,12 +84,22 @@ describe('a list of keys', () => {
     expect(withoutKey(withdrawn, first.id, T0 + 2 * HOUR_MS)).toBe(withdrawn);
   });
 
+  it.each(['checkpoints', 'exports'] as const)('of %s calls one off, and withdraws none that signed', (use) => {
+    const list: KeyList = { ...two, use };
+    expect(stages(withoutKey(list, second.id, T0), T0)).toEqual(['signing', 'withdrawn']);
+    expect(() => withoutKey(list, first.id, T0 + HOUR_MS)).toThrow(/verified elsewhere/);
+  });
+
   it('tells of each stage by a row that every process writes the same', () => {
     expect(kinds(alone, T0)).toEqual([]);
     expect(kinds(two, T0)).toEqual([['signing_key.announced', second.id]]);
     const rows = stageRows(two, 'gate-proxy', T0 + HOUR_MS);
     expect(rows.map((row) => row.event_kind)).toEqual(['signing_key.announced', 'signing_key.signs']);
-    expect(rows[1]?.policy_decision).toMatchObject({ use: 'authorizations', replaces: first.id });
+    expect(rows[1]?.policy_decision).toMatchObject({
+      use: 'authorizations',
+      replaces: first.id,
+      public_key_pem: second.publicPem,
+    });
     expect(stageRows(readKeyList(writtenKeyList(two), 'authorizations'), 'gate-proxy', T0 + 2 * HOUR_MS)).toEqual(rows);
     const withdrawn = withoutKey(two, first.id, T0 + HOUR_MS);
     expect(kinds(withdrawn, T0 + HOUR_MS)).toEqual([

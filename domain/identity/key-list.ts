@@ -142,6 +142,12 @@ export function withoutKey(list: KeyList, id: string, nowMs: number): KeyList {
   const stage = stageOf(list, key, nowMs);
   if (stage === 'signing') throw new GateError('invalid_request', `the key ${id} signs: let another one sign first`);
   if (stage === 'withdrawn') return list;
+  // Whoever has those public keys verifies without Gate.
+  if (stage === 'retiring' && list.use !== 'authorizations')
+    throw new GateError(
+      'invalid_request',
+      `what the key ${id} signed is verified elsewhere: tell those who verify it that it counts no more`,
+    );
   const withdrawn = { ...key, private: null, withdrawn_at: new Date(nowMs).toISOString() };
   return withoutOldHalves({ ...list, keys: list.keys.map((one) => (one === key ? withdrawn : one)) }, nowMs);
 }
@@ -177,7 +183,7 @@ export function stageRows(list: KeyList, agent: string, nowMs: number): readonly
         policy_decision: {
           use: list.use,
           key_id: key.id,
-          public_key_sha256: sha256Hex(publicKeyOf(key).export({ type: 'spki', format: 'der' })),
+          public_key_pem: publicKeyOf(key).export({ type: 'spki', format: 'pem' }).toString(),
           replaces: before?.id ?? null,
           ...(stage === 'announced' ? { signs_from: when, by: key.by } : { at: when }),
         },

@@ -80,7 +80,7 @@ export async function fileLog({ connection, db, by, verifiedHead, entry }: FileL
       .run(size);
     break;
   }
-  return createTransparencyLog(db, { ...by, witnesses: [], verifiedHead, entry, clock: Date.now });
+  return createTransparencyLog(db, { by: () => by, witnesses: [], verifiedHead, entry, clock: Date.now });
 }
 
 async function keepPromise(db: Kysely<LogTables>, { size, root }: Checkpoint, length: number): Promise<void> {

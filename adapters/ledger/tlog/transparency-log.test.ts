@@ -7,7 +7,8 @@ import { type Checkpoint, parseCheckpoint } from '../../../domain/ledger/tlog/ch
 import { consistencyHolds, inclusionHolds, leafHash, nodeHash } from '../../../domain/ledger/tlog/merkle.js';
 import { cosign, type NoteKey, noteKey, parseVkey, verifiedSignatures } from '../../../domain/ledger/tlog/note.js';
 import { makeProofBundle, verifyProofBundle } from '../../../domain/ledger/tlog/proof-bundle.js';
-import type { TransparencyLog } from './transparency-log.js';
+import { type HeldKey, keyInMemory } from '../../../domain/identity/held-key.js';
+import type { CheckpointKeys, TransparencyLog } from './transparency-log.js';
 
 const id = (name: string) => uuidFromDigest('tlog', name);
 const ORIGIN = 'gate.test/ledger';
@@ -31,7 +32,7 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
   let log: TransparencyLog;
   const hashes: string[] = [];
 
-  const open = async (privateKey = key, witnesses: NoteKey[] = [witnessKey]) => {
+  const open = async (privateKey: CheckpointKeys['privateKey'] = key, witnesses: NoteKey[] = [witnessKey]) => {
     ledger = await openLedger({
       target: place.target,
       sidecarKeys: place.keys,
@@ -166,6 +167,28 @@ describe.each(STORES)('the ledger as a transparency log on %s', (kind) => {
     expect(verifyProofBundle(older, { logKeys: [parseVkey(log.vkey)] }).valid).toBe(true);
     // The stored note is the one that was signed then.
     expect(await place.sql('select note from ledger_checkpoints where tree_size = 3')).toEqual([{ note: old.note }]);
+  });
+
+  it('signs with another key from when that is the one, while it runs', async () => {
+    const [old, next] = [key, generateKeyPairSync('ed25519').privateKey].map(keyInMemory) as [HeldKey, HeldKey];
+    let signing = old;
+    await ledger.close();
+    await open(() => signing);
+    await append(3);
+    const before = { note: await log.checkpoint(), vkey: log.vkey };
+    signing = next;
+    now += 2_000;
+    const both = parseCheckpoint(await log.checkpoint()).note;
+    expect(log.vkey).not.toBe(before.vkey);
+    for (const vkey of [before.vkey, log.vkey]) expect(verifiedSignatures(both, [parseVkey(vkey)])).toHaveLength(1);
+    await append(2);
+    const after = verified(await log.checkpoint());
+    expect(verifiedSignatures(after.note, [parseVkey(before.vkey)])).toHaveLength(0);
+    const { proof } = await log.consistency(3, 5);
+    const { root: oldRoot } = parseCheckpoint(before.note);
+    expect(consistencyHolds({ old: 3, oldRoot, size: 5, root: after.root, proof: hex(proof) })).toBe(true);
+    const bundle = makeProofBundle(await log.inclusion({ seq: 2 }));
+    expect(verifyProofBundle(bundle, { logKeys: [parseVkey(log.vkey)] }).valid).toBe(true);
   });
 
   it('believes no kept node: changed or missing ones are computed from the entries again', async () => {

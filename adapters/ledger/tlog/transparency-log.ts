@@ -34,7 +34,8 @@ export interface LogTables extends TreeTables {
 export interface CheckpointKeys {
   /** The log's identity, and the name of its key. */
   readonly origin: string;
-  readonly privateKey: KeyObject | HeldKey;
+  /** A function where another one may take its place while the log runs. */
+  readonly privateKey: KeyObject | HeldKey | (() => HeldKey);
   readonly witnesses: readonly NoteKey[];
 }
 
@@ -50,7 +51,23 @@ export function signingLogKey(origin: string, privateKey: KeyObject | HeldKey): 
   return { key: noteKey(origin, held.publicKey), privateKey: held };
 }
 
-export interface TransparencyLogOptions extends LogKey {
+/** The key of the log now. */
+export function logKeyNow({ origin, privateKey }: CheckpointKeys): () => LogKey {
+  if (typeof privateKey !== 'function') {
+    const fixed = signingLogKey(origin, privateKey);
+    return () => fixed;
+  }
+  let last = signingLogKey(origin, privateKey());
+  return () => {
+    const held = privateKey();
+    if (held !== last.privateKey) last = signingLogKey(origin, held);
+    return last;
+  };
+}
+
+export interface TransparencyLogOptions {
+  /** The key that signs now, and that what is served verifies with. */
+  readonly by: () => LogKey;
   readonly witnesses: readonly NoteKey[];
   /** The head of the chain, after a walk that found it valid up to there. Throws when the chain is not valid. */
   readonly verifiedHead: () => Promise<ChainHead>;
@@ -135,7 +152,7 @@ export async function checkpointedLength(db: Kysely<LogTables>): Promise<number>
 
 export function createTransparencyLog(
   db: Kysely<LogTables>,
-  { key, privateKey, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
+  { by, witnesses, verifiedHead, entry, clock }: TransparencyLogOptions,
 ): TransparencyLog {
   const tree = ledgerTree(db as unknown as Kysely<TreeTables>);
   /** The head that this process signed or compared with the tree. The stored nodes below it lead to its root. */
@@ -145,7 +162,7 @@ export function createTransparencyLog(
   const rootOf = async (size: number): Promise<Buffer> => (await tree.roots([{ from: 0, to: size }]))[0] as Buffer;
 
   /** The newest stored checkpoint, compared with the tree. Stored nodes that do not lead to its root are recomputed from the entries. */
-  async function fromStore(): Promise<SignedHead | null> {
+  async function fromStore({ key }: LogKey): Promise<SignedHead | null> {
     const row = await db
       .selectFrom('ledger_checkpoints')
       .selectAll()
@@ -168,7 +185,9 @@ export function createTransparencyLog(
 
   async function grow(): Promise<SignedHead> {
     const head = await verifiedHead();
-    const last = newest ?? (await fromStore());
+    const signing = by();
+    const { key, privateKey } = signing;
+    const last = newest ?? (await fromStore(signing));
     if (last && last.size > head.length)
       throw inconsistent(`a checkpoint over ${last.size} entries was signed, the chain has ${head.length}`);
     if (last && (last.size === head.length || privateKey === null)) {
@@ -228,11 +247,12 @@ export function createTransparencyLog(
   }
 
   /**
-   * The stored note; when an earlier key signed it, with this key's signature above the old one, so that whatever is served verifies with
+   * The stored note; when an earlier key signed it, with the present key's signature above the old one, so that whatever is served verifies with
    * `vkey`.
    */
   async function ownNote(stored: string): Promise<string> {
     const checkpoint = parseCheckpoint(stored);
+    const { key, privateKey } = by();
     if (privateKey === null || checkpoint.origin !== key.name || isSignedBy(checkpoint, key)) return stored;
     const { text, signatures } = checkpoint.note;
     return [await signNote(text, key.name, privateKey), ...signatures.map(({ line }) => `${line}\n`)].join('');
@@ -255,7 +275,9 @@ export function createTransparencyLog(
     newest && clock() - newest.signedAtMs < SIGN_EVERY_MS ? newest : grown();
 
   return {
-    vkey: formatVkey(key),
+    get vkey() {
+      return formatVkey(by().key);
+    },
     checkpoint: () => reading(async () => cosigned((await current()).size)),
     inclusion: (of, size) =>
       reading(async () => {
@@ -282,7 +304,7 @@ export function createTransparencyLog(
           tree_size: at,
           proof: proof.map((node) => node.toString('hex')),
           checkpoint,
-          log_key: formatVkey(key),
+          log_key: formatVkey(by().key),
           entry: await entry(row.id),
         };
       }),
