@@ -30,6 +30,7 @@ import { DEVICE, DEVICE_ALLOW, DEVICE_REFUSE } from './pages/device/device.js';
 import { GRANTS, TAKE_GRANT_BACK } from './pages/grants/grants.js';
 import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
+import { MEASUREMENTS, WITHDRAW_MEASUREMENT } from './pages/measurements/measurements.js';
 import { HEALTH } from './pages/health/health.js';
 import { ACTIVATE, DEACTIVATE, REMOVE } from './pages/policies/change.js';
 import { ACCEPT_SUGGESTION, MINE, SUGGESTIONS, TRY_SUGGESTION } from './pages/mined/mined.js';
@@ -82,6 +83,7 @@ export const PAGES: readonly Page[] = [
   AGENTS_PAGE,
   AGENT_PAGE,
   GRANTS,
+  MEASUREMENTS,
   STOPS,
   DECOYS,
   UPSTREAMS,
@@ -135,6 +137,7 @@ export const ACTIONS: readonly Action[] = [
   NARROW_AGENT,
   END_AGENT,
   TAKE_GRANT_BACK,
+  WITHDRAW_MEASUREMENT,
   STOP_TOOL,
   STOP_TENANT,
   RELEASE_STOP,

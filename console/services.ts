@@ -25,6 +25,7 @@ import type {
   StopReport,
   TenantBudget,
 } from '../contracts/identity.js';
+import type { Measurement } from '../contracts/attestation.js';
 import type { UpstreamRecord } from '../contracts/upstreams.js';
 import type { ListedGrant } from '../contracts/grants.js';
 import type { TenantSpend } from '../contracts/spend.js';
@@ -383,6 +384,9 @@ export interface IdentityService {
   /** The same of all agents, behind one of them (`null`: from the first): 1,000 at most. */
   grantsAfter(jti: string | null): Promise<readonly ListedGrant[]>;
   revokeGrant(jti: string, reason: string | null): Promise<void>;
+  /** What the platforms of agents may measure, behind one of these (`null`: from the first), by their ids: 1,000 at most. */
+  measurementsAfter(id: string | null): Promise<readonly Measurement[]>;
+  withdrawMeasurement(id: string, reason: string): Promise<void>;
   /** The newest reports of what was running at a stop. */
   reports(): Promise<readonly KeptStopReport[]>;
   /** One as it is signed; `null` where it is not made yet. Throws `not_found`. */

@@ -13,6 +13,7 @@ import {
   STOPS_LISTED,
   tenantBudget,
 } from '../../contracts/identity.js';
+import { measurement } from '../../contracts/attestation.js';
 import { decoyHits, decoyList, decoyRecord, decoyRetired } from '../../contracts/decoys.js';
 import { grantList, GRANTS_LISTED } from '../../contracts/grants.js';
 import { listedTenantOperation } from '../../contracts/tenant-lifecycle.js';
@@ -136,6 +137,15 @@ export function identityOver({ ask }: Neighbour, { ownTenant, note }: Asking): I
     async revokeGrant(jti, reason) {
       ownTenant();
       await change(revoked, '/revoke', { kind: 'grant', jti, ...said(reason) });
+    },
+    measurementsAfter: (id) =>
+      ask(
+        z.array(measurement),
+        get('/attestation/measurements', { tenant: ownTenant(), state: 'approved', ...(id !== null && { after: id }) }),
+      ),
+    async withdrawMeasurement(id, reason) {
+      ownTenant();
+      await change(measurement, `/attestation/measurements/${encodeURIComponent(id)}/retire`, { reason });
     },
     reports: () => ask(z.array(keptStopReport), get('/stops/reports')),
     async report(id) {

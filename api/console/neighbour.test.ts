@@ -87,6 +87,7 @@ const SENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/decoys/add': { decoy: 'a_decoy' },
   '/decoys/remove': { decoy: 'a_decoy' },
   '/grants/revoke': { grant: ID },
+  '/measurements/withdraw': { measurement: ID },
   '/tenants/budget': { whose: 'tenant', agent_name: '', sum: '12.50' },
   '/command-line/hil/decide/:id': { action_digest: 'a'.repeat(64), decision: 'approve' },
 };
@@ -196,6 +197,7 @@ const ASKED = [
   'GET /decoys',
   'GET /upstreams',
   'GET /grants',
+  'GET /measurements',
   'POST /agents/:agent/stop',
   'POST /agents/:agent/force-hil',
   'POST /agents/:agent/force-hil/end',
@@ -214,6 +216,7 @@ const ASKED = [
   'POST /tenants/budget',
   'POST /agents/:agent/revoke-grant',
   'POST /grants/revoke',
+  'POST /measurements/withdraw',
 ];
 
 describe('a review service that never comes up, where people sign in with its passkeys', () => {

@@ -16,6 +16,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { approvalFor } from '../../test/support/approved-measurement.js';
 import { delegated } from '../../test/support/delegated.js';
 import { OPERATOR, OTHER_OPERATOR } from '../../test/support/hil.js';
 import { ledgerService, overLedger, type TestLedgerService } from '../../test/support/ledger-service.js';
@@ -54,6 +55,7 @@ const NAMED_IN_FIELDS: Readonly<Record<string, number>> = {
   '/audit/searches/forget': 303,
   '/decoys/remove': 404,
   '/grants/revoke': 404,
+  '/measurements/withdraw': 404,
   '/me/end': 404,
   '/me/unlink-chat': 303,
   '/me/unlink-chat-of': 404,
@@ -206,6 +208,15 @@ async function heldByAcme(path: string) {
         ).id
       : '';
   const { agent, grant, stop, seen } = await stoppedOfAcme(path, n);
+  const measurement =
+    path === '/measurements/withdraw'
+      ? (
+          await atIdentity<{ id: string }>('POST', '/attestation/measurements', {
+            ...approvalFor('acme', `bot-${n}`),
+            reason: SECRET,
+          })
+        ).id
+      : '';
   const search = `${SECRET}-${n}`;
   const decoy = `${SECRET}-${n}`;
   if (path === '/decoys/remove')
@@ -246,6 +257,7 @@ async function heldByAcme(path: string) {
       seen,
       budgets: ofBudgets?.[as === 'acme' ? 'acme' : 'globex'] ?? '',
       grant,
+      measurement,
       agent_typed: agent,
       scopes: SECRET,
       upstream: `of_${as}_${n}`,
@@ -264,6 +276,7 @@ async function heldByAcme(path: string) {
         suggestions: await store.suggestions('acme'),
         agents: await atIdentity('GET', '/agents?tenant=acme'),
         stops: await atIdentity('GET', '/stops?tenant=acme'),
+        measurements: await atIdentity('GET', '/attestation/measurements?tenant=acme'),
         grants: await atIdentity('GET', '/grants?tenant=acme'),
         budget: await atIdentity('GET', '/tenants/acme/budget'),
         decoys: await atIdentity('GET', '/decoys?tenant=acme'),

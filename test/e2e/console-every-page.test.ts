@@ -65,6 +65,7 @@ const SCROLL_THEMSELVES: readonly string[] = [
   '/stops',
   '/decoys',
   '/upstreams',
+  '/measurements',
   '/tenants',
   '/policies/:name',
   '/policies/templates',

@@ -48,6 +48,7 @@ export const fieldsOfForms = ({
   unlisted: 'yes',
   tenant_name: 'acme',
   grant: GRANT_ID,
+  measurement: GRANT_ID,
   decoy: 'a_decoy',
   agent_typed: agent,
   agent_description: 'pays refunds',

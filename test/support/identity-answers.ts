@@ -1,3 +1,4 @@
+import type { Measurement } from '../../contracts/attestation.js';
 import type { GrantRecord } from '../../contracts/grants.js';
 import type { AgentRecord, KeptStopReport, StopRecord, TenantBudget } from '../../contracts/identity.js';
 import type { DecoyHit, DecoyRecord } from '../../contracts/decoys.js';
@@ -5,6 +6,7 @@ import type { UpstreamRecord } from '../../contracts/upstreams.js';
 import type { TenantOperation } from '../../contracts/tenant-lifecycle.js';
 import { newOperation, shownOperation } from '../../domain/identity/tenant-operations.js';
 import { budgetsSeen } from '../../console/pages/tenants/set-budget.js';
+import { approvalFor } from './approved-measurement.js';
 import type { PolicyAnswer } from './console-over-hil.js';
 
 const AT = '2026-11-02T10:00:00.000Z';
@@ -101,6 +103,19 @@ export function identityThatTells(words: string): (path: string, search: string,
     revoked_at: null,
     revoked_by: null,
   };
+  const approved: Measurement = {
+    ...approvalFor('acme', 'a-bot'),
+    id: GRANT_ID,
+    platform_issuer: words,
+    state: 'approved',
+    reason: words,
+    approved_by_sub: words,
+    approved_at: AT,
+    retired_at: null,
+    retired_by: null,
+    signature: 'a signature',
+    key_id: 'a-key',
+  };
   const decoy: DecoyRecord = {
     id: REPORT_ID,
     tenant: 'acme',
@@ -174,6 +189,8 @@ export function identityThatTells(words: string): (path: string, search: string,
     if (path === '/upstreams') return { status: 201, body: upstream };
     if (path.startsWith('/upstreams/')) return { status: 200, body: upstream };
     if (path === '/grants') return { status: 200, body: { grants: [grant, { jti: 'edited', tampered: words }] } };
+    if (path === '/attestation/measurements') return { status: 200, body: [approved] };
+    if (path.startsWith('/attestation/measurements/')) return { status: 200, body: approved };
     if (path === '/revoke') return { status: 200, body: { kind: 'grant', id: GRANT_ID, revoked_at: AT } };
     if (path.endsWith('/budget')) return { status: 200, body: { ...budget, tenant: path.split('/')[2] } };
     if (path === '/agents' && method === 'GET')

@@ -43,7 +43,8 @@ export const AGENTS_PAGE: Page = {
           <h1>Agents</h1>
           {stopped && (
             <p class="dim">
-              What people delegated to them: <a href="/grants">grants</a>.
+              What people delegated to them: <a href="/grants">grants</a>. What their platforms may measure:{' '}
+              <a href="/measurements">measurements</a>.
             </p>
           )}
           {stopped && <StoppedAgents of={stopped} nowMs={nowMs} />}
