@@ -216,6 +216,16 @@ describe('what cannot be inspected is refused with its reason', () => {
     ['messages.batches.results', () => anthropic().messages.batches.results('b')],
     ['beta.messages.stream', () => anthropic().beta.messages.stream(CLAUDE)],
     ['beta.messages.toolRunner', () => anthropic().beta.messages.toolRunner({ ...CLAUDE, tools: [] })],
+    ['beta.messages.thread', () => anthropic().beta.messages.thread({ model: 'm', max_tokens: 9 })],
+    ['chat.completions.list', () => openai().chat.completions.list()],
+    ['chat.completions.messages.list', () => openai().chat.completions.messages.list('c')],
+    ['responses.inputItems.list', () => openai().responses.inputItems.list('r')],
+    ['beta.responses.inputItems.list', () => openai().beta.responses.inputItems.list('r')],
+    ['conversations.items.list', () => openai().conversations.items.list('c')],
+    ['evals.runs.outputItems.list', () => openai().evals.runs.outputItems.list('r', { eval_id: 'e' })],
+    ['post', () => openai().post('/chat/completions', { body: CHAT })],
+    ['get', () => openai().get('/responses/r')],
+    ['post', () => anthropic().post('/v1/messages', { body: CLAUDE })],
   ])('%s', (path, use) => {
     expect(use).toThrow(GateConfigError);
     expect(use).toThrow(path);
@@ -268,6 +278,15 @@ describe('what cannot be inspected is refused with its reason', () => {
     expect(gate.asked).toEqual([]);
   });
 
+  it('a block that this package does not know', async () => {
+    const block = { type: 'later_tool_use', id: 'x', name: 'refuse', input: {} };
+    says({ ...message(), stop_reason: 'end_turn', content: [block] });
+    await expect(anthropic().messages.create(CLAUDE)).rejects.toThrow(GateMalformedCall);
+    streams(Buffer.from(sse([{ type: 'content_block_start', index: 0, content_block: block }], true)));
+    const given = await read(await anthropic().messages.create({ ...CLAUDE, stream: true }));
+    expect(given).toMatchObject({ events: [], error: { name: 'GateMalformedCall', toolName: 'refuse' } });
+  });
+
   it('a response that announces calls and has none', async () => {
     says({
       ...chat(),
@@ -283,14 +302,35 @@ describe('what cannot be inspected is refused with its reason', () => {
   });
 });
 
+describe('a response comes out guarded', () => {
+  it.each<[string, unknown, () => Promise<unknown>]>([
+    ['beta.responses.create', response('refuse'), () => openai().beta.responses.create({ model: 'm', input: 'hi' })],
+    ['beta.responses.retrieve', response('refuse'), () => openai().beta.responses.retrieve('r')],
+    ['beta.responses.cancel', response('refuse'), () => openai().beta.responses.cancel('r')],
+    ['responses.cancel', response('refuse'), () => openai().responses.cancel('r')],
+    ['responses.compact', response('refuse'), () => openai().responses.compact({ model: 'm' })],
+    ['chat.completions.update', chat('refuse'), () => openai().chat.completions.update('c', { metadata: {} })],
+    ...['chat', 'models', 'embeddings'].map((part): [string, unknown, () => Promise<unknown>] => [
+      `the client that ${part} knows`,
+      chat('refuse'),
+      () => (openai() as unknown as Record<string, { _client: OpenAI }>)[part]!._client.chat.completions.create(CHAT),
+    ]),
+  ])('of %s', async (_, body, ask) => {
+    says(body);
+    await expect(ask()).rejects.toThrow(GateDenied);
+  });
+});
+
 describe('a wrapped client is the client', () => {
   it('is of its class, passes everything else through, and leaves the original as it is', async () => {
     const original = new OpenAI({ apiKey: 'k', baseURL: provider.url, maxRetries: 0 });
     const wrapped = gateWrap(original, options());
     expect(wrapped).toBeInstanceOf(OpenAI);
-    expect(wrapped.baseURL).toBe(provider.url);
+    expect([wrapped.baseURL, wrapped.apiKey]).toEqual([provider.url, 'k']);
     says({ object: 'list', data: [{ id: 'model-1' }] });
     expect((await wrapped.models.list()).data).toMatchObject([{ id: 'model-1' }]);
+    original.apiKey = 'renewed';
+    expect(wrapped.apiKey).toBe('renewed');
     says(chat('refuse'));
     await expect(original.chat.completions.create(CHAT)).resolves.toMatchObject(chat('refuse'));
     expect(gate.asked).toEqual([]);

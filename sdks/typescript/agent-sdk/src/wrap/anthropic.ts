@@ -5,8 +5,18 @@ import type { Surface } from './surface.js';
 
 /** Tools that Anthropic defines and the caller runs; their calls arrive as any other `tool_use`. */
 const RUN_BY_CALLER = /^(?:custom|(?:bash|text_editor|computer|memory)_\d+)$/;
-/** Blocks that tell of a tool which Anthropic ran. */
-const HOSTED_BLOCK = /^(?:server_tool_use|mcp_tool_use)$/;
+/** Blocks that say something and run nothing; results are of a tool whose call has a block of its own. */
+const SAYS = new Set([
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'container_upload',
+  'compaction',
+  'fallback',
+  'mcp_tool_listing',
+]);
+/** A tool that Anthropic ran, or what a later version adds: that is not taken for harmless. */
+const isHosted = (type: unknown): boolean => !SAYS.has(String(type)) && !String(type).endsWith('_tool_result');
 
 const hostedBlock = (name: unknown): GateMalformedCall =>
   new GateMalformedCall(
@@ -33,7 +43,7 @@ export const anthropicMessages: Surface = {
     const calls: ToolCall[] = [];
     for (const block of listOf(content).map(fieldsOf)) {
       if (block['type'] === 'tool_use') calls.push(callOfValue(block['id'], block['name'], block['input']));
-      else if (!allowHosted && HOSTED_BLOCK.test(textOf(block['type']) ?? '')) throw hostedBlock(block['name']);
+      else if (!allowHosted && isHosted(block['type'])) throw hostedBlock(block['name'] ?? block['type']);
     }
     if (stopped === 'tool_use' && calls.length === 0) throw new GateMalformedCall(UNEXTRACTABLE, NO_CALL);
     return calls.length === 0 ? [] : [calls];
@@ -48,11 +58,10 @@ export const anthropicMessages: Surface = {
         const { type, index, content_block: block, delta } = fieldsOf(event);
         if (type === 'content_block_start') {
           const { type: kind, id, name, input } = fieldsOf(block);
-          if (!allowHosted && HOSTED_BLOCK.test(textOf(kind) ?? '')) throw hostedBlock(name);
           if (kind === 'tool_use') {
             open.begin(index, id, name);
             given.set(index, input);
-          }
+          } else if (!allowHosted && isHosted(kind)) throw hostedBlock(name ?? kind);
         } else if (type === 'content_block_delta' && fieldsOf(delta)['type'] === 'input_json_delta') {
           // A tool that the provider ran sends its arguments the same way.
           if (open.has(index)) open.add(index, fieldsOf(delta)['partial_json']);

@@ -12,9 +12,18 @@ type Rules = Readonly<Record<string, Rule>>;
 const HANDS_OUT = { refuse: 'it hands out arguments before they are whole; use create with stream: true' };
 const RUNS = { refuse: 'it runs tools before Gate has seen their calls; use create, and run the tools yourself' };
 const LATER = { refuse: 'it gives back tool calls of earlier requests, which nobody has inspected' };
+const AGENT = { refuse: 'the provider runs the agent' };
+
+/** Requests that the user writes: whatever they ask for comes out as it is. */
+const BY_HAND: Rules = Object.fromEntries(
+  ['get', 'post', 'put', 'patch', 'request', 'getAPIList', 'requestAPIList', 'methodRequest', 'makeRequest'].map(
+    (name) => [name, { refuse: 'what a request of your own gives back is not inspected; use the method of its name' }],
+  ),
+);
 
 /** Everything of a client by which tool calls come out. A rule for a name holds for all below it that have none of their own. */
 const ANTHROPIC: Rules = {
+  ...BY_HAND,
   'messages.create': { guard: anthropicMessages },
   'messages.parse': { guard: anthropicMessages },
   'messages.stream': HANDS_OUT,
@@ -24,19 +33,38 @@ const ANTHROPIC: Rules = {
   'beta.messages.stream': HANDS_OUT,
   'beta.messages.toolRunner': RUNS,
   'beta.messages.batches.results': LATER,
-  'beta.sessions': { refuse: 'the provider runs the agent' },
+  'beta.messages.thread': { refuse: 'it sends by itself; use create' },
+  'beta.sessions': AGENT,
+  'beta.deployments.run': AGENT,
+  'beta.environments.work.worker': RUNS,
 };
 
 const OPENAI: Rules = {
+  ...BY_HAND,
   'chat.completions.create': { guard: openaiChat },
   'chat.completions.parse': { guard: openaiChat },
   'chat.completions.stream': HANDS_OUT,
   'chat.completions.runTools': RUNS,
   'chat.completions.retrieve': { guard: openaiChat },
+  'chat.completions.update': { guard: openaiChat },
+  'chat.completions.list': LATER,
+  'chat.completions.messages': LATER,
   'responses.create': { guard: openaiResponses },
   'responses.parse': { guard: openaiResponses },
   'responses.retrieve': { guard: openaiResponses },
+  'responses.cancel': { guard: openaiResponses },
+  'responses.compact': { guard: openaiResponses },
   'responses.stream': HANDS_OUT,
+  'responses.inputItems': LATER,
+  'beta.responses.create': { guard: openaiResponses },
+  'beta.responses.retrieve': { guard: openaiResponses },
+  'beta.responses.cancel': { guard: openaiResponses },
+  'beta.responses.compact': { guard: openaiResponses },
+  'beta.responses.inputItems': LATER,
+  'conversations.items.list': LATER,
+  'conversations.items.retrieve': LATER,
+  'evals.runs.outputItems': LATER,
+  'beta.chatkit.threads': LATER,
   'beta.threads': { refuse: 'calls of assistants are not inspected' },
   'beta.realtime': { refuse: 'use inspectRealtimeFunctionCall on its events' },
 };
@@ -74,14 +102,19 @@ function guarded<T extends object>(target: T, path: string, rules: Rules, settin
       return settings.allowUninspectedStream || settings.mode === 'observe' ? method : refusedMethod(here, rule.refuse);
     }
     if (typeof value !== 'object' || value === null) return value;
-    const below = Object.entries(rules).filter(([name]) => name.startsWith(`${here}.`));
+    // Each part of a client knows the client.
+    if (name === '_client') return guarded(value, '', rules, settings);
     if (rule !== undefined && 'refuse' in rule) return refusedAll(value, here, rule.refuse, settings);
-    return below.length === 0 ? value : guarded(value, here, rules, settings);
+    const isPart = '_client' in value || Object.keys(rules).some((path) => path.startsWith(`${here}.`));
+    return isPart ? guarded(value, here, rules, settings) : value;
   };
   return new Proxy(target, {
     get(_, name) {
-      if (!known.has(name)) known.set(name, valueOf(name));
-      return known.get(name);
+      if (known.has(name)) return known.get(name);
+      const value = valueOf(name);
+      // What is neither a part nor a method may change below, as a renewed key does.
+      if (typeof value === 'function' || typeof value === 'object') known.set(name, value);
+      return value;
     },
     set(_, name, value) {
       known.delete(name);
@@ -101,6 +134,8 @@ function refusedAll(value: object, path: string, why: string, settings: Settings
       const part: unknown = Reflect.get(target, name, target);
       if (typeof name === 'symbol' || name === 'constructor') return part;
       const here = `${path}.${name}`;
+      // By the client that each part knows, everything else would come out.
+      if (name === '_client') return undefined;
       if (typeof part === 'function') return refusedMethod(here, why);
       return typeof part === 'object' && part !== null ? refusedAll(part, here, why, settings) : part;
     },
