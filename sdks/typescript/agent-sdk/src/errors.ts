@@ -103,7 +103,7 @@ export class GatePending extends GateError {
   readonly ttlSecs: number | undefined;
   readonly tier: string | undefined;
   readonly toolCalls: readonly ToolCall[];
-  /** The model's response that is held back, where a wrapped client made the call. */
+  /** The model's response that is held back, where a wrapped client made the call and the calls of it are those of `toolCalls`. */
   response: unknown;
   readonly #waiting: Waiting;
 

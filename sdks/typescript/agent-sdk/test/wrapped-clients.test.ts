@@ -477,6 +477,13 @@ describe.each(STREAMS.map((row) => [row.api, row] as const))('a stream of %s', (
     const stream = (await ask()) as unknown as { tee(): unknown; toReadableStream(): unknown };
     expect(() => stream.tee()).toThrow(GateConfigError);
     expect(() => stream.toReadableStream()).toThrow(GateConfigError);
+    const raw = (stream as unknown as { iterator(): AsyncIterable<unknown> }).iterator();
+    expect((await read(raw)).error).toBeInstanceOf(GateDenied);
+    streams(Buffer.from(sse(events('refuse', [ARGUMENTS]), named)));
+    const asked = ask() as unknown as { withResponse(): Promise<{ data: AsyncIterable<unknown>; response: Response }> };
+    const { data, response: http } = await asked.withResponse();
+    expect([http.status, http.headers.get('content-type'), http.body]).toEqual([200, 'text/event-stream', null]);
+    expect((await read(data)).error).toBeInstanceOf(GateDenied);
   });
 });
 
@@ -508,6 +515,34 @@ describe('streams with more than one call', () => {
         ['refuse', {}],
       ],
     ]);
+  });
+
+  it.each([
+    ['name', { index: 0, function: { name: 'fuse', arguments: '{}' } }],
+    ['id', { index: 0, id: 'call-1', function: { arguments: '{}' } }],
+  ])('a call of chat completions that goes on under another %s', async (_, second) => {
+    const pieces = [{ index: 0, id: 'call-0', type: 'function', function: { name: 're', arguments: '' } }, second];
+    streams(Buffer.from(sse(pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })))));
+    const given = await read(await openai().chat.completions.create({ ...CHAT, stream: true }));
+    expect(given).toMatchObject({ events: [{}], error: { name: 'GateMalformedCall', toolName: 're' } });
+    expect(gate.asked).toEqual([]);
+  });
+
+  it('a choice that waits does not give out the others', async () => {
+    const choices = [chat('wait'), chat('refuse')].flatMap((body) => body.choices);
+    says({ ...chat(), choices: choices.map((choice, index) => ({ ...choice, index })) });
+    const error = await openai()
+      .chat.completions.create({ ...CHAT, n: 2 })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(GatePending);
+    expect(error).toMatchObject({ response: undefined, toolCalls: [{ name: 'wait' }] });
+  });
+
+  it.each(['completed', 'incomplete', 'failed', 'cancelled'])('calls of a response that is %s', async (end) => {
+    streams(Buffer.from(sse([{ type: `response.${end}`, response: response('refuse') }], true)));
+    const given = await read(await openai().responses.create({ model: 'm', input: 'hi', stream: true }));
+    expect(given.events).toEqual([]);
+    expect(given.error).toBeInstanceOf(GateDenied);
   });
 
   it('a call of the responses that is told twice, differently', async () => {

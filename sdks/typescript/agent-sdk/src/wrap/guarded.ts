@@ -19,7 +19,8 @@ async function guardAll(
     try {
       await guard(calls, settings);
     } catch (error) {
-      if (error instanceof GatePending) error.response = response;
+      // Of several choices the others are not judged by the decision on one.
+      if (error instanceof GatePending && groups.length === 1) error.response = response;
       throw error;
     }
   }
@@ -64,7 +65,8 @@ const isStream = (value: unknown): value is AsyncIterable<unknown> & object =>
 function guardStream<T extends AsyncIterable<unknown> & object>(stream: T, surface: Surface, settings: Settings): T {
   return new Proxy(stream, {
     get(target, name) {
-      if (name === Symbol.asyncIterator) return () => guardEvents(target, surface, settings);
+      // `iterator` is what the providers' own `tee` reads.
+      if (name === Symbol.asyncIterator || name === 'iterator') return () => guardEvents(target, surface, settings);
       if (name === 'tee' || name === 'toReadableStream')
         return () => {
           throw new GateConfigError(`${name}() gives events away that Gate has not seen: read the stream itself`);
@@ -79,8 +81,12 @@ const guardValue = async (value: unknown, surface: Surface, settings: Settings):
   isStream(value) ? guardStream(value, surface, settings) : guardResponse(value, surface, settings);
 
 interface ProviderPromise extends Promise<unknown> {
-  withResponse?(): Promise<{ data: unknown }>;
+  withResponse?(): Promise<{ data: unknown; response?: Response }>;
 }
+
+/** Status and headers of a stream's answer: its body would be the events. */
+const withoutBody = ({ status, statusText, headers }: Response): Response =>
+  new Response(null, { status, statusText, headers });
 
 /** A method of a provider's client that makes a model speak, with what it gives back guarded. */
 export function guardMethod(
@@ -102,7 +108,9 @@ export function guardMethod(
     return Object.assign(guarded, {
       withResponse: async () => {
         const data = await guarded;
-        return { ...(await sent.withResponse?.()), data };
+        const given = await sent.withResponse?.();
+        const body = isStream(data) && given?.response ? { response: withoutBody(given.response) } : {};
+        return { ...given, ...body, data };
       },
       asResponse: (): never => {
         throw new GateConfigError(

@@ -58,6 +58,7 @@ export const openaiChat: Surface = {
         open.order.push(index);
         if (isCustom) open.customs.add(index);
       }
+      open.calls.same(index, id, name);
       open.calls.add(index, isCustom ? input : text);
     };
     return {

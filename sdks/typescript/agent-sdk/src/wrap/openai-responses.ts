@@ -94,9 +94,8 @@ export const openaiResponses: Surface = {
           open.delete(index);
           return once(callOf(item, allowHosted));
         }
-        if (type === 'response.completed' || type === 'response.incomplete')
-          return listOf(fieldsOf(response)['output']).flatMap((part) => once(callOf(part, allowHosted)));
-        return [];
+        // However it ended; those that begin it have no output yet.
+        return listOf(fieldsOf(response)['output']).flatMap((part) => once(callOf(part, allowHosted)));
       },
       end() {
         for (const item of open.values()) {

@@ -53,6 +53,15 @@ export class Pieces<Key> {
     this.#open.set(key, { id, name, text: '' });
   }
 
+  /** A later piece may leave id and name out, or say them again: one reader puts pieces together, another takes the last. */
+  same(key: Key, id: unknown, name: unknown): void {
+    const call = this.#open.get(key);
+    const differs = (before: unknown, now: unknown): boolean =>
+      now !== undefined && now !== null && now !== '' && now !== before;
+    if (call !== undefined && (differs(call.id, id) || differs(call.name, name)))
+      throw new GateMalformedCall(textOf(call.name) ?? UNEXTRACTABLE, 'a tool call goes on under another id or name');
+  }
+
   add(key: Key, piece: unknown): void {
     const call = this.#open.get(key);
     if (call === undefined) throw new GateMalformedCall(UNEXTRACTABLE, 'arguments of a tool call that did not begin');
