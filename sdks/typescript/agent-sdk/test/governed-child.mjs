@@ -6,7 +6,20 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { governedTools, openFileJournal } from '../dist/governed/index.js';
 import { openTransport } from '../dist/mtls.js';
 
-const { ENDPOINT, CA, CERT, KEY, JOURNAL, EFFECTS, ID, TOOL = 'list_files', KILL_AT = '', RECOVER = '' } = process.env;
+const {
+  ENDPOINT,
+  CA,
+  CERT,
+  KEY,
+  JOURNAL,
+  EFFECTS,
+  ID,
+  TOOL = 'list_files',
+  KILL_AT = '',
+  RECOVER = '',
+  WAIT = '',
+  DELIVER = '',
+} = process.env;
 const dies = (step) => {
   if (step === KILL_AT) process.kill(process.pid, 'SIGKILL');
 };
@@ -36,7 +49,7 @@ const tools = governedTools({
   executorId: 'a-host',
   journal,
   certificate: { cert: readFileSync(CERT, 'utf8'), key: readFileSync(KEY, 'utf8') },
-  ...(process.env.WAIT && { onPending: 'wait', wait: { pollIntervalMs: 50 } }),
+  ...(WAIT && { onPending: 'wait', wait: { pollIntervalMs: 50 } }),
 });
 const run = async ({ idempotencyId, name, input }) => {
   dies('before-effect');
@@ -51,7 +64,7 @@ const recover = async ({ idempotencyId, name }) =>
     : null;
 const say = (value) => console.log(JSON.stringify(value));
 try {
-  if (process.env.DELIVER) say(await tools.deliverReceipts());
+  if (DELIVER) say(await tools.deliverReceipts());
   else
     say(
       await tools.execute(
