@@ -74,11 +74,24 @@ export function gateTools<Tools extends Readonly<Record<string, ExecutableTool>>
       );
     const behindGate = (input: unknown, context?: CallContext): Promise<unknown> => {
       const call = { id: context?.toolCallId, name, input };
-      return guarded(call, options, context?.abortSignal, (judged) => execute.call(tool, judged, context));
+      return guarded(call, options, context?.abortSignal, async (judged) => {
+        const result = await execute.call(tool, judged, context);
+        return isStream(result) ? lastOf(result) : result;
+      });
     };
     return [name, withMembers(tool, { execute: behindGate })] as const;
   });
   return Object.fromEntries(guardedTools) as Tools;
+}
+
+const isStream = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+
+/** A tool may give results on the way; the last one counts. */
+async function lastOf(results: AsyncIterable<unknown>): Promise<unknown> {
+  let last: unknown;
+  for await (const result of results) last = result;
+  return last;
 }
 
 interface CallContext {
