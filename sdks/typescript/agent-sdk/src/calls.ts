@@ -61,6 +61,16 @@ function checkCalls(calls: readonly ToolCall[]): void {
   }
 }
 
+/** Why calls that a model wrote cannot be sent as they would run. */
+export function faultIn(calls: readonly ToolCall[]): string | undefined {
+  try {
+    checkCalls(calls);
+    return undefined;
+  } catch (error) {
+    return (error as GateConfigError).message;
+  }
+}
+
 /** The text of the request for these calls: made once, and sent as it is at every attempt. Calls of one turn of a model are one batch. */
 export function requestText(calls: readonly ToolCall[], idempotencyId: string): string {
   checkCalls(calls);

@@ -42,7 +42,8 @@ export async function inspect(calls: readonly ToolCall[], settings: Settings, re
   if (settings.devMode && verdict.kind === 'deny')
     process.stderr.write(`${denialPanel(errorOf(verdict, calls, settings) as GateDenied)}\n`);
   for (const { id, name, input } of calls) {
-    const context = { toolName: name, toolUseId: id, toolInput: input };
+    // A copy: what they do to it, such as blackening a secret, is not done to the call that runs.
+    const context = { toolName: name, toolUseId: id, toolInput: structuredClone(input) };
     if (verdict.kind === 'uninspected') await settings.onPolicyError?.(verdict.error, context);
     else await settings.onVerdict?.(verdict, context);
   }

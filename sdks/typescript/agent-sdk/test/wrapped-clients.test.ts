@@ -278,6 +278,20 @@ describe('what cannot be inspected is refused with its reason', () => {
     expect(gate.asked).toEqual([]);
   });
 
+  it('an integer that was rounded before anybody could read it, which passes where it is only observed', async () => {
+    const body = { ...message(), content: [{ type: 'tool_use', id: 'x', name: 'pay', input: { n: 2 ** 60 } }] };
+    says(body);
+    await expect(anthropic().messages.create(CLAUDE)).rejects.toMatchObject({
+      name: 'GateMalformedCall',
+      toolName: 'pay',
+    });
+    const told: string[] = [];
+    const observing = anthropic({ mode: 'observe', onPolicyError: ({ message: text }) => void told.push(text) });
+    expect(await observing.messages.create(CLAUDE)).toMatchObject(body);
+    expect(told).toEqual([expect.stringContaining('beyond 2^53')]);
+    expect(gate.asked).toEqual([]);
+  });
+
   it('a block that this package does not know', async () => {
     const block = { type: 'later_tool_use', id: 'x', name: 'refuse', input: {} };
     says({ ...message(), stop_reason: 'end_turn', content: [block] });
@@ -319,6 +333,14 @@ describe('a response comes out guarded', () => {
     says(body);
     await expect(ask()).rejects.toThrow(GateDenied);
   });
+});
+
+it('what onVerdict does to the arguments that it is told is not done to the call', async () => {
+  says(message('read'));
+  const blacken = (_: Verdict, { toolInput }: { toolInput: unknown }): void => {
+    (toolInput as { a: unknown }).a = 'x';
+  };
+  expect(await anthropic({ onVerdict: blacken }).messages.create(CLAUDE)).toMatchObject(message('read'));
 });
 
 describe('a wrapped client is the client', () => {

@@ -1,7 +1,9 @@
+import { faultIn } from '../calls.js';
 import { GateConfigError, GateMalformedCall, GatePending } from '../errors.js';
 import { guard } from '../inspect.js';
 import type { Settings } from '../options.js';
 import type { ToolCall } from '../types.js';
+import { UNEXTRACTABLE } from './reading.js';
 import type { Surface } from './surface.js';
 
 /** In observe mode what cannot be read is told and passes; otherwise it is thrown. */
@@ -16,6 +18,11 @@ async function guardAll(
   response?: unknown,
 ): Promise<void> {
   for (const calls of groups) {
+    const fault = faultIn(calls);
+    if (fault !== undefined) {
+      await malformed(new GateMalformedCall(calls[0]?.name ?? UNEXTRACTABLE, fault), settings);
+      continue;
+    }
     try {
       await guard(calls, settings);
     } catch (error) {
