@@ -106,7 +106,6 @@ export function identityThatTells(words: string): (path: string, search: string,
   const approved: Measurement = {
     ...approvalFor('acme', 'a-bot'),
     id: GRANT_ID,
-    platform_issuer: words,
     state: 'approved',
     reason: words,
     approved_by_sub: words,
