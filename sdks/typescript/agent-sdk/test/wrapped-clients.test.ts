@@ -567,6 +567,24 @@ describe('streams with more than one call', () => {
     expect(given.error).toBeInstanceOf(GateDenied);
   });
 
+  it('calls of tools that take a text are judged as objects, which is all that Gate judges', async () => {
+    const body = chat('sql');
+    Object.assign(body.choices[0]!.message, {
+      tool_calls: [{ id: 'call-0', type: 'custom', custom: { name: 'sql', input: 'select 1' } }],
+    });
+    says(body);
+    await openai().chat.completions.create(CHAT);
+    const item = { type: 'custom_tool_call', id: 'i', call_id: 'call-0', name: 'sql', input: 'select 1' };
+    says({ ...response(), output: [item] });
+    await openai().responses.create({ model: 'm', input: 'hi' });
+    const piece = (input: string) => ({ index: 0, id: 'call-0', type: 'custom', custom: { name: 'sql', input } });
+    const delta = (text: string) => ({ choices: [{ index: 0, delta: { tool_calls: [piece(text)] } }] });
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+    streams(Buffer.from(sse([delta('select'), delta(' 1'), end])));
+    expect((await read(await openai().chat.completions.create({ ...CHAT, stream: true }))).error).toBeNull();
+    expect(judged()).toEqual(Array.from({ length: 3 }, () => [['sql', { input: 'select 1' }]]));
+  });
+
   it('a call of the responses that is told twice, differently', async () => {
     const item = (text: string) => ({
       type: 'function_call',

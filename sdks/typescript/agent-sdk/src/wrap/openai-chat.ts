@@ -1,6 +1,6 @@
 import { GateMalformedCall } from '../errors.js';
 import type { ToolCall } from '../types.js';
-import { callOfText, callOfValue, fieldsOf, listOf, Pieces, UNEXTRACTABLE } from './reading.js';
+import { callOfFreeText, callOfText, fieldsOf, listOf, Pieces, UNEXTRACTABLE } from './reading.js';
 import type { Surface } from './surface.js';
 
 /** The id of a call in the form from before tool calls had one. */
@@ -10,7 +10,7 @@ const NO_CALL = 'the response says that tools are to be called, and has no call 
 function callOf(value: unknown): ToolCall {
   const { id, type, function: named, custom } = fieldsOf(value);
   if (type === 'custom' || custom !== undefined)
-    return callOfValue(id, fieldsOf(custom)['name'], fieldsOf(custom)['input']);
+    return callOfFreeText(id, fieldsOf(custom)['name'], fieldsOf(custom)['input']);
   return callOfText(id, fieldsOf(named)['name'], fieldsOf(named)['arguments']);
 }
 
@@ -83,7 +83,7 @@ export const openaiChat: Surface = {
           }
           return open.order.map((at) => {
             const { id, name, text } = open.calls.take(at) as { id: unknown; name: unknown; text: string };
-            return open.customs.has(at) ? callOfValue(id, name, text) : callOfText(id, name, text);
+            return open.customs.has(at) ? callOfFreeText(id, name, text) : callOfText(id, name, text);
           });
         });
       },

@@ -1,6 +1,6 @@
 import { GateMalformedCall } from '../errors.js';
 import type { ToolCall } from '../types.js';
-import { callOfText, callOfValue, fieldsOf, listOf, textOf, UNEXTRACTABLE } from './reading.js';
+import { callOfFreeText, callOfText, callOfValue, fieldsOf, listOf, textOf, UNEXTRACTABLE } from './reading.js';
 import type { Surface } from './surface.js';
 
 /** Tools whose calls the caller runs; `shell` alone may be run by either. */
@@ -22,7 +22,7 @@ function callOf(value: unknown, allowHosted: boolean): ToolCall | undefined {
     case 'function_call':
       return callOfText(id, name, item['arguments']);
     case 'custom_tool_call':
-      return callOfValue(id, name, item['input']);
+      return callOfFreeText(id, name, item['input']);
     case 'computer_call':
       return callOfValue(id, 'computer', { action: item['action'] ?? null, actions: item['actions'] ?? null });
     case 'local_shell_call':

@@ -33,6 +33,11 @@ export function callOfValue(id: unknown, name: unknown, input: unknown): ToolCal
   return { id: id as string, name: name as string, input };
 }
 
+/** A call of a tool that takes a text as it is. Gate judges objects: it is shown as the member `input`. */
+export function callOfFreeText(id: unknown, name: unknown, text: unknown): ToolCall {
+  return callOfValue(id, name, textOf(text) === undefined ? undefined : { input: text });
+}
+
 /** Texts of calls that arrive in pieces, within what Gate takes. */
 export class Pieces<Key> {
   readonly #open = new Map<Key, { id: unknown; name: unknown; text: string }>();
